@@ -99,6 +99,7 @@ let engines: [Target] = [
       "CountersignTelemetry", "HTTPServer", "PostgreSQL",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
+  library("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
   library(
     "CrashMarks", at: "Engines/CrashMarks",
     [
@@ -170,7 +171,7 @@ let tools: [Target] = [
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "DNS", "HTTPClient",
-      "JobEngine", "Mail", "PostgreSQL", "Push", "SMS", "SQLite", "ServiceRuntime",
+      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -289,6 +290,7 @@ let testTargets: [Target] = [
       "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
 
+  tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
@@ -296,7 +298,7 @@ let testTargets: [Target] = [
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail",
-      "PostgreSQL", "Push", "SQLite", "ServiceRuntime",
+      "PostgreSQL", "Projects", "Push", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

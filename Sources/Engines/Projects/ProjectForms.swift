@@ -1,0 +1,94 @@
+import ServiceRuntime
+
+/// Forms of the values of a projects file, for the reader and for commands that write one.
+public enum ProjectForms {
+  /// Project numbers, which clients read as signed numbers of 64 bits.
+  public static let numbers = 1...999_999_999_999_999
+  /// The most API keys of a project: enough to change all of them while old apps are about.
+  public static let maxKeys = 10
+  /// The most apps of a project, origins of an app, and domains of a project.
+  public static let maxEntries = 200
+
+  /// 6 to 30 lower case letters, digits and hyphens; a letter first, no hyphen last.
+  public static func isProjectID(_ text: String) -> Bool {
+    guard let first = text.unicodeScalars.first, isLowerCase(first), !text.hasSuffix("-") else { return false }
+    return text.isMatched(by: { isLowerCase($0) || $0.isDigit || $0 == "-" }, length: 6...30)
+  }
+
+  /// 8 to 128 letters, digits, `-` and `_`.
+  public static func isAPIKey(_ text: String) -> Bool {
+    text.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 8...128)
+  }
+
+  /// A bundle ID, package name or name of a web app: up to 128 letters, digits, `.`, `-` and `_`.
+  public static func isAppName(_ text: String) -> Bool {
+    text.isMatched(by: { $0.isLetterOrDigit || ".-_".unicodeScalars.contains($0) }, length: 1...128)
+  }
+
+  /// `1:NUMBER:PLATFORM:` and 8 to 64 hexadecimal digits.
+  public static func isAppID(_ text: String, number: UInt64, platform: ProjectApp.Platform) -> Bool {
+    let prefix = "1:\(number):\(platform.rawValue):"
+    guard text.hasPrefix(prefix) else { return false }
+    return String(text.dropFirst(prefix.count)).isMatched(
+      by: { $0.isDigit || ("a"..."f").contains($0) }, length: 8...64)
+  }
+
+  /// A host name in lower case: `example.com`, `localhost`.
+  public static func isHost(_ text: some StringProtocol) -> Bool {
+    guard text.utf8.count <= 253 else { return false }
+    return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+      String(label).isMatched(by: { isLowerCase($0) || $0.isDigit || $0 == "-" }, length: 1...63)
+        && !label.hasPrefix("-") && !label.hasSuffix("-")
+    }
+  }
+
+  /// `scheme://host[:port]` as browsers send it: lower case, without path, without the scheme's own port. The port of
+  /// the own machine may be `*`.
+  public static func isOrigin(_ text: String) -> Bool {
+    guard let colon = text.firstIndex(of: ":"), text[colon...].hasPrefix("://") else { return false }
+    let scheme = text[..<colon]
+    let authority = text[colon...].dropFirst(3)
+    guard let first = scheme.unicodeScalars.first, isLowerCase(first),
+      String(scheme).isMatched(
+        by: { isLowerCase($0) || $0.isDigit || "+-.".unicodeScalars.contains($0) }, length: 1...32)
+    else { return false }
+    guard let end = hostEnd(authority) else { return isHost(authority) }
+    let (host, port) = (authority[..<end], authority[end...].dropFirst())
+    guard authority[end...].first == ":" || port.isEmpty else { return false }
+    return (isHost(host) || host == "[::1]")
+      && isPort(port, scheme: scheme, host: host, isThere: end < authority.endIndex)
+  }
+
+  private static func isPort(_ port: Substring, scheme: Substring, host: Substring, isThere: Bool) -> Bool {
+    guard isThere else { return true }
+    if port == "*" { return LocalHost.contains(String(host)) }
+    let own = ["https": "443", "http": "80"][String(scheme)]
+    return isPort(port) && String(port) != own
+  }
+
+  /// The end of the host; `nil` where nothing follows it and it is not an address in brackets.
+  private static func hostEnd(_ authority: Substring) -> Substring.Index? {
+    if authority.hasPrefix("[") { return authority.firstIndex(of: "]").map(authority.index(after:)) }
+    return authority.firstIndex(of: ":")
+  }
+
+  /// A port without leading zeros.
+  static func isPort(_ text: Substring) -> Bool {
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.first != "0" else { return false }
+    return UInt16(text) != nil
+  }
+
+  /// `projects/PROJECT/keys/KEY`.
+  public static func isEnterpriseKey(_ text: String) -> Bool {
+    let parts = text.split(separator: "/", omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 4, parts[0] == "projects", parts[2] == "keys" else { return false }
+    return isSiteKey(parts[1]) && isSiteKey(parts[3])
+  }
+
+  /// Up to 128 letters, digits, `-` and `_`.
+  public static func isSiteKey(_ text: String) -> Bool {
+    text.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 1...128)
+  }
+
+  private static func isLowerCase(_ scalar: Unicode.Scalar) -> Bool { ("a"..."z").contains(scalar) }
+}

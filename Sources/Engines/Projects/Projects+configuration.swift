@@ -1,0 +1,157 @@
+public import ServiceRuntime
+
+extension Projects: Configuration {
+  /// Reads the content of a projects file: `projects`, a section each by its ID.
+  public init(_ section: ConfigurationSection) {
+    var taken = TakenNames()
+    let sections = section.namedSections("projects", "The projects, by their ID.")
+    self.init(sections.map { Project(id: $0.name, $0.section, &taken) })
+  }
+}
+
+/// Values that only one project or app may have, with the place of the first that has them.
+private struct TakenNames {
+  private var places: [String: String] = [:]
+
+  /// - Returns: the earlier place that has the value.
+  mutating func take(_ kind: String, _ value: String, at place: String) -> String? {
+    let earlier = places[kind + " " + value]
+    if earlier == nil { places[kind + " " + value] = place }
+    return earlier
+  }
+}
+
+extension Project {
+  fileprivate init(id: String, _ section: ConfigurationSection, _ taken: inout TakenNames) {
+    let number = Self.number(section, &taken)
+    self.init(id: id, number: number)
+    section.check("number", ProjectForms.isProjectID(id), "stands below \(Self.idProblem)")
+    apiKeys = Self.keys(section, &taken)
+    authDomain = Self.host(
+      section, "authDomain", section.optionalString("authDomain", "The host of the pages, example.firebaseapp.com."))
+    authorizedDomains = Self.domains(section)
+    methods = Self.methods(section.section("methods"))
+    recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
+    apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
+      ProjectApp(id: $0.name, $0.section, number: number, &taken)
+    }
+    section.check("apps", apps.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) apps")
+  }
+
+  private static let idProblem =
+    "an ID that is not 6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
+
+  private static func number(_ section: ConfigurationSection, _ taken: inout TakenNames) -> UInt64 {
+    let help = "The number of the project, as clients show it, such as 100000000001."
+    guard let number = section.optionalInteger("number", in: ProjectForms.numbers, help) else {
+      section.problem("number", "is required: \(help)")
+      return 0
+    }
+    if let other = taken.take("number", String(number), at: section.path) {
+      section.problem("number", "is that of \(other) as well; each project has its own")
+    }
+    return UInt64(number)
+  }
+
+  private static func keys(_ section: ConfigurationSection, _ taken: inout TakenNames) -> Set<String> {
+    let keys = section.strings("apiKeys", "The API keys of the apps, which are not secret: 1 to 10.")
+    section.check(
+      "apiKeys", (1...ProjectForms.maxKeys).contains(keys.count),
+      "must be 1 to \(ProjectForms.maxKeys) API keys; 'countersign project add' makes one")
+    for (index, key) in keys.enumerated() {
+      let place = "apiKeys.\(index)"
+      section.check(place, ProjectForms.isAPIKey(key), "must be 8 to 128 letters, digits, - and _")
+      if let other = taken.take("key", key, at: "\(section.path).\(place)") {
+        section.problem(place, "is the same as \(other); a key names one project")
+      }
+    }
+    return Set(keys)
+  }
+
+  private static func domains(_ section: ConfigurationSection) -> [String] {
+    let domains = section.strings(
+      "authorizedDomains", "Hosts whose pages may use the project, beside authDomain: example.com.")
+    section.check(
+      "authorizedDomains", domains.count <= ProjectForms.maxEntries,
+      "has more than \(ProjectForms.maxEntries) domains")
+    for (index, domain) in domains.enumerated() {
+      _ = host(section, "authorizedDomains.\(index)", domain)
+    }
+    return domains
+  }
+
+  private static func host(_ section: ConfigurationSection, _ key: String, _ host: String?) -> String? {
+    guard let host else { return nil }
+    section.check(
+      key, ProjectForms.isHost(host), "must be a host name in lower case, without scheme, port and path: example.com")
+    return host
+  }
+
+  private static func methods(_ section: ConfigurationSection) -> Set<Method> {
+    let isOn = [
+      (Method.phone, section.bool("phone", default: false, "Whether users sign in with a phone number.")),
+      (Method.anonymous, section.bool("anonymous", default: false, "Whether users sign in without a name.")),
+    ]
+    return Set(isOn.filter(\.1).map(\.0))
+  }
+}
+
+extension Project.Recaptcha {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init(
+      siteKey: section.optionalString("siteKey", "The site key of version 2 or 3, which recaptchaParams shows."),
+      enterpriseKey: section.optionalString(
+        "enterpriseKey", "The key of reCAPTCHA Enterprise, projects/PROJECT/keys/KEY, which recaptchaConfig shows."),
+      phone: section.word("phone", default: .off, "Whether SDKs solve it before they have a code sent."))
+    section.check(
+      "siteKey", siteKey.map(ProjectForms.isSiteKey) ?? true, "must be up to 128 letters, digits, - and _")
+    section.check(
+      "enterpriseKey", enterpriseKey.map(ProjectForms.isEnterpriseKey) ?? true, "must be projects/PROJECT/keys/KEY")
+    section.check("phone", phone == .off || enterpriseKey != nil, "needs enterpriseKey, which SDKs solve it with")
+  }
+}
+
+extension ProjectApp {
+  fileprivate init(id: String, _ section: ConfigurationSection, number: UInt64, _ taken: inout TakenNames) {
+    let platform = section.word("platform", default: Platform.web, "Where the app runs.")
+    self.init(
+      id: id, platform: platform,
+      appID: section.string("appID", "The ID of the app: 1:NUMBER:PLATFORM: and hexadecimal digits."),
+      origins: section.strings("origins", "The origins of a web app's pages: https://example.com."))
+    section.check("platform", section.isGiven("platform"), "is required: ios, web or android")
+    section.check(
+      "platform", ProjectForms.isAppName(id), "stands below an ID that is not 1 to 128 letters, digits, '.', - and _")
+    checkUnique(section, &taken)
+    // Absent, it is reported already.
+    section.check(
+      "appID", appID.isEmpty || ProjectForms.isAppID(appID, number: number, platform: platform),
+      "must be 1:\(number):\(platform.rawValue): and 8 to 64 of 0-9 and a-f; 'countersign project app' makes one")
+    checkOrigins(section, &taken)
+  }
+
+  private func checkUnique(_ section: ConfigurationSection, _ taken: inout TakenNames) {
+    if let other = taken.take("app", id, at: section.path) {
+      section.problem("platform", "stands below an app that \(other) has as well; an app is in one project")
+    }
+    if !appID.isEmpty, let other = taken.take("appID", appID, at: section.path) {
+      section.problem("appID", "is that of \(other) as well; each app has its own")
+    }
+  }
+
+  private func checkOrigins(_ section: ConfigurationSection, _ taken: inout TakenNames) {
+    section.check(
+      "origins", origins.isEmpty || platform == .web, "belongs to web apps only; this one's platform is another")
+    section.check(
+      "origins", origins.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) origins")
+    for (index, origin) in origins.enumerated() {
+      let place = "origins.\(index)"
+      section.check(
+        place, ProjectForms.isOrigin(origin),
+        "must be scheme://host or scheme://host:port in lower case, without path and without the scheme's own port"
+          + " (https://example.com); * as the port is for localhost only")
+      if let other = taken.take("origin", origin, at: section.path) {
+        section.problem(place, "is that of \(other) as well; a page belongs to one app")
+      }
+    }
+  }
+}

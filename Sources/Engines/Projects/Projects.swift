@@ -1,0 +1,135 @@
+/// Projects whose apps sign users in, by their ID.
+public struct Projects: Sendable, Hashable {
+  /// All projects, by ID.
+  public let all: [String: Project]
+  private let idsByKey: [String: String]
+
+  /// - Parameter projects: their IDs and API keys differ, as the reader of the file has checked.
+  public init(_ projects: [Project]) {
+    all = Dictionary(projects.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let keys = all.values.flatMap { project in project.apiKeys.map { ($0, project.id) } }
+    idsByKey = Dictionary(keys, uniquingKeysWith: min)
+  }
+
+  /// The project of an ID.
+  public subscript(id: String) -> Project? { all[id] }
+
+  /// The project of an API key.
+  public func project(ofKey key: String) -> Project? { idsByKey[key].flatMap { all[$0] } }
+}
+
+/// A project: apps that share accounts.
+public struct Project: Sendable, Hashable {
+  /// A way to sign in that a project switches on or off.
+  public enum Method: String, Sendable, CaseIterable {
+    case phone, anonymous
+  }
+
+  /// ID in tokens: 6 to 30 lower case letters, digits, hyphens.
+  public let id: String
+  /// Number, as `projects` and `/v1/token` show it.
+  public let number: UInt64
+  /// Keys that apps send with each call, and which are no secret. Any of them will do.
+  public var apiKeys: Set<String>
+  /// Host of the pages that SDKs open: `example.firebaseapp.com`.
+  public var authDomain: String?
+  /// Further hosts whose pages may use the project.
+  public var authorizedDomains: [String]
+  /// Ways to sign in that are switched on.
+  public var methods: Set<Method>
+  /// The apps whose users are the project's.
+  public var apps: [ProjectApp]
+  /// reCAPTCHA, as SDKs are told of it; `nil` where there is none.
+  public var recaptcha: Recaptcha?
+
+  /// A project with nothing switched on.
+  public init(id: String, number: UInt64) {
+    self.id = id
+    self.number = number
+    apiKeys = []
+    authorizedDomains = []
+    methods = []
+    apps = []
+  }
+
+  /// The app of an ID at the coordinator: a bundle ID, a package name, or the name of a web app.
+  public func app(id: String) -> ProjectApp? { apps.first { $0.id == id } }
+
+  /// The app of an ID that SDKs send as `X-Firebase-GMPID`.
+  public func app(appID: String) -> ProjectApp? { apps.first { $0.appID == appID } }
+
+  /// The web app that a page's origin belongs to. An origin as the app lists it goes before one with any port.
+  public func app(origin: String) -> ProjectApp? {
+    apps.first { $0.origins.contains(origin) } ?? apps.first { $0.accepts(origin: origin) }
+  }
+
+  /// reCAPTCHA as `recaptchaParams` and `recaptchaConfig` show it.
+  public struct Recaptcha: Sendable, Hashable {
+    /// Effect of a token on the sending of a code.
+    public enum Enforcement: String, Sendable, CaseIterable {
+      case off = "OFF"
+      case audit = "AUDIT"
+      case enforce = "ENFORCE"
+    }
+
+    /// Key of version 2 or 3.
+    public var siteKey: String?
+    /// `projects/p/keys/k`.
+    public var enterpriseKey: String?
+    /// Enforcement for phone numbers.
+    public var phone: Enforcement
+
+    /// - Parameters:
+    ///   - siteKey: key of version 2 or 3.
+    ///   - enterpriseKey: `projects/p/keys/k`.
+    ///   - phone: enforcement for phone numbers.
+    public init(siteKey: String? = nil, enterpriseKey: String? = nil, phone: Enforcement = .off) {
+      self.siteKey = siteKey
+      self.enterpriseKey = enterpriseKey
+      self.phone = phone
+    }
+  }
+}
+
+/// A registered app of a project.
+public struct ProjectApp: Sendable, Hashable {
+  /// Platform that the app runs on.
+  public enum Platform: String, Sendable, CaseIterable {
+    case ios, web, android
+  }
+
+  /// Its ID at the coordinator: the bundle ID, or a name of a web app.
+  public let id: String
+  /// Platform that it runs on.
+  public let platform: Platform
+  /// `1:100000000001:ios:0123456789abcdef`, which SDKs send as `X-Firebase-GMPID`.
+  public var appID: String
+  /// `https://example.com`, of a web app; on the own machine with `*` for any port.
+  public var origins: [String]
+
+  /// - Parameters:
+  ///   - id: its ID at the coordinator.
+  ///   - platform: platform that it runs on.
+  ///   - appID: ID that SDKs send.
+  ///   - origins: origins of a web app's pages.
+  public init(id: String, platform: Platform, appID: String, origins: [String] = []) {
+    self.id = id
+    self.platform = platform
+    self.appID = appID
+    self.origins = origins
+  }
+
+  /// URL scheme that Apple apps register to be called back: `app-1-100000000001-ios-0123456789abcdef`.
+  public var encodedAppID: String { "app-" + String(appID.map { $0 == ":" ? "-" : $0 }) }
+
+  /// Whether pages of an origin belong to the app.
+  public func accepts(origin: String) -> Bool {
+    origins.contains { pattern in
+      guard pattern.hasSuffix(":*") else { return pattern == origin }
+      let host = pattern.dropLast(2)
+      guard origin.hasPrefix(host) else { return false }
+      let port = origin.dropFirst(host.count)
+      return port.isEmpty || port.first == ":" && ProjectForms.isPort(port.dropFirst())
+    }
+  }
+}
