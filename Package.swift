@@ -159,6 +159,16 @@ let coordinator: [Target] = [
     ])
 ]
 
+let accounts: [Target] = [
+  library(
+    "Accounts", at: "Accounts/Accounts",
+    [
+      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+    ])
+]
+
 let tools: [Target] = [
   library(
     "Benchmarks", at: "Tools/Benchmarks",
@@ -183,6 +193,7 @@ let tools: [Target] = [
 
 let programs: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
+  executable("accounts", ["Accounts", "ServiceRuntime"]),
   executable("sms-worker", ["SMS"]),
   executable("push-worker", ["Push", "ServiceRuntime"]),
   executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
@@ -291,6 +302,12 @@ let testTargets: [Target] = [
     ]),
 
   tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
+  tests(
+    "Accounts", at: "Accounts/Accounts",
+    [
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+    ]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
@@ -320,7 +337,7 @@ let package = Package(
     // A Swift service's way to send commands and jobs, and to read replies, results and events.
     .library(name: "CountersignClient", targets: ["CountersignClient", "CountersignMessages"])
   ],
-  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + tools
+  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + accounts + tools
     + programs
     + testTargets,
   swiftLanguageModes: [.v6],

@@ -1,0 +1,64 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+
+/// Parts that the flows of accounts have in common.
+struct AccountParts: Sendable {
+  let rules: AccountRules
+  let hashes: AccountHashes
+  let idTokens: IDTokens
+  let sessions: Sessions
+  let reader: CommandReader
+  /// Seals for the coordinator; its keys open what the coordinator seals.
+  let sealer: Sealer
+  let metrics: MetricsRegistry
+  let logger: Logger
+  /// Queue of replies to the commands that accounts sends.
+  let replyQueue = Topology.Queues.accountsReplies
+
+  /// Secrets that the configuration names.
+  struct Secrets: Sendable {
+    var hashes: AccountHashes
+    /// Shared with the coordinator.
+    var keys: KeyRing
+    /// Of refresh tokens, and of the keys that sign ID tokens.
+    var tokenKeys: KeyRing
+    /// Keys that requesters seal to.
+    var sealingKeys: PrivateSealingKeys
+  }
+
+  /// - Returns: `nil` when the ring of token keys has no key.
+  init?(_ rules: AccountRules, _ secrets: Secrets, metrics: MetricsRegistry, logger: Logger) {
+    guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
+    self.rules = rules
+    self.metrics = metrics
+    self.logger = logger
+    hashes = secrets.hashes
+    idTokens = IDTokens(
+      keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
+    sessions = Sessions(rules: rules.sessions)
+    reader = CommandReader(rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys)
+    sealer = Sealer(keys: secrets.keys)
+  }
+}
+
+/// The flows of accounts, made once, and shared by its queues and its maintenance.
+///
+/// A flow is a folder and one line here; see docs/adding-a-flow.md.
+struct AccountFlows: Sendable {
+  let registry: FlowRegistry
+
+  init(_ parts: AccountParts) {
+    // The keys are first: without them nobody signs in.
+    registry = FlowRegistry(
+      [
+        KeysFlow(parts),
+        PhoneSignInFlow(parts),
+        AccountFlow(parts),
+        RefreshFlow(parts),
+        ResetFlow(parts),
+      ],
+      missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])
+  }
+}

@@ -1,0 +1,54 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+public import ServiceRuntime
+
+/// Wires accounts.
+public enum AccountsServices {
+  /// Opens the database and makes the services, in the order in which they start.
+  ///
+  /// - Throws: `StartError` when the database cannot be opened.
+  public static func make(
+    _ configuration: AccountsConfiguration, _ context: ServiceContext
+  ) async throws -> [any Service] {
+    guard let secrets = configuration.secrets,
+      let parts = AccountParts(configuration.rules, secrets, metrics: context.metrics, logger: context.logger)
+    else {
+      throw StartError(
+        .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", mend: nil)
+    }
+    let flows = AccountFlows(parts)
+    let services = try await EngineServices.open(configuration.service, configuration.rules.engine, context)
+    let engine = try await services.begin(flows.registry, EngineMetrics(context.metrics, of: "accounts"))
+    context.health.register("signingKeys") { parts.idTokens.keys.health }
+    warn(configuration, context.logger)
+    let projects = FileWatcher.projects(
+      configuration.projects.path, configuration.rules.projects, log: context.logger, metrics: context.metrics)
+    return try await services.services(engine) + [projects]
+  }
+
+  private static func warn(_ configuration: AccountsConfiguration, _ logger: Logger) {
+    if configuration.rules.isDevelopment {
+      logger.warning(
+        "development is on: tests may delete all accounts",
+        [.hint: "set 'development' to false where people have accounts"])
+    }
+    for warning in configuration.projects.warnings {
+      logger.warning("configuration warning", ["place": warning.place, .hint: warning.text])
+    }
+  }
+}
+
+extension AccountsConfiguration {
+  /// The part that any service on the engine has.
+  fileprivate var service: ServiceSettings {
+    var settings = ServiceSettings(
+      of: "accounts process", broker: common.broker, database: database,
+      lockQueue: Topology.Queues.accountsCommandsLock,
+      reports: "replies")
+    settings.prefetch = prefetch
+    settings.maintenanceInterval = maintenanceInterval
+    return settings
+  }
+}

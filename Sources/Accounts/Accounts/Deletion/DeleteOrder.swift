@@ -1,0 +1,38 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `account.delete`: deletes an ID token's account with its sessions. Its number is free again.
+struct DeleteOrder: CommandOrder {
+  let fingerprint: [UInt8]
+  private let caller: CommandCaller
+  private let sessions: Sessions
+
+  init(
+    _ command: DeleteAccount, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
+  ) throws(APIError) {
+    let project = try reader.project(command.project).id
+    caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
+    sessions = Sessions(rules: reader.rules.sessions)
+    fingerprint = reader.hashes.hash("delete", [project, caller.text])
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    guard let check = caller.check else { return }
+    check.addKeys(to: &keys)
+    try sessions.addKeys(ofAccount: check.token.localID, to: &keys)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    let holder: IDTokenCheck.Holder
+    switch try caller.holder(in: set, sessions.rules) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let found): holder = found
+    }
+    guard holder.session.isRecent(at: set.now) else { return CommandAnswer(.credentialTooOld) }
+    let account = holder.account
+    try sessions.delete(account, in: &set)
+    return try CommandAnswer(set.announceDeletion(of: account, cause: envelope))
+  }
+}

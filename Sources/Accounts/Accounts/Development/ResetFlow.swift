@@ -1,0 +1,92 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `account.reset`: tests delete the accounts of a project. In development only.
+struct ResetFlow: Flow {
+  private let parts: AccountParts
+
+  init(_ parts: AccountParts) {
+    self.parts = parts
+  }
+
+  var commands: [CommandKind] {
+    [
+      CommandKind(ResetAccounts.self, users: .requesters) { [parts] command, envelope, now throws(APIError) in
+        guard parts.rules.isDevelopment else { throw .developmentOnly }
+        // Checked here, before its stage: an old one would delete what later tests have made.
+        guard CommandAge.least(of: envelope.timestamp, at: now) ?? .zero <= parts.rules.maxCommandAge else {
+          throw .requesterGone
+        }
+        return ResetOrder(try parts.reader.project(command.project).id, envelope.identity, parts)
+      }
+    ]
+  }
+}
+
+/// Deletes account after account in its stage; what a crash leaves, the next attempt deletes. One that was answered
+/// deletes nothing when it arrives again: the accounts were made since.
+private struct ResetOrder: CommandOrder {
+  /// Accounts of one transaction; each may have many sessions.
+  static let batch = 32
+
+  let fingerprint: [UInt8]
+  private let project: String
+  private let identity: MessageIdentity
+  private let sessions: Sessions
+  private var deleted = 0
+
+  init(_ project: String, _ identity: MessageIdentity, _ parts: AccountParts) {
+    self.project = project
+    self.identity = identity
+    sessions = parts.sessions
+    fingerprint = parts.hashes.hash("reset", [project])
+  }
+
+  var stage: CommandStage? {
+    CommandStage { [self] access throws(StoreError) in
+      var order = self
+      if try await isAnswered(access) { return order }
+      while !Task.isCancelled {
+        let count = try await deleteSome(access)
+        order.deleted += count
+        if count == 0 { break }
+      }
+      return order
+    }
+  }
+
+  private func isAnswered(_ access: StageAccess) async throws(StoreError) -> Bool {
+    let key = try InboxKey(identity.key)
+    var keys = StoreKeys()
+    keys.add(message: key)
+    return try await access.store.read(StoreLoad(keys), at: access.now()).message(key) != nil
+  }
+
+  private func deleteSome(_ access: StageAccess) async throws(StoreError) -> Int {
+    let group = try AccountRecord.group(ofProject: project)
+    var keys = StoreKeys()
+    keys.add(group: group, StoreKeys.GroupPage(limit: Self.batch))
+    let load = StoreLoad(keys) { [sessions] set throws(StoreError) in
+      var keys = StoreKeys()
+      for record in try set.group(group).records { try sessions.addKeys(ofAccount: record.id.text, to: &keys) }
+      return keys
+    }
+    return try await access.transact(load) { [sessions] set throws(StoreError) in
+      let records = try set.group(group).records
+      for record in records {
+        let account = try AccountRecord(record)
+        try sessions.delete(account, in: &set)
+        try set.announceDeletion(of: account, cause: nil)
+      }
+      return records.count
+    }
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    var answer = try CommandAnswer(AccountsReset(deleted: deleted))
+    answer.isOfStage = true
+    return answer
+  }
+}

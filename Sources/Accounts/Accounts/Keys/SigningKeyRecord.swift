@@ -1,0 +1,163 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// A key that signs ID tokens, as it is stored: sealed with its times under the ring of token keys.
+///
+/// The row holds nothing but the sealed text. Number, times, public key and certificate come from what was opened, so
+/// whoever can write to the database makes no key that is believed.
+struct SigningKeyRecord: Sendable {
+  static let kind = RecordKind("signingKey")
+  /// All signing keys.
+  static let all = KeySpace(kind, "all")
+  /// Place in the order of the keys: of two processes that make the next key, one does.
+  static let sequence = KeySpace(kind, "sequence")
+
+  /// Bytes of the ID, which is in hexadecimal.
+  private static let idBytes = 20
+  private static let form = "countersign signing key"
+
+  let id: RecordID
+  /// Place in the order of the keys, from 1.
+  let number: Int
+  let publishedAt: UnixTime
+  /// Time from which it may sign.
+  let signsFrom: UnixTime
+  let sealed: String
+  /// Name of the ring key that it is sealed under.
+  let sealedUnder: String
+  let key: SigningKey
+
+  /// Makes a new key, which takes a tenth of a second and more.
+  static func make(
+    number: Int, publishedAt: UnixTime, signsFrom: UnixTime, sealedUnder ring: KeyRing
+  ) throws(SigningKeyProblem) -> SigningKeyRecord {
+    let name = Hexadecimal.encode(SecureRandom.bytes(idBytes))
+    guard let id = RecordID(kind, name) else { throw SigningKeyProblem(message: "the new signing key has no ID") }
+    let key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey.generateRSA(id: name) }
+    return try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
+  }
+
+  private init(
+    _ id: RecordID, _ number: Int, _ publishedAt: UnixTime, _ signsFrom: UnixTime, _ key: SigningKey, _ ring: KeyRing
+  ) throws(SigningKeyProblem) {
+    guard let sealing = ring.sealing else { throw SigningKeyProblem(message: "the ring of token keys has no key") }
+    self.id = id
+    self.number = number
+    self.publishedAt = publishedAt
+    self.signsFrom = signsFrom
+    self.key = key
+    sealedUnder = sealing.id
+    let header = [
+      Header.form: Self.form, Header.id: id.text, Header.number: String(number),
+      Header.publishedAt: String(publishedAt.milliseconds), Header.signsFrom: String(signsFrom.milliseconds),
+    ]
+    sealed = try SigningKeyProblem.of { () throws(JOSEError) in
+      try JWE.seal(key.pkcs8(), with: sealing, header: header)
+    }
+  }
+
+  /// The same key in another place, with its time to sign.
+  func placed(
+    at number: Int, signsFrom: UnixTime, sealedUnder ring: KeyRing
+  ) throws(SigningKeyProblem) -> SigningKeyRecord {
+    try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
+  }
+
+  /// The same key, sealed under the first key of a ring.
+  func sealedAgain(under ring: KeyRing) throws(SigningKeyProblem) -> SigningKeyRecord {
+    try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
+  }
+
+  // MARK: Storing
+
+  /// Members of the sealed text's header.
+  private enum Header {
+    static let form = "form"
+    static let id = "key"
+    static let number = "number"
+    static let publishedAt = "publishedAt"
+    static let signsFrom = "signsFrom"
+  }
+
+  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
+  private enum Tag {
+    static let sealed: UInt8 = 1
+  }
+
+  /// The sealed text of a record.
+  static func sealed(_ record: Record) throws(StoreError) -> String {
+    let body = try FieldReader(record.body)
+    return try body.required(body.text(Tag.sealed))
+  }
+
+  /// - Parameter dueAt: time at which the maintenance announces it, or its end.
+  func store(dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
+    var body = FieldWriter(capacity: sealed.utf8.count + 16)
+    body.put(Tag.sealed, sealed)
+    try set.store(
+      id, body: body.bytes, dueAt: dueAt, discardAt: nil,
+      uniqueKeys: [try UniqueKey(Self.sequence, Array(String(number).utf8))], groupKeys: [try Self.group])
+  }
+
+  /// Opens a stored key.
+  /// - Throws: ``SigningKeyProblem`` when it was not sealed under a key of the ring, or as another key.
+  init(_ id: RecordID, sealed: String, _ ring: KeyRing) throws(SigningKeyProblem) {
+    let opened = try SigningKeyProblem.of { () throws(JOSEError) in try JWE.open(sealed, with: ring) }
+    let header = opened.header
+    guard header[Header.form] == Self.form, header[Header.id] == id.text, let sealedUnder = header["kid"],
+      let number = header[Header.number].flatMap({ Int($0) }), number > 0,
+      let publishedAt = header[Header.publishedAt].flatMap({ Int64($0) }),
+      let signsFrom = header[Header.signsFrom].flatMap({ Int64($0) })
+    else { throw SigningKeyProblem(message: "the sealed text is not that of this signing key") }
+    self.id = id
+    self.number = number
+    self.publishedAt = UnixTime(milliseconds: publishedAt)
+    self.signsFrom = UnixTime(milliseconds: signsFrom)
+    self.sealed = sealed
+    self.sealedUnder = sealedUnder
+    key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey(file: opened.plaintext, id: id.text) }
+    guard key.algorithm == .rs256 else { throw SigningKeyProblem(message: "the signing key is not one for RS256") }
+  }
+
+  static var group: GroupKey {
+    get throws(StoreError) { try GroupKey(all, [1]) }
+  }
+
+  // MARK: Public part
+
+  private static let certificateName = "countersign ID tokens"
+  /// Some verifiers look at the time of a certificate, and clocks differ.
+  private static let certificateSlack: Int64 = 86_400
+  private static let certificateSeconds: Int64 = 10 * 365 * 86_400
+
+  /// The public key and its certificate, which are the same whenever they are made.
+  func published() throws(SigningKeyProblem) -> KeysPublished.Key {
+    guard let components = key.verifying.rsaComponents else {
+      throw SigningKeyProblem(message: "the signing key is not one for RS256")
+    }
+    let start = publishedAt.seconds - Self.certificateSlack
+    let der = try SigningKeyProblem.of { () throws(JOSEError) in
+      try Certificate.selfSigned(
+        key, commonName: Self.certificateName, notBefore: start, notAfter: start + Self.certificateSeconds)
+    }
+    return KeysPublished.Key(id: id.text, n: components.n, e: components.e, certificate: Certificate.pem(der))
+  }
+}
+
+/// Reason that a signing key cannot be made or opened. Safe to log.
+struct SigningKeyProblem: Error, CustomStringConvertible {
+  let message: String
+
+  var description: String { message }
+
+  static func of<Value>(_ body: () throws(JOSEError) -> Value) throws(SigningKeyProblem) -> Value {
+    do throws(JOSEError) {
+      return try body()
+    } catch {
+      throw SigningKeyProblem(message: "\(error)")
+    }
+  }
+}

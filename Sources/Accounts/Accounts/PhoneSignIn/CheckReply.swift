@@ -1,0 +1,103 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// The coordinator's reply to the check of a code.
+///
+/// The first command that waits gets the effect of an approval; to the others, and to all that bring the code later, it
+/// is used.
+struct CheckReply: Report {
+  private let id: RecordID
+  private let project: String
+  /// `nil` when the coordinator refused.
+  private var approval: VerificationApproved?
+  private var refusal: APIError?
+  private let reader: CommandReader
+
+  /// - Parameter type: the type of the coordinator's reply, or that of its errors.
+  static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
+    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
+      try CheckReply(received, reader)
+    }
+  }
+
+  private static let separator: Character = "/"
+
+  /// Project and check: the account that has the number is looked up together with the check.
+  static func correlationID(of check: PhoneCheck) -> String { "\(check.project)\(separator)\(check.id.text)" }
+
+  private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
+    let envelope = received.envelope
+    // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
+    guard envelope.userID == Topology.Users.coordinator else {
+      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
+    }
+    guard let parts = envelope.correlationID?.split(separator: Self.separator, maxSplits: 1), parts.count == 2,
+      envelope.causationID == String(parts[1]), let id = RecordID(PhoneCheck.kind, String(parts[1]))
+    else { return nil }
+    self.id = id
+    project = String(parts[0])
+    self.reader = reader
+    if envelope.type == ErrorReply.type {
+      refusal = try ErrorReply(json: received.body).error
+    } else {
+      approval = try VerificationApproved(json: received.body)
+    }
+  }
+
+  // MARK: Keys
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    keys.add(record: id)
+    guard let approval else { return }
+    UsedVerification(approval.verificationID)?.addKeys(to: &keys)
+    try AccountRecord.addKeys(ofNumber: approval.phoneNumber, project: project, to: &keys)
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    guard let check = try PhoneCheck.find(id, in: set) else { return }
+    try check.addAnswerKeys(to: &keys)
+    guard let approval else { return }
+    for command in check.waiting { try PhoneSignIn.addKeys(of: command.request, to: &keys) }
+    try PhoneSignIn.addKeys(ofHolderOf: approval.phoneNumber, project: project, to: &keys, from: set)
+  }
+
+  // MARK: Applying
+
+  /// A check that nobody waits for is gone: the coordinator repeats its answer when the code is brought again.
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    guard var check = try PhoneCheck.find(id, in: set), check.project == project, isAnswer(to: check) else { return }
+    try check.answerLate(in: &set)
+    for command in check.waiting { try command.answer(answer(to: command, of: check, in: &set), in: &set) }
+    check.waiting = []
+    try check.store(in: &set)
+  }
+
+  /// Whether the coordinator has answered what it was asked about.
+  private func isAnswer(to check: PhoneCheck) -> Bool {
+    guard let approval else { return true }
+    return approval.verificationID == check.verificationID && approval.purpose == .signIn && approval.subject == nil
+      && check.app.map { $0 == approval.app } ?? true
+  }
+
+  private func answer(
+    to command: PhoneCheck.Waiting, of check: PhoneCheck, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let approval else { return CommandAnswer(refusal.map(APIError.init(refusalOfCheck:)) ?? .noCheckReply) }
+    // A command without an app takes any of its project.
+    guard reader.rules.projects.current[check.project]?.app(id: approval.app) != nil,
+      let used = UsedVerification(approval.verificationID)
+    else { return CommandAnswer(.unknownSession) }
+    if try used.isUsed(in: set) { return CommandAnswer(.codeUsed) }
+    guard set.now - approval.approvedAt <= UsedVerification.maxApprovalAge else {
+      return CommandAnswer(.approvalTooOld)
+    }
+    let proven = ProvenNumber(number: approval.phoneNumber, isFictional: approval.testNumber, source: .code)
+    let outcome = try PhoneSignIn(
+      project: check.project, proven: proven, request: command.request, cause: command.envelope, reader: reader
+    ).carryOut(in: &set)
+    if outcome.usesProof { try used.store(approvedAt: approval.approvedAt, in: &set) }
+    return outcome.answer
+  }
+}

@@ -1,0 +1,146 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// Commands that wait for the coordinator's answer to one code of one verification.
+///
+/// Its ID is the `message_id` of the check: a keyed hash of session and code, so that all who bring the same code share
+/// one check, and one that is repeated after a crash or an outage gets the coordinator's first answer. The record lasts
+/// as long as anybody waits.
+struct PhoneCheck {
+  /// A command that waits.
+  struct Waiting {
+    var envelope: Envelope
+    var fingerprint: [UInt8]
+    var request: PhoneRequest
+    /// Time from which its requester waits no longer.
+    var deadline: UnixTime
+  }
+
+  static let kind = RecordKind("phoneCheck")
+  /// Maximum number of commands that wait for one check. A person has one or two; the reply keys of more would fill the
+  /// record.
+  static let maxWaiting = 8
+  /// Time for which the coordinator's answer is awaited; the gateway waits longer, and most apps do.
+  static let patience = Duration.seconds(15)
+
+  let id: RecordID
+  let project: String
+  let app: String?
+  let verificationID: String
+  var waiting: [Waiting] = []
+
+  init(_ id: RecordID, project: String, app: String?, verificationID: String) {
+    self.id = id
+    self.project = project
+    self.app = app
+    self.verificationID = verificationID
+  }
+
+  // MARK: Waiting
+
+  /// Takes the newest properties of a command that waits: the newest address gets the answer.
+  /// - Returns: whether it waits.
+  mutating func renew(_ envelope: Envelope, replyKey: String) -> Bool {
+    guard let index = waiting.firstIndex(where: { $0.envelope.identity == envelope.identity }) else { return false }
+    waiting[index].envelope = envelope
+    waiting[index].request.replyKey = replyKey
+    return true
+  }
+
+  /// Answers the commands whose time is over, and removes them. The caller stores the check.
+  mutating func answerLate(in set: inout WorkingSet) throws(StoreError) {
+    for late in waiting where late.deadline <= set.now { try late.answer(CommandAnswer(.noCheckReply), in: &set) }
+    waiting.removeAll { $0.deadline <= set.now }
+  }
+
+  /// Time until which the requester of a command waits, counted from its sending. Afterwards no code must be used up for
+  /// it: `nil`.
+  static func deadline(of envelope: Envelope, at now: UnixTime) -> UnixTime? {
+    let age = CommandAge.least(of: envelope.timestamp, at: now) ?? .zero
+    return age < patience ? now + (patience - age) : nil
+  }
+
+  /// Adds what answering looks up.
+  func addAnswerKeys(to keys: inout StoreKeys) throws(StoreError) {
+    for command in waiting { keys.add(message: try InboxKey(command.envelope.identity.key)) }
+  }
+
+  // MARK: Storing
+
+  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
+  private enum Tag {
+    static let project: UInt8 = 1
+    static let app: UInt8 = 2
+    static let verificationID: UInt8 = 3
+    /// That of the first command; the others follow.
+    static let waiting: UInt8 = 16
+  }
+
+  /// Stores the check, or deletes it when nobody waits.
+  func store(in set: inout WorkingSet) throws(StoreError) {
+    guard let dueAt = waiting.map(\.deadline).min() else { return try set.remove(id) }
+    var body = FieldWriter(capacity: 2048)
+    body.put(Tag.project, project)
+    body.put(Tag.app, app)
+    body.put(Tag.verificationID, verificationID)
+    for (index, command) in waiting.prefix(Self.maxWaiting).enumerated() {
+      body.put(Tag.waiting + UInt8(index), command.bytes)
+    }
+    try set.store(id, body: body.bytes, dueAt: dueAt, discardAt: dueAt + Self.retention)
+  }
+
+  // MARK: Look-ups
+
+  static func find(_ id: RecordID, in set: WorkingSet) throws(StoreError) -> PhoneCheck? {
+    guard let record = try set.record(id) else { return nil }
+    return try PhoneCheck(record)
+  }
+
+  /// A record that cannot be read is kept so long for a version that can.
+  private static let retention = Duration.seconds(3600)
+
+  init(_ record: Record) throws(StoreError) {
+    let body = try FieldReader(record.body)
+    self.init(
+      record.id, project: try body.required(body.text(Tag.project)), app: body.text(Tag.app),
+      verificationID: try body.required(body.text(Tag.verificationID)))
+    for index in 0..<UInt8(Self.maxWaiting) {
+      guard let bytes = body.block(Tag.waiting + index) else { return }
+      waiting.append(try Waiting(bytes))
+    }
+  }
+}
+
+extension PhoneCheck.Waiting {
+  private enum Tag {
+    static let envelope: UInt8 = 1
+    static let fingerprint: UInt8 = 2
+    static let request: UInt8 = 3
+    static let deadline: UInt8 = 4
+  }
+
+  /// Answers the command. An answer that asks to try again is not final.
+  func answer(_ answer: CommandAnswer, in set: inout WorkingSet) throws(StoreError) {
+    try set.answer(
+      answer, to: envelope, fingerprint: fingerprint, keptFor: answer.isTransient ? nil : PhoneSignInFlow.retention)
+  }
+
+  fileprivate var bytes: [UInt8] {
+    var body = FieldWriter()
+    body.put(Tag.envelope, envelope)
+    body.put(Tag.fingerprint, fingerprint)
+    body.put(Tag.request, request.bytes)
+    body.put(Tag.deadline, deadline)
+    return body.bytes
+  }
+
+  fileprivate init(_ bytes: [UInt8]) throws(StoreError) {
+    let body = try FieldReader(bytes)
+    self.init(
+      envelope: try body.required(body.envelope(Tag.envelope)),
+      fingerprint: try body.required(body.block(Tag.fingerprint)),
+      request: try PhoneRequest(body.required(body.block(Tag.request))),
+      deadline: try body.required(body.time(Tag.deadline)))
+  }
+}

@@ -1,0 +1,161 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// A number that a requester has proven to hold.
+struct ProvenNumber: Sendable, Hashable {
+  /// Way of the proof.
+  enum Source: Sendable, Hashable {
+    case code, temporaryProof
+  }
+
+  /// E.164.
+  let number: String
+  /// Whether it is a fictional number, whose fixed code proves nothing.
+  let isFictional: Bool
+  let source: Source
+}
+
+/// Effect of a proven number: signs in, links the number, or gives out a temporary proof.
+///
+/// ```
+/// number           without ID token             with ID token
+/// of nobody        a new account (1)            is put on the token's account
+/// of the account   a session                    tokens of the token's session
+/// of another one                                a temporary proof; for a temporary proof PHONE_NUMBER_EXISTS
+/// ```
+/// (1) Neither a re-authentication nor a temporary proof makes an account: `USER_NOT_FOUND`.
+struct PhoneSignIn {
+  let project: String
+  let proven: ProvenNumber
+  let request: PhoneRequest
+  /// Properties of the command.
+  let cause: Envelope
+  let reader: CommandReader
+
+  /// Answer to the command.
+  struct Outcome {
+    var answer: CommandAnswer
+    /// Whether the code, or the temporary proof, counts as used.
+    var usesProof: Bool
+
+    /// A refusal for a reason that the proof has nothing to do with: it stays good.
+    static func refused(_ error: APIError) -> Outcome { Outcome(answer: CommandAnswer(error), usesProof: false) }
+  }
+
+  private var sessions: Sessions { Sessions(rules: reader.rules.sessions) }
+
+  /// Adds what is known from the command: the caller.
+  static func addKeys(of request: PhoneRequest, to keys: inout StoreKeys) throws(StoreError) {
+    guard let caller = request.caller else { return }
+    caller.addKeys(to: &keys)
+    keys.add(group: try SessionRecord.group(ofAccount: caller.token.localID))
+  }
+
+  /// Adds what follows from the account that has the number.
+  static func addKeys(
+    ofHolderOf number: String, project: String, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard let holder = try AccountRecord.find(number: number, project: project, in: set) else { return }
+    keys.add(group: try SessionRecord.group(ofAccount: holder.localID))
+  }
+
+  func carryOut(in set: inout WorkingSet) throws(StoreError) -> Outcome {
+    let seal: ReplySeal
+    do throws(APIError) {
+      try reader.requireMethod(.phone, of: project)
+      seal = try reader.seal(request.replyKey, cause, AccountSignedIn.type)
+    } catch {
+      return .refused(error)
+    }
+    let holder = try AccountRecord.find(number: proven.number, project: project, in: set)
+    if let holder, proven.isFictional, !holder.isNumberFictional { return .refused(.numberProvenForReal) }
+    guard request.isLink, let caller = request.caller else { return try signIn(holder, seal, in: &set) }
+    switch try caller.holder(in: set, reader.rules.sessions) {
+    case .failure(let error): return .refused(error)
+    case .success(let caller): return try link(to: caller, holder, seal, in: &set)
+    }
+  }
+
+  // MARK: Signing in
+
+  private func signIn(
+    _ holder: AccountRecord?, _ seal: ReplySeal, in set: inout WorkingSet
+  ) throws(StoreError) -> Outcome {
+    guard var account = holder else { return try signUp(seal, in: &set) }
+    guard !account.isDisabled else { return .refused(.userDisabled) }
+    if let caller = request.caller, caller.token.localID != account.localID { return .refused(.userNotFound) }
+    try endFictionalSessions(of: &account, in: &set)
+    // An account that an earlier command of this batch has made has no older sessions to make room.
+    let isNew = try set.record(account.id)?.version == 0
+    let session = try sessions.start(for: &account, isNew: isNew, provider: .phone, in: &set)
+    try account.store(in: &set)
+    return try signedIn(account, session, isNewUser: false, seal, at: set.now)
+  }
+
+  private func signUp(_ seal: ReplySeal, in set: inout WorkingSet) throws(StoreError) -> Outcome {
+    guard request.operation != .reauthenticate, proven.source == .code else { return .refused(.userNotFound) }
+    guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
+    var account = AccountRecord(id, project: project, at: set.now)
+    account.phoneNumber = proven.number
+    account.isNumberFictional = proven.isFictional
+    let session = try sessions.start(for: &account, isNew: true, provider: .phone, in: &set)
+    try account.store(in: &set)
+    try set.announceCreation(of: account, provider: .phone, cause: cause)
+    return try signedIn(account, session, isNewUser: true, seal, at: set.now)
+  }
+
+  /// Anyone who knows the fixed code of a fictional number may have had sessions; with the first real proof they end.
+  private func endFictionalSessions(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    guard account.isNumberFictional, !proven.isFictional else { return }
+    try sessions.endAll(of: &account, in: &set)
+    account.isNumberFictional = false
+  }
+
+  private func signedIn(
+    _ account: AccountRecord, _ session: SessionRecord, isNewUser: Bool, _ seal: ReplySeal, at now: UnixTime
+  ) throws(StoreError) -> Outcome {
+    let holder = IDTokenCheck.Holder(account: account, session: session)
+    let answer = try AccountSignedIn.answer(
+      holder, isNewUser: isNewUser, sealedFor: seal, reader.idTokens, at: now)
+    return Outcome(answer: answer, usesProof: true)
+  }
+
+  // MARK: Linking
+
+  private func link(
+    to caller: IDTokenCheck.Holder, _ holder: AccountRecord?, _ seal: ReplySeal, in set: inout WorkingSet
+  ) throws(StoreError) -> Outcome {
+    if let holder, holder.id != caller.account.id { return try refuseLink(to: holder, seal, in: &set) }
+    var (account, session) = (caller.account, caller.session)
+    let wasFictional = account.isNumberFictional
+    try endFictionalSessions(of: &account, in: &set)
+    if wasFictional, !account.isNumberFictional {
+      session = try sessions.start(for: &account, provider: .phone, in: &set)
+    }
+    if holder == nil {
+      account.phoneNumber = proven.number
+      account.isNumberFictional = proven.isFictional
+      try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
+    }
+    if account != caller.account { try account.store(in: &set) }
+    return try signedIn(account, session, isNewUser: false, seal, at: set.now)
+  }
+
+  /// Another account has the number: whoever has just brought its code may sign in to that one.
+  private func refuseLink(
+    to holder: AccountRecord, _ seal: ReplySeal, in set: inout WorkingSet
+  ) throws(StoreError) -> Outcome {
+    guard proven.source == .code else {
+      return Outcome(answer: CommandAnswer(.phoneNumberExists), usesProof: true)
+    }
+    guard let text = TemporaryProof.Text.make(reader.hashes) else { throw FieldReader.unreadable }
+    let proof = TemporaryProof(
+      text.id, project: project, phoneNumber: proven.number, isFictional: proven.isFictional,
+      expiresAt: set.now + TemporaryProof.lifetime)
+    try proof.store(in: &set)
+    return Outcome(
+      answer: try AccountSignedIn.answer(text, proof, sealedFor: seal, at: set.now), usesProof: true)
+  }
+}

@@ -1,0 +1,30 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// Content of the inbox in place of an answer with a temporary proof: its seed. The same proof is made from it once
+/// more, while it is neither used nor too old. ``SignedInNote`` is the note of an answer with tokens.
+struct ProofNote: Sendable, Hashable {
+  private static let mark = UInt8(ascii: "p")
+
+  let seed: [UInt8]
+
+  init(_ text: TemporaryProof.Text) {
+    seed = text.seed
+  }
+
+  /// The note for ``CommandAnswer/note``.
+  var bytes: [UInt8] { [Self.mark] + seed }
+
+  /// - Parameter bytes: a note; `nil` for that of another answer.
+  init?(_ bytes: [UInt8]) {
+    guard bytes.first == Self.mark else { return nil }
+    seed = Array(bytes.dropFirst())
+  }
+
+  /// The note of a command that was answered before.
+  static func recorded(for identity: MessageIdentity, in set: WorkingSet) throws(StoreError) -> ProofNote? {
+    guard case .unrecorded(let note) = try set.message(InboxKey(identity.key))?.state else { return nil }
+    return ProofNote(note)
+  }
+}

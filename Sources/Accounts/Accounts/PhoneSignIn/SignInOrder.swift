@@ -1,0 +1,236 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `account.signInWithPhone`: with a code it asks the coordinator and waits; with a temporary proof it is answered at
+/// once.
+struct SignInOrder: CommandOrder {
+  /// Proof of the number that a command brings.
+  enum Credential: Sendable {
+    case code(PhoneCode)
+    /// - Parameter id: `nil` for a text that no proof has.
+    case temporaryProof(id: RecordID?, phoneNumber: String)
+  }
+
+  let fingerprint: [UInt8]
+  private let project: String
+  private let credential: Credential
+  private let request: PhoneRequest
+  private let envelope: Envelope
+  private let seal: ReplySeal
+  /// Reason to refuse the command unless it was answered before.
+  private let refusal: APIError?
+  private let flow: PhoneSignInFlow
+
+  private var reader: CommandReader { flow.reader }
+
+  init(
+    _ command: SignInWithPhone, _ envelope: Envelope, at now: UnixTime, _ flow: PhoneSignInFlow
+  ) throws(APIError) {
+    let reader = flow.reader
+    let project = try reader.project(command.project)
+    if let app = command.app, project.app(id: app) == nil { throw .appNotFound }
+    self.project = project.id
+    self.flow = flow
+    self.envelope = envelope
+    seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
+    let opened = try OpenedSignIn(command, envelope, reader)
+    credential = try opened.credential(of: command, reader.hashes)
+    let operation = command.operation ?? .unspecified
+    var refusal: APIError?
+    var caller: IDTokenCheck?
+    do throws(APIError) {
+      try reader.requireMethod(.phone, of: project.id)
+      if let token = opened.idToken {
+        caller = IDTokenCheck(token: try reader.idTokens.verify(token, project: project.id, at: now))
+      } else if operation == .link || operation == .update {
+        throw .missingIDToken
+      }
+    } catch {
+      // A command that was answered before the token expired is answered alike.
+      refusal = error
+    }
+    self.refusal = refusal
+    request = PhoneRequest(operation, caller: caller, replyKey: command.replyKey)
+    fingerprint = reader.hashes.hash(
+      "signInWithPhone", opened.parts + [project.id, command.app ?? "", operation.rawValue])
+  }
+
+  // MARK: Keys
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try PhoneSignIn.addKeys(of: request, to: &keys)
+    switch credential {
+    case .code(let code): keys.add(record: code.id)
+    case .temporaryProof(let id, let number):
+      if let id { keys.add(record: id) }
+      try AccountRecord.addKeys(ofNumber: number, project: project, to: &keys)
+    }
+  }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try SignedInNote.recorded(for: envelope, in: set)?.addKeys(to: &keys)
+    if let note = try ProofNote.recorded(for: envelope.identity, in: set),
+      let text = TemporaryProof.Text(seed: note.seed, reader.hashes)
+    {
+      keys.add(record: text.id)
+    }
+    switch credential {
+    case .code(let code): try PhoneCheck.find(code.id, in: set)?.addAnswerKeys(to: &keys)
+    case .temporaryProof(_, let number):
+      try PhoneSignIn.addKeys(ofHolderOf: number, project: project, to: &keys, from: set)
+    }
+  }
+
+  // MARK: Carrying out
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    if let refusal { return CommandAnswer(refusal) }
+    // Before the code is given to the coordinator, which would count it as used.
+    if let caller = request.caller, case .failure(let error) = try caller.holder(in: set, reader.rules.sessions) {
+      return CommandAnswer(error)
+    }
+    guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
+    switch credential {
+    case .code(let code): return try check(code, envelope, until: deadline, in: &set)
+    case .temporaryProof(let id, let number): return try redeem(id, number, envelope, in: &set)
+    }
+  }
+
+  private func check(
+    _ code: PhoneCode, _ envelope: Envelope, until deadline: UnixTime, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    var check =
+      try PhoneCheck.find(code.id, in: set)
+      ?? PhoneCheck(code.id, project: project, app: code.app, verificationID: code.verificationID)
+    try check.answerLate(in: &set)
+    guard check.waiting.count < PhoneCheck.maxWaiting else { return CommandAnswer(.tooManyWaiting) }
+    let isFirst = check.waiting.isEmpty
+    check.waiting.append(
+      PhoneCheck.Waiting(envelope: envelope, fingerprint: fingerprint, request: request, deadline: deadline))
+    try check.store(in: &set)
+    if isFirst { try set.send(flow.command(for: code, check, cause: envelope, deadline: deadline, at: set.now)) }
+    return nil
+  }
+
+  private func redeem(
+    _ id: RecordID?, _ number: String, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    guard let id, let proof = try TemporaryProof.find(id, in: set), proof.project == project,
+      proof.phoneNumber == number
+    else { return CommandAnswer(.invalidTemporaryProof) }
+    let proven = ProvenNumber(number: number, isFictional: proof.isFictional, source: .temporaryProof)
+    let outcome = try PhoneSignIn(
+      project: project, proven: proven, request: request, cause: envelope, reader: reader
+    ).carryOut(in: &set)
+    if outcome.usesProof { try set.remove(id) }
+    return outcome.answer
+  }
+
+  // MARK: Again
+
+  func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    guard case .code(let code) = credential, var check = try PhoneCheck.find(code.id, in: set),
+      check.renew(envelope, replyKey: request.replyKey)
+    else { return false }
+    try check.store(in: &set)
+    return true
+  }
+
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    if let note = ProofNote(note) { return try proof(again: note, in: set) }
+    let signedIn = try SignedInNote(note)
+    switch try signedIn.holder(project: project, in: set, reader.rules.sessions) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let holder):
+      return try AccountSignedIn.answer(
+        holder, isNewUser: signedIn.isNewUser, sealedFor: seal, reader.idTokens, at: set.now)
+    }
+  }
+
+  private func proof(again note: ProofNote, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
+    guard let text = TemporaryProof.Text(seed: note.seed, reader.hashes),
+      let proof = try TemporaryProof.find(text.id, in: set)
+    else { return CommandAnswer(.codeUsed) }
+    return try AccountSignedIn.answer(text, proof, sealedFor: seal, at: set.now)
+  }
+}
+
+/// A code that a command brings, and the check that asks the coordinator about it.
+struct PhoneCode: Sendable {
+  /// The check that all share who bring this code.
+  let id: RecordID
+  let app: String?
+  let verificationID: String
+  let code: Secret
+  /// IPv4 or IPv6, for the coordinator's limits.
+  let address: String?
+}
+
+/// The secrets of a sign-in, opened.
+private struct OpenedSignIn {
+  var sessionInfo: Secret?
+  var code: Secret?
+  var temporaryProof: Secret?
+  var idToken: Secret?
+  let phoneNumber: String?
+
+  /// The longest code that is passed on: the coordinator looks at no more.
+  static let maxCodeBytes = 64
+  /// Digits of E.164 with the plus.
+  static let maxNumberBytes = 16
+
+  init(_ command: SignInWithPhone, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
+    func open(_ field: SecretField?, _ name: String) throws(APIError) -> Secret? {
+      try Self.open(field, name, envelope, replyKey: command.replyKey, reader)
+    }
+    sessionInfo = try open(command.sessionInfo, "sessionInfo")
+    code = try open(command.code, "code")
+    temporaryProof = try open(command.temporaryProof, "temporaryProof")
+    idToken = try open(command.idToken, "idToken")
+    phoneNumber = command.phoneNumber.flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// - Returns: `nil` for a field that is absent, or has nothing in it.
+  private static func open(
+    _ field: SecretField?, _ name: String, _ envelope: Envelope, replyKey: String, _ reader: CommandReader
+  ) throws(APIError) -> Secret? {
+    guard let field else { return nil }
+    let secret = try reader.open(field, name, of: envelope, replyKey: replyKey)
+    return secret.isEmpty ? nil : secret
+  }
+
+  /// Parts of the fingerprint; the key for the reply is not one of them, since a requester may make one for each try.
+  var parts: [String] {
+    [sessionInfo, code, temporaryProof, idToken].map { $0?.reveal() ?? "" } + [phoneNumber ?? ""]
+  }
+
+  func credential(
+    of command: SignInWithPhone, _ hashes: AccountHashes
+  ) throws(APIError) -> SignInOrder.Credential {
+    if let temporaryProof {
+      guard let phoneNumber else { throw .missingPhoneNumber }
+      guard phoneNumber.utf8.count <= Self.maxNumberBytes else { throw .invalidTemporaryProof }
+      let id = TemporaryProof.id(of: temporaryProof.reveal(), hashes)
+      return .temporaryProof(id: id, phoneNumber: phoneNumber)
+    }
+    guard let sessionInfo else { throw .missingSessionInfo }
+    guard let code else { throw .missingCode }
+    let verificationID = sessionInfo.reveal()
+    // The verification ID becomes that of a record.
+    guard UsedVerification(verificationID) != nil else { throw .unknownSession }
+    guard code.reveal().utf8.count <= Self.maxCodeBytes else { throw .malformedCode }
+    let parts = [command.project, command.app ?? "", verificationID, code.reveal()]
+    guard let id = RecordID(PhoneCheck.kind, hashes.id("phone check", parts)) else { throw .unknownSession }
+    return .code(
+      PhoneCode(
+        id: id, app: command.app, verificationID: verificationID, code: code, address: try address(of: command)))
+  }
+
+  private func address(of command: SignInWithPhone) throws(APIError) -> String? {
+    try ClientAddress(of: command.client) == nil ? nil : command.client?.ip
+  }
+}

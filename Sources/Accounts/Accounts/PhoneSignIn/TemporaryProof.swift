@@ -1,0 +1,95 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// Proof that somebody has just given back the code of a number that another account has: it signs in to that account,
+/// once.
+///
+/// Only a code yields one; a proof never yields another. The proof itself is not stored: it follows, under the pepper,
+/// from a random seed, and the record's ID from the proof.
+struct TemporaryProof {
+  static let kind = RecordKind("temporaryProof")
+  static let lifetime = Duration.seconds(3600)
+  /// Bytes of the seed: nobody guesses one.
+  private static let seedLength = 16
+  /// Maximum bytes of a text that is looked up.
+  private static let maxBytes = 128
+
+  let id: RecordID
+  let project: String
+  /// E.164.
+  let phoneNumber: String
+  /// Whether a fictional number's fixed code is behind it.
+  let isFictional: Bool
+  let expiresAt: UnixTime
+
+  /// A proof as its holder gets it, with the seed that makes it once more.
+  struct Text {
+    let seed: [UInt8]
+    let secret: Secret
+    let id: RecordID
+
+    /// - Returns: `nil` for a seed of another length.
+    init?(seed: [UInt8], _ hashes: AccountHashes) {
+      guard seed.count == TemporaryProof.seedLength else { return nil }
+      self.seed = seed
+      let text = Base64URL.encode(hashes.hash("temporary proof", [Hexadecimal.encode(seed)]))
+      guard let id = TemporaryProof.id(of: text, hashes) else { return nil }
+      secret = Secret(text)
+      self.id = id
+    }
+
+    static func make(_ hashes: AccountHashes) -> Text? {
+      Text(seed: SecureRandom.bytes(TemporaryProof.seedLength), hashes)
+    }
+  }
+
+  /// The ID of a proof from outside.
+  static func id(of text: String, _ hashes: AccountHashes) -> RecordID? {
+    guard text.utf8.count <= maxBytes else { return nil }
+    return RecordID(kind, hashes.id("temporary proof ID", [text]))
+  }
+
+  init(_ id: RecordID, project: String, phoneNumber: String, isFictional: Bool, expiresAt: UnixTime) {
+    self.id = id
+    self.project = project
+    self.phoneNumber = phoneNumber
+    self.isFictional = isFictional
+    self.expiresAt = expiresAt
+  }
+
+  // MARK: Storing
+
+  private enum Tag {
+    static let project: UInt8 = 1
+    static let phoneNumber: UInt8 = 2
+    static let isFictional: UInt8 = 3
+    static let expiresAt: UInt8 = 4
+  }
+
+  func store(in set: inout WorkingSet) throws(StoreError) {
+    var body = FieldWriter(capacity: 96)
+    body.put(Tag.project, project)
+    body.put(Tag.phoneNumber, phoneNumber)
+    body.put(Tag.isFictional, isFictional)
+    body.put(Tag.expiresAt, expiresAt)
+    try set.store(id, body: body.bytes, dueAt: nil, discardAt: expiresAt)
+  }
+
+  init(_ record: Record) throws(StoreError) {
+    let body = try FieldReader(record.body)
+    self.init(
+      record.id, project: try body.required(body.text(Tag.project)),
+      phoneNumber: try body.required(body.text(Tag.phoneNumber)), isFictional: body.isSet(Tag.isFictional),
+      expiresAt: try body.required(body.time(Tag.expiresAt)))
+  }
+
+  /// A proof that counts now.
+  static func find(_ id: RecordID, in set: WorkingSet) throws(StoreError) -> TemporaryProof? {
+    guard let record = try set.record(id) else { return nil }
+    let proof = try TemporaryProof(record)
+    return set.now < proof.expiresAt ? proof : nil
+  }
+}

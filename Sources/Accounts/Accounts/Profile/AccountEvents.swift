@@ -1,0 +1,44 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// Names of fields in ``AccountUpdated``.
+enum AccountField {
+  static let displayName = "displayName"
+  static let photoURL = "photoURL"
+  static let phoneNumber = "phoneNumber"
+}
+
+extension WorkingSet {
+  /// Sends the event of a new account.
+  mutating func announceCreation(
+    of account: AccountRecord, provider: SignInProvider, cause: Envelope
+  ) throws(StoreError) {
+    let event = AccountCreated(
+      project: account.project, localID: account.localID, createdAt: account.createdAt, provider: provider.rawValue)
+    try announce(event, of: account, id: "created", cause: cause)
+  }
+
+  /// Sends the event of a changed account.
+  /// - Parameter fields: names of what has changed.
+  mutating func announceUpdate(of account: AccountRecord, fields: [String], cause: Envelope) throws(StoreError) {
+    let event = AccountUpdated(project: account.project, localID: account.localID, updatedAt: now, fields: fields)
+    try announce(event, of: account, id: "updated.\(MessageID.make())", cause: cause)
+  }
+
+  /// Sends the event of a deleted account.
+  @discardableResult
+  mutating func announceDeletion(of account: AccountRecord, cause: Envelope?) throws(StoreError) -> AccountDeleted {
+    let event = AccountDeleted(project: account.project, localID: account.localID, deletedAt: now)
+    try announce(event, of: account, id: "deleted", cause: cause)
+    return event
+  }
+
+  private mutating func announce(
+    _ event: some Event, of account: AccountRecord, id: String, cause: Envelope?
+  ) throws(StoreError) {
+    let message = try OutgoingMessage.event(
+      event, id: "\(account.localID).\(id)", correlationID: account.localID, cause: cause, at: now)
+    try send(message)
+  }
+}

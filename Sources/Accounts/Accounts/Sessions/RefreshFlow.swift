@@ -1,0 +1,85 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `session.refresh`: new ID tokens.
+struct RefreshFlow: Flow {
+  private let parts: AccountParts
+
+  init(_ parts: AccountParts) {
+    self.parts = parts
+  }
+
+  var commands: [CommandKind] {
+    [
+      CommandKind(RefreshSession.self, users: .requesters, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try RefreshOrder(command, envelope, parts)
+      }
+    ]
+  }
+}
+
+/// Makes new tokens of a session. Mostly it changes nothing, and so is not recorded.
+private struct RefreshOrder: CommandOrder {
+  let fingerprint: [UInt8]
+  private let project: String
+  private let token: RefreshTokens.Presented
+  private let seal: ReplySeal
+  private let parts: AccountParts
+
+  init(_ command: RefreshSession, _ envelope: Envelope, _ parts: AccountParts) throws(APIError) {
+    let project = try parts.reader.project(command.project)
+    let text = try parts.reader.open(command.refreshToken, "refreshToken", of: envelope, replyKey: command.replyKey)
+    guard !text.isEmpty else { throw .missingRefreshToken }
+    // Before the token is judged: a process with the wrong token keys tells no user that a right one is wrong.
+    seal = try parts.reader.seal(command.replyKey, envelope, SessionRefreshed.type)
+    // A forged token does not reach the store.
+    guard let token = parts.idTokens.refreshTokens.read(text) else { throw .invalidRefreshToken }
+    fingerprint = parts.hashes.hash("refresh", [project.id, text.reveal()])
+    self.project = project.id
+    self.token = token
+    self.parts = parts
+  }
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    SessionRecord.addKeys(of: token.sessionID, to: &keys)
+    AccountRecord.addKeys(of: token.localID, to: &keys)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    switch try holder(in: set) {
+    case .failure(let refusal): return CommandAnswer(refusal)
+    case .success(let holder):
+      let tokens = try parts.idTokens.tokens(for: holder.account, holder.session, sealedFor: seal, at: set.now)
+      var answer = try CommandAnswer(SessionRefreshed(localID: holder.account.localID, tokens: tokens))
+      if try parts.sessions.noteUse(of: holder.session, holder.account, in: &set) {
+        answer.note = SignedInNote(holder.session, isNewUser: false).bytes
+      }
+      return answer
+    }
+  }
+
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    try carryOut(Envelope(type: RefreshSession.type, messageID: ""), in: &set) ?? CommandAnswer(.noSigningKey)
+  }
+
+  /// Account and session of the token. Without a right token the requester learns nothing about them.
+  private func holder(in set: WorkingSet) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
+    let session = try SessionRecord.find(token.sessionID, in: set)
+    if let session {
+      guard parts.idTokens.refreshTokens.matches(token, session), session.project == project else {
+        return .failure(.invalidRefreshToken)
+      }
+    }
+    guard let account = try AccountRecord.find(token.localID, project: project, in: set) else {
+      return .failure(.userNotFound)
+    }
+    guard !account.isDisabled else { return .failure(.userDisabled) }
+    guard let session, !session.isOver(at: set.now, of: account, parts.rules.sessions) else {
+      return .failure(.sessionEnded)
+    }
+    return .success(IDTokenCheck.Holder(account: account, session: session))
+  }
+}

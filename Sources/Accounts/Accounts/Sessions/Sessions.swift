@@ -1,0 +1,82 @@
+import CommandEngine
+import CountersignTelemetry
+
+/// Begins and ends sessions.
+struct Sessions: Sendable {
+  let rules: SessionRules
+
+  /// Adds what ``start(for:isNew:provider:in:)`` and the ends of a known account look up.
+  func addKeys(ofAccount localID: String, to keys: inout StoreKeys) throws(StoreError) {
+    keys.add(group: try SessionRecord.group(ofAccount: localID))
+  }
+
+  /// Begins a session. The oldest ones make room for it.
+  /// - Parameters:
+  ///   - account: its account, which the caller stores, with the time of this sign-in.
+  ///   - isNew: whether the account is made in this transaction, and so has no session.
+  func start(
+    for account: inout AccountRecord, isNew: Bool = false, provider: SignInProvider, in set: inout WorkingSet
+  ) throws(StoreError) -> SessionRecord {
+    if !isNew { try makeRoom(in: account, &set) }
+    // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
+    let now = max(set.now, account.validSince)
+    guard let session = SessionRecord(of: account, provider: provider, at: now) else { throw FieldReader.unreadable }
+    try session.store(rules, in: &set)
+    account.lastLoginAt = set.now
+    return session
+  }
+
+  private func makeRoom(in account: AccountRecord, _ set: inout WorkingSet) throws(StoreError) {
+    let sessions = try all(of: account, in: set)
+    guard sessions.count >= rules.perAccount else { return }
+    let oldest = sessions.sorted { ($0.authTime, $0.id.text) < ($1.authTime, $1.id.text) }
+    for session in oldest.prefix(sessions.count - rules.perAccount + 1) { try set.remove(session.id) }
+  }
+
+  /// Ends all sessions, and voids the ID tokens from before.
+  /// - Parameter account: its account, which the caller stores.
+  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    try removeAll(of: account, in: &set)
+    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
+  }
+
+  /// Deletes an account with its sessions. Its number is free again.
+  func delete(_ account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    try removeAll(of: account, in: &set)
+    try set.remove(account.id)
+  }
+
+  private func removeAll(of account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records { try set.remove(record.id) }
+  }
+
+  /// A page of a group holds all: ``SessionRules/perAccount`` is less.
+  private func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
+    var sessions: [SessionRecord] = []
+    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records {
+      sessions.append(try SessionRecord(record))
+    }
+    return sessions
+  }
+
+  /// Notes the use of a session, unless it was noted lately.
+  /// - Returns: whether anything was changed.
+  func noteUse(
+    of session: SessionRecord, _ account: AccountRecord, in set: inout WorkingSet
+  ) throws(StoreError) -> Bool {
+    var isChanged = false
+    if set.now - session.lastUsedAt >= rules.notedEvery {
+      var session = session
+      session.lastUsedAt = set.now
+      try session.store(rules, in: &set)
+      isChanged = true
+    }
+    if account.lastRefreshAt.map({ set.now - $0 >= rules.notedEvery }) ?? true {
+      var account = account
+      account.lastRefreshAt = set.now
+      try account.store(in: &set)
+      isChanged = true
+    }
+    return isChanged
+  }
+}

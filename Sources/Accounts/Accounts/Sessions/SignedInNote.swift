@@ -1,0 +1,53 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// Content of the inbox in place of an answer with tokens: the session. The answer is made from it once more, with new
+/// tokens, while account and session go on.
+struct SignedInNote: Sendable, Hashable {
+  let sessionID: String
+  let isNewUser: Bool
+
+  init(_ session: SessionRecord, isNewUser: Bool) {
+    sessionID = session.id.text
+    self.isNewUser = isNewUser
+  }
+
+  /// The note for ``CommandAnswer/note``.
+  var bytes: [UInt8] { [UInt8(ascii: isNewUser ? "n" : "k")] + Array(sessionID.utf8) }
+
+  /// - Parameter bytes: a value of ``bytes``.
+  init(_ bytes: [UInt8]) throws(StoreError) {
+    guard let first = bytes.first, first == UInt8(ascii: "n") || first == UInt8(ascii: "k") else {
+      throw FieldReader.unreadable
+    }
+    sessionID = String(decoding: bytes.dropFirst(), as: UTF8.self)
+    isNewUser = first == UInt8(ascii: "n")
+  }
+
+  /// The note of a command that was answered before; for `addMoreKeys`, since the engine has loaded the entry by then.
+  static func recorded(for envelope: Envelope, in set: WorkingSet) throws(StoreError) -> SignedInNote? {
+    guard case .unrecorded(let note) = try set.message(InboxKey(envelope.identity.key))?.state else { return nil }
+    // A note of another kind, such as that of a temporary proof, has no session to look up.
+    return try? SignedInNote(note)
+  }
+
+  /// Adds what ``holder(project:in:_:)`` looks up.
+  func addKeys(to keys: inout StoreKeys) {
+    SessionRecord.addKeys(of: sessionID, to: &keys)
+    if let localID = SessionRecord.localID(ofSession: sessionID) { AccountRecord.addKeys(of: localID, to: &keys) }
+  }
+
+  /// The account and its session, as they are now.
+  func holder(
+    project: String, in set: WorkingSet, _ rules: SessionRules
+  ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
+    guard let localID = SessionRecord.localID(ofSession: sessionID),
+      let account = try AccountRecord.find(localID, project: project, in: set)
+    else { return .failure(.userNotFound) }
+    guard !account.isDisabled else { return .failure(.userDisabled) }
+    guard let session = try SessionRecord.find(sessionID, in: set), !session.isOver(at: set.now, of: account, rules)
+    else { return .failure(.sessionEnded) }
+    return .success(IDTokenCheck.Holder(account: account, session: session))
+  }
+}

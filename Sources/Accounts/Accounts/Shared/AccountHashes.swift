@@ -1,0 +1,52 @@
+import CountersignCryptography
+import CountersignEncoding
+
+/// Keyed hashes of what must not be stored, and random IDs. The database alone reveals nothing that was hashed.
+struct AccountHashes: Sendable {
+  /// The shortest pepper that is accepted.
+  static let minimumLength = 16
+
+  private let key: HMACSHA256Key
+
+  /// - Parameter pepper: random bytes.
+  /// - Returns: `nil` for fewer than ``minimumLength``.
+  init?(pepper: [UInt8]) {
+    guard pepper.count >= Self.minimumLength else { return nil }
+    key = HMACSHA256Key(Array("countersign accounts".utf8) + [0] + pepper)
+  }
+
+  /// Hash of a list of texts; no two lists have the same.
+  /// - Parameter label: purpose of the hash, so that none stands for another.
+  func hash(_ label: StaticString, _ parts: [String]) -> [UInt8] {
+    key.authenticate(Self.framed(label, parts))
+  }
+
+  /// The same in hexadecimal, as an ID.
+  func id(_ label: StaticString, _ parts: [String]) -> String { Hexadecimal.encode(hash(label, parts)) }
+
+  private static func framed(_ label: StaticString, _ parts: [String]) -> [UInt8] {
+    var bytes = label.withUTF8Buffer { Array($0) } + [0]
+    for part in parts {
+      let length = UInt32(truncatingIfNeeded: part.utf8.count)
+      for shift in stride(from: 24, through: 0, by: -8) { bytes.append(UInt8(truncatingIfNeeded: length >> shift)) }
+      bytes.append(contentsOf: part.utf8)
+    }
+    return bytes
+  }
+}
+
+/// Random IDs of letters and digits.
+enum RandomID {
+  private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
+
+  /// - Parameter length: number of characters; each holds almost six bits.
+  static func make(length: Int) -> String {
+    let bytes = (0..<length).map { _ in alphabet[Int(SecureRandom.uniform(below: UInt32(alphabet.count)))] }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// Whether a text has the form of an ID.
+  static func isID(_ text: some StringProtocol, length: Int) -> Bool {
+    text.utf8.count == length && text.utf8.allSatisfy { alphabet.contains($0) }
+  }
+}

@@ -1,0 +1,67 @@
+import Projects
+
+/// Everything that decides on a command, apart from the store.
+struct AccountRules: Sendable {
+  /// The projects in force, which may change while the process runs.
+  let projects: ProjectsSource
+  var sessions = SessionRules()
+  var keys = SigningKeyRules()
+  /// Whether tests may delete everything, and limits of addresses are wide.
+  var isDevelopment = false
+  /// Anonymous accounts that an address may make within an hour.
+  var anonymousPerHour = Self.defaultAnonymousPerHour
+  /// Maximum age of a command that is carried out: apps give up, and ask again.
+  var maxCommandAge = Duration.seconds(30)
+  /// Time for which a redelivered command gets the same reply.
+  var inboxRetention = Duration.seconds(3600)
+  /// Users of the broker whose commands are carried out.
+  var requesters = Self.defaultRequesters
+
+  /// Users of the broker whose commands for operators are carried out.
+  var operators = Self.defaultOperators
+
+  static let defaultRequesters: Set<String> = ["gateway"]
+  static let defaultOperators: Set<String> = ["operator"]
+  static let defaultAnonymousPerHour = 100
+  /// The same in development, where tests make many from one address.
+  static let developmentAnonymousPerHour = 1_000_000
+  /// Age of a sign-in up to which it allows the deletion of its account.
+  static let longestSensitiveAge = Duration.seconds(300)
+
+  /// - Parameter projects: the projects in force.
+  init(projects: ProjectsSource) {
+    self.projects = projects
+  }
+}
+
+/// Rules for sessions.
+struct SessionRules: Sendable, Hashable {
+  /// Time without a refresh after which a session ends.
+  var unusedFor = Duration.seconds(180 * 86_400)
+  /// Sessions of an account; one more ends the oldest.
+  var perAccount = Self.maxPerAccount
+  /// Interval at which the last refresh is noted, so that most refreshes write nothing.
+  var notedEvery = Duration.seconds(3600)
+
+  static let maxPerAccount = 100
+
+  init() {}
+}
+
+/// Rules for the keys that sign ID tokens.
+struct SigningKeyRules: Sendable, Hashable {
+  /// Time for which a key signs.
+  var rotatedAfter = Duration.seconds(30 * 86_400)
+  /// Time for which verifiers may cache the keys.
+  var maxAge = Duration.seconds(3600)
+
+  /// Slack for clocks and caches on the way.
+  static let slack = Duration.seconds(300)
+
+  /// Time for which a key is published before it signs.
+  var lead: Duration { maxAge + Self.slack }
+  /// Time for which a key stays published after the next one has begun to sign: what it signed expires meanwhile.
+  var afterlife: Duration { IDTokens.lifetime + Self.slack }
+
+  init() {}
+}

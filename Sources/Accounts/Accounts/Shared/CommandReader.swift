@@ -1,0 +1,58 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Reads what the commands of accounts have in common: their project, their secrets, their ID token, the key for the
+/// reply.
+struct CommandReader: Sendable {
+  let rules: AccountRules
+  let hashes: AccountHashes
+  let idTokens: IDTokens
+  /// Keys that requesters seal to.
+  let sealingKeys: PrivateSealingKeys
+
+  func project(_ id: String) throws(APIError) -> Project {
+    guard let project = rules.projects.current[id] else { throw .projectNotFound }
+    return project
+  }
+
+  /// Checks that a project has a way to sign in switched on.
+  func requireMethod(_ method: Project.Method, of project: String) throws(APIError) {
+    guard try self.project(project).methods.contains(method) else { throw .methodOff(method) }
+  }
+
+  /// The secret of a field of a command.
+  /// - Parameters:
+  ///   - name: name of the field.
+  ///   - replyKey: the command's key for the reply, to which the seal is bound; `nil` if it has none.
+  func open(
+    _ field: SecretField, _ name: String, of envelope: Envelope, replyKey: String?
+  ) throws(APIError) -> Secret {
+    let context = AccountCommandFields.context(
+      of: envelope.type, messageID: envelope.messageID, replyKey: replyKey)
+    do throws(SealError) {
+      return try field.open(with: sealingKeys, for: context)
+    } catch {
+      throw APIError(error, field: name)
+    }
+  }
+
+  /// The ID token of a command without a key for the reply, verified.
+  func idToken(
+    _ field: SecretField, project: String, of envelope: Envelope, at now: UnixTime
+  ) throws(APIError) -> IDTokenCheck {
+    let token = try open(field, "idToken", of: envelope, replyKey: nil)
+    return IDTokenCheck(token: try idTokens.verify(token, project: project, at: now))
+  }
+
+  /// The seal for the tokens of a reply. A command that asks for tokens while no key signs is refused before it changes
+  /// anything.
+  func seal(
+    _ key: String, _ envelope: Envelope, _ reply: MessageType
+  ) throws(APIError) -> ReplySeal {
+    guard idTokens.keys.isReady else { throw .noSigningKey }
+    return try ReplySeal(key: key, envelope, reply)
+  }
+}

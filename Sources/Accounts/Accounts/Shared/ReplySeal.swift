@@ -1,0 +1,32 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+
+/// Seals the secrets of a reply to its requester.
+struct ReplySeal: Sendable {
+  private let sealer: PublicSealer
+  private let context: SealContext
+
+  /// - Parameters:
+  ///   - key: `replyKey` of the command, from outside.
+  ///   - envelope: properties of the command.
+  ///   - type: type of the reply.
+  init(key: String, _ envelope: Envelope, _ type: MessageType) throws(APIError) {
+    do throws(JOSEError) {
+      sealer = PublicSealer(key: try PublicSealingKey(jwk: Array(key.utf8)))
+    } catch {
+      throw .invalidReplyKey
+    }
+    context = SealContext(
+      messageType: type, messageID: envelope.messageID, recipient: AccountCommandFields.replyRecipient)
+  }
+
+  func seal(_ secret: Secret) throws(StoreError) -> SecretField {
+    do throws(SealError) {
+      return try sealer.seal(secret, for: context)
+    } catch {
+      throw StoreError(.content, "the secret of a reply \(error)")
+    }
+  }
+}

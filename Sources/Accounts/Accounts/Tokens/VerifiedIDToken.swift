@@ -1,0 +1,175 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// An ID token of ours: its signature, issuer, audience and times are right. Whether its account and session still
+/// exist is for ``IDTokenCheck``.
+struct VerifiedIDToken: Sendable, Hashable {
+  let project: String
+  let localID: String
+  let sessionID: String
+  /// Time of the sign-in; whole seconds.
+  let authTime: UnixTime
+  /// Whole seconds.
+  let issuedAt: UnixTime
+  let provider: SignInProvider
+
+  // MARK: Storing
+
+  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
+  private enum Tag {
+    static let project: UInt8 = 1
+    static let localID: UInt8 = 2
+    static let sessionID: UInt8 = 3
+    static let authTime: UInt8 = 4
+    static let issuedAt: UInt8 = 5
+    static let provider: UInt8 = 6
+  }
+
+  init(
+    project: String, localID: String, sessionID: String, authTime: UnixTime, issuedAt: UnixTime,
+    _ provider: SignInProvider
+  ) {
+    self.project = project
+    self.localID = localID
+    self.sessionID = sessionID
+    self.authTime = authTime
+    self.issuedAt = issuedAt
+    self.provider = provider
+  }
+
+  /// Content for the record of a command that waits. It is no token: it has no signature.
+  var fields: [UInt8] {
+    var body = FieldWriter(capacity: 160)
+    body.put(Tag.project, project)
+    body.put(Tag.localID, localID)
+    body.put(Tag.sessionID, sessionID)
+    body.put(Tag.authTime, authTime)
+    body.put(Tag.issuedAt, issuedAt)
+    body.put(Tag.provider, provider.rawValue)
+    return body.bytes
+  }
+
+  /// - Parameter fields: a value of ``fields``.
+  init(fields: [UInt8]) throws(StoreError) {
+    let body = try FieldReader(fields)
+    self.init(
+      project: try body.required(body.text(Tag.project)), localID: try body.required(body.text(Tag.localID)),
+      sessionID: try body.required(body.text(Tag.sessionID)), authTime: try body.required(body.time(Tag.authTime)),
+      issuedAt: try body.required(body.time(Tag.issuedAt)),
+      try body.required(body.word(Tag.provider, SignInProvider.self)))
+  }
+}
+
+extension IDTokens {
+  /// Verifies an ID token: signature by a published key, issuer, audience, subject and times.
+  /// - Parameters:
+  ///   - token: from outside.
+  ///   - project: the project of the command.
+  func verify(_ token: Secret, project: String, at now: UnixTime) throws(APIError) -> VerifiedIDToken {
+    let text = token.reveal()
+    guard !text.isEmpty else { throw .missingIDToken }
+    // A process that lacks keys tells no user that a right token is wrong.
+    guard keys.isReady else { throw .noSigningKey }
+    guard text.utf8.count <= Self.maxBytes, let id = Self.keyID(of: text) else { throw .invalidIDToken }
+    guard let key = keys.verifying(id, at: now) else {
+      // Another process has the token key of its row, and may have signed with it.
+      throw keys.isUnreadable(id) ? .noSigningKey : .invalidIDToken
+    }
+    let payload: [UInt8]
+    do throws(JOSEError) {
+      payload = try JWS.verify(text, with: key).payload
+    } catch {
+      throw .invalidIDToken
+    }
+    // The decoder's error would quote the token.
+    guard let claims = try? JSONReader(maxBytes: Self.maxBytes).decode(Claims.self, from: payload) else {
+      throw .invalidIDToken
+    }
+    return try Self.check(claims, project: project, at: now)
+  }
+
+  /// Claims of our tokens; every one has them.
+  private struct Claims: Decodable {
+    struct Details: Decodable {
+      var provider: String
+
+      enum CodingKeys: String, CodingKey {
+        case provider = "sign_in_provider"
+      }
+    }
+
+    var iss: String
+    var aud: String
+    var sub: String
+    var sid: String
+    var iat: Int64
+    var exp: Int64
+    var authTime: Int64
+    var firebase: Details
+
+    enum CodingKeys: String, CodingKey {
+      case iss, aud, sub, sid, iat, exp, firebase
+      case authTime = "auth_time"
+    }
+  }
+
+  private static func check(
+    _ claims: Claims, project: String, at now: UnixTime
+  ) throws(APIError) -> VerifiedIDToken {
+    guard claims.iss == issuer(of: project), claims.aud == project, (1...maxSubject).contains(claims.sub.utf8.count),
+      SessionRecord.localID(ofSession: claims.sid) == claims.sub,
+      let provider = SignInProvider(rawValue: claims.firebase.provider)
+    else { throw .invalidIDToken }
+    let issuedAt = UnixTime(seconds: claims.iat)
+    guard issuedAt <= now + maxSkew, claims.authTime <= claims.iat else { throw .invalidIDToken }
+    guard UnixTime(seconds: claims.exp) > now else { throw .idTokenExpired }
+    return VerifiedIDToken(
+      project: project, localID: claims.sub, sessionID: claims.sid, authTime: UnixTime(seconds: claims.authTime),
+      issuedAt: issuedAt, provider)
+  }
+
+  /// The `kid` in the header of a compact form. Verifiers require one, so a token without one is none of ours.
+  private static func keyID(of text: String) -> String? {
+    struct Header: Decodable {
+      var kid: String
+    }
+    guard let part = text.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).first,
+      part.utf8.count <= JWS.maxHeaderBytes, let json = Base64URL.decode(String(part))
+    else { return nil }
+    // A header that cannot be read names no key; the decoder's error would quote it.
+    return try? JSONReader(maxBytes: JWS.maxHeaderBytes).decode(Header.self, from: json).kid
+  }
+}
+
+/// The account and the session of an ID token, looked up in the transaction.
+struct IDTokenCheck: Sendable {
+  let token: VerifiedIDToken
+
+  /// Whom an ID token stands for.
+  struct Holder: Sendable {
+    var account: AccountRecord
+    var session: SessionRecord
+  }
+
+  /// Adds what ``holder(in:_:)`` looks up.
+  func addKeys(to keys: inout StoreKeys) {
+    AccountRecord.addKeys(of: token.localID, to: &keys)
+    SessionRecord.addKeys(of: token.sessionID, to: &keys)
+  }
+
+  /// The holder of the token, or the reason that it counts no longer.
+  func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
+    guard let account = try AccountRecord.find(token.localID, project: token.project, in: set) else {
+      return .failure(.userNotFound)
+    }
+    guard !account.isDisabled else { return .failure(.userDisabled) }
+    guard token.issuedAt.seconds >= account.validSince.seconds,
+      let session = try SessionRecord.find(token.sessionID, in: set),
+      !session.isOver(at: set.now, of: account, rules)
+    else { return .failure(.idTokenExpired) }
+    return .success(Holder(account: account, session: session))
+  }
+}

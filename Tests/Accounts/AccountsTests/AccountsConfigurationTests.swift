@@ -1,0 +1,129 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+import FoundationEssentials
+import Projects
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Configuration of accounts")
+struct AccountsConfigurationTests {
+  /// Makes the files that are required, and lends their directory.
+  private func withFiles<Value>(_ body: (URL) throws -> Value) throws -> Value {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "accounts-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    func write(_ name: String, _ text: String) throws {
+      let path = directory.appending(path: name).path(percentEncoded: false)
+      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
+      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
+    }
+    try write("pepper", "0123456789abcdef0123456789abcdef\n")
+    try write("password", "secret")
+    try write("keys.json", #"{"keys":[\#(try KeyRing.generate(kid: "k"))]}"#)
+    try write("tokens.json", #"{"keys":[\#(try KeyRing.generate(kid: "t"))]}"#)
+    try write("sealing.json", try PrivateSealingKeys([PrivateSealingKey.generate(id: "s")]).jwkSet())
+    try write("projects.json5", "{}")
+    return try body(directory)
+  }
+
+  private func load(_ keys: String, replacing: [String: String] = [:]) throws -> AccountsConfiguration {
+    try withFiles { directory in
+      for (name, text) in replacing { try Data(text.utf8).write(to: directory.appending(path: name)) }
+      let file = directory.appending(path: "accounts.json5")
+      let text = """
+        { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
+          tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', projectsFile: 'projects.json5', \(keys) }
+        """
+      try Data(text.utf8).write(to: file)
+      return try AccountsConfiguration.load(file: file.path(percentEncoded: false), environment: [:]).content
+    }
+  }
+
+  private func problems(_ keys: String, replacing: [String: String] = [:]) throws -> [String] {
+    do {
+      _ = try load(keys, replacing: replacing)
+      return []
+    } catch let error as ConfigurationError {
+      return error.problems.map(\.description)
+    }
+  }
+
+  @Test("The defaults are those of the rules") func defaults() throws {
+    let loaded = try load("")
+    #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())
+    #expect(loaded.rules.requesters == ["gateway"] && !loaded.rules.isDevelopment)
+    #expect(loaded.rules.anonymousPerHour == 100)
+    #expect(loaded.rules.engine.requesters == ["gateway"])
+    #expect(loaded.rules.engine.commandQueue == "accounts.commands")
+    #expect(loaded.rules.engine.reportQueue == "accounts.replies")
+    #expect(loaded.secrets != nil && loaded.prefetch == 512)
+  }
+
+  @Test("Values are taken, and have bounds") func values() throws {
+    let loaded = try load(
+      """
+      development: true, requesters: ['edge'], sessions: { unusedDays: 30, perAccount: 5 },
+      keys: { rotationDays: 7, maxAgeSeconds: 600 }, limits: { anonymousPerAddressPerHour: 3 }
+      """)
+    #expect(loaded.rules.isDevelopment && loaded.rules.requesters == ["edge"])
+    #expect(loaded.rules.sessions.unusedFor == .seconds(30 * 86_400) && loaded.rules.sessions.perAccount == 5)
+    #expect(loaded.rules.keys.rotatedAfter == .seconds(7 * 86_400) && loaded.rules.keys.maxAge == .seconds(600))
+    #expect(loaded.rules.anonymousPerHour == AccountRules.developmentAnonymousPerHour)
+    #expect(try load("limits: { anonymousPerAddressPerHour: 3 }").rules.anonymousPerHour == 3)
+    for (keys, place) in [
+      ("sessions: { perAccount: 101 }", "sessions.perAccount"), ("sessions: { unusedDays: 0 }", "sessions.unusedDays"),
+      ("keys: { rotationDays: 0 }", "keys.rotationDays"), ("keys: { maxAgeSeconds: 10 }", "keys.maxAgeSeconds"),
+      ("requesters: ['gateway', 'service']", "requesters"), ("prefetch: 0", "prefetch"),
+    ] {
+      #expect(try problems(keys).first?.contains(place) == true, "\(keys)")
+    }
+  }
+
+  @Test("Secrets that are missing or no keys are named, and not shown") func secrets() throws {
+    for (file, key) in [
+      ("pepper", "pepperFile"), ("tokens.json", "tokenKeysFile"), ("sealing.json", "sealingKeysFile"),
+      ("keys.json", "keysFile"), ("projects.json5", "projectsFile"),
+    ] {
+      let found = try problems("", replacing: [file: "nonsense"])
+      #expect(found.contains { $0.contains(key) }, "\(key): \(found)")
+      #expect(!found.contains { $0.contains("nonsense") && key != "projectsFile" })
+    }
+  }
+
+  @Test("The annotated file explains every key") func theAnnotatedFileExplainsEveryKey() throws {
+    let text = try String(contentsOf: URL(filePath: Repository.config + "/accounts.json5"), encoding: .utf8)
+    let keys = try withFiles { directory in
+      let file = directory.appending(path: "accounts.json5")
+      try Data("{}".utf8).write(to: file)
+      return try AccountsConfiguration.keys(file: file.path(percentEncoded: false)).map(\.path)
+    }
+    #expect(keys.contains("keys.rotationDays") && keys.contains("sealingKeysFile"))
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty)
+  }
+
+  @Test("Every key of the annotated file is known, and shows the default")
+  func everyKeyOfTheAnnotatedFileIsKnownAndShowsTheDefault() throws {
+    let loaded = try withFiles { directory in
+      let path = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
+      return try AccountsConfiguration.load(
+        file: Repository.config + "/accounts.json5",
+        environment: [
+          "COUNTERSIGN_BROKER_PASSWORD_FILE": path("password"), "COUNTERSIGN_PEPPER_FILE": path("pepper"),
+          "COUNTERSIGN_KEYS_FILE": path("keys.json"), "COUNTERSIGN_TOKEN_KEYS_FILE": path("tokens.json"),
+          "COUNTERSIGN_SEALING_KEYS_FILE": path("sealing.json"), "COUNTERSIGN_PROJECTS_FILE": path("projects.json5"),
+        ])
+    }.content
+    #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())
+    #expect(loaded.rules.requesters == AccountRules.defaultRequesters && !loaded.rules.isDevelopment)
+    #expect(loaded.rules.anonymousPerHour == AccountRules.defaultAnonymousPerHour)
+    #expect(loaded.rules.maxCommandAge == .seconds(30) && loaded.rules.inboxRetention == .seconds(3600))
+    #expect(loaded.prefetch == 512 && loaded.maintenanceInterval == .seconds(1))
+    #expect(loaded.common.http.port == 8085)
+  }
+}

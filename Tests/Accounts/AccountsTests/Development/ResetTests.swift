@@ -1,0 +1,73 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Reset in development")
+struct ResetTests {
+  @Test("All accounts of one project go, in more than one transaction", arguments: BenchStore.allCases)
+  func reset(_ store: BenchStore) async throws {
+    let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
+    try await AccountsBench.with(store, inDevelopment) { bench in
+      var accounts: [AccountRecord] = []
+      for _ in 0..<70 { accounts.append(try await bench.signIn(number: nil, provider: .anonymous).account) }
+      let numbered = try await bench.signIn()
+      let other = try await bench.signIn(project: AccountsBench.otherProject)
+      let reply = try #require(try await bench.ask(ResetAccounts(project: AccountsBench.project), id: "reset"))
+      #expect(try AccountsReset(json: reply.body).deleted == 71)
+      for account in accounts + [numbered.account] {
+        #expect(try await bench.find(account) == nil)
+        #expect(try await bench.sessions(of: account).isEmpty)
+      }
+      #expect(try await bench.find(other.account) != nil)
+      let events = bench.sink.published.filter { $0.exchange == Topology.Exchanges.events }
+      #expect(events.count == 71)
+      _ = try await bench.signIn()
+    }
+  }
+
+  @Test("One that has waited deletes nothing") func late() async throws {
+    let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
+    try await AccountsBench.with(.memory, inDevelopment) { bench in
+      let message = try bench.message(ResetAccounts(project: AccountsBench.project), id: "reset")
+      bench.clock.advance(by: .seconds(60))
+      let holder = try await bench.signIn()
+      let reply = try #require(try await bench.deliver(message))
+      #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
+      #expect(try await bench.find(holder.account) != nil)
+    }
+  }
+
+  @Test("One that arrives again deletes nothing that was made since", arguments: BenchStore.allCases)
+  func again(_ store: BenchStore) async throws {
+    let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
+    try await AccountsBench.with(store, inDevelopment) { bench in
+      _ = try await bench.signIn()
+      let message = try bench.message(ResetAccounts(project: AccountsBench.project), id: "reset")
+      let first = try #require(try await bench.deliver(message))
+      let holder = try await bench.signIn()
+      let second = try #require(try await bench.deliver(message))
+      #expect(second.body == first.body)
+      #expect(try AccountsReset(json: first.body).deleted == 1)
+      #expect(try await bench.find(holder.account) != nil)
+    }
+  }
+
+  @Test("Elsewhere it is refused, and so is an unknown project") func refused() async throws {
+    try await AccountsBench.with { bench in
+      let holder = try await bench.signIn()
+      #expect(try await bench.error(ResetAccounts(project: AccountsBench.project)).code == .operationNotAllowed)
+      #expect(try await bench.find(holder.account) != nil)
+    }
+    let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
+    try await AccountsBench.with(.memory, inDevelopment) { bench in
+      #expect(try await bench.error(ResetAccounts(project: "unknown-project")).code == .projectNotFound)
+      let user = try await bench.error(ResetAccounts(project: AccountsBench.project), user: "service")
+      #expect(user.code == .operationNotAllowed)
+    }
+  }
+}

@@ -1,0 +1,256 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Linking a number, temporary proofs and fictional numbers", .timeLimit(.minutes(10)))
+struct LinkTests {
+  private static let second = "+16505550199"
+
+  private static func verification(_ number: String, isFictional: Bool = false) -> ScriptedCoordinator.Verification {
+    var verification = ScriptedCoordinator.Verification()
+    verification.number = number
+    verification.isFictional = isFictional
+    return verification
+  }
+
+  // MARK: Linking
+
+  @Test("A free number is put on the token's account, in the same session", arguments: BenchStore.allCases)
+  func aFreeNumber(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      bench.clock.advance(by: .seconds(100))
+      let linked = try await bench.signIn("a", idToken: user.idToken, operation: .link)
+      #expect(linked.reply.localID == user.reply.localID && linked.reply.isNewUser == false)
+      #expect(linked.claims?.sessionID == user.claims?.sessionID)
+      #expect(linked.claims?.authTime == user.claims?.authTime && linked.claims?.provider == .anonymous)
+      let event = try #require(bench.events("account.updated").first)
+      #expect(try AccountUpdated(json: event.message.body).fields == ["phoneNumber"])
+      #expect(try await bench.signIn("b").reply.localID == user.reply.localID)
+      // Another number takes its place, and the first is free.
+      let changed = try await bench.signIn(
+        "c", verification: Self.verification(Self.second), idToken: linked.idToken, operation: .update)
+      #expect(changed.reply.localID == user.reply.localID && changed.reply.phoneNumber == Self.second)
+      #expect(try await bench.signIn("d").reply.isNewUser == true)
+      await bench.die()
+    }
+  }
+
+  @Test("Linking needs a valid ID token, before the code is used", arguments: BenchStore.allCases)
+  func linkingNeedsAToken(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      bench.coordinator.verifications["v1"] = .init()
+      let bare = try await bench.bench.error(bench.command("a", operation: .link), id: "a")
+      #expect(bare.code == .missingIDToken)
+      let user = try await bench.signUp("u")
+      let token = try #require(user.idToken)
+      let forged = Secret(String(token.reveal().dropLast(4)) + "AAAA")
+      #expect(try await bench.bench.error(bench.command("b", idToken: forged), id: "b").code == .invalidIDToken)
+      _ = try await bench.delete(token)
+      #expect(try await bench.bench.error(bench.command("c", idToken: token), id: "c").code == .userNotFound)
+      #expect(bench.checks.isEmpty && bench.coordinator.compared == 0)
+      await bench.die()
+    }
+  }
+
+  @Test("An account that is deleted while the coordinator is asked is not linked", arguments: BenchStore.allCases)
+  func deletedMeanwhile(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let token = try #require(try await bench.signUp("u").idToken)
+      bench.coordinator.verifications["v1"] = .init()
+      #expect(try await bench.bench.ask(bench.command("a", idToken: token), id: "a") == nil)
+      let check = try #require(bench.checks.first)
+      _ = try await bench.delete(token)
+      await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
+      #expect(try bench.answer(try #require(bench.replies.first), "a").error?.code == .userNotFound)
+      #expect(try await bench.signIn(bench.command("b"), "b").reply.isNewUser == true)
+      await bench.die()
+    }
+  }
+
+  // MARK: Temporary proofs
+
+  @Test(
+    "A number of another account yields a proof, which signs in to that account once", arguments: BenchStore.allCases)
+  func aProof(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let holder = try await bench.signIn("h")
+      let user = try await bench.signUp("u")
+      let refused = try await bench.signIn("a", idToken: user.idToken, operation: .link)
+      #expect(refused.reply.localID == nil && refused.idToken == nil)
+      #expect(refused.reply.phoneNumber == AccountsBench.number && refused.reply.temporaryProofExpiresIn == 3600)
+      let proof = try #require(refused.proof)
+      // The same message gets the same proof; the code is used for any other.
+      let message = try bench.command("a", session: "v-a", idToken: user.idToken, operation: .link)
+      let again = try bench.answer(try #require(try await bench.bench.ask(message, id: "a")), "a")
+      #expect(again.proof?.reveal() == proof.reveal())
+      #expect(try await bench.signIn(bench.command("b", session: "v-a"), "b").error?.reason == "CODE_USED")
+      let other = try bench.command("c", proof: proof, number: Self.second)
+      #expect(try await bench.bench.error(other, id: "c").code == .invalidTemporaryProof)
+      let signedIn = try await bench.signIn(bench.command("d", proof: proof), "d")
+      #expect(signedIn.reply.localID == holder.reply.localID && signedIn.reply.isNewUser == false)
+      #expect(try await bench.bench.error(bench.command("e", proof: proof), id: "e").code == .invalidTemporaryProof)
+      await bench.die()
+    }
+  }
+
+  @Test("A proof with an ID token of another account is spent, and yields no other", arguments: BenchStore.allCases)
+  func aProofYieldsNoOther(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      _ = try await bench.signIn("h")
+      let user = try await bench.signUp("u")
+      let proof = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
+      let refused = try await bench.signIn(bench.command("b", proof: proof, idToken: user.idToken), "b")
+      #expect(refused.error?.code == .phoneNumberExists && refused.proof == nil)
+      #expect(try await bench.bench.error(bench.command("c", proof: proof), id: "c").code == .invalidTemporaryProof)
+      await bench.die()
+    }
+  }
+
+  @Test("A proof expires, and makes no account when its holder is gone", arguments: BenchStore.allCases)
+  func aProofExpires(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let holder = try await bench.signIn("h")
+      let user = try await bench.signUp("u")
+      let first = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
+      let second = try #require(try await bench.signIn("b", idToken: user.idToken).proof)
+      _ = try await bench.delete(try #require(holder.idToken))
+      #expect(try await bench.bench.error(bench.command("c", proof: first), id: "c").code == .userNotFound)
+      bench.clock.advance(by: .seconds(3600))
+      #expect(try await bench.bench.error(bench.command("d", proof: second), id: "d").code == .invalidTemporaryProof)
+      await bench.die()
+    }
+  }
+
+  // MARK: Re-authentication
+
+  @Test("A re-authentication moves auth_time, and makes no account", arguments: BenchStore.allCases)
+  func reauthentication(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      bench.coordinator.verifications["v1"] = .init()
+      let unknown = try await bench.signIn(bench.command("a", operation: .reauthenticate), "a")
+      #expect(unknown.error?.code == .userNotFound && bench.events("account.created").isEmpty)
+      // The code is not used up by that.
+      let first = try await bench.signIn(bench.command("b"), "b")
+      #expect(first.reply.isNewUser == true)
+      bench.clock.advance(by: .seconds(1000))
+      let again = try await bench.signIn("c", idToken: first.idToken, operation: .reauthenticate)
+      #expect(again.reply.localID == first.reply.localID)
+      #expect(try #require(again.claims).authTime > (try #require(first.claims)).authTime)
+      let user = try await bench.signUp("u")
+      let other = try await bench.signIn("d", idToken: user.idToken, operation: .reauthenticate)
+      #expect(other.error?.code == .userNotFound)
+      await bench.die()
+    }
+  }
+
+  // MARK: Fictional numbers
+
+  @Test("A fictional code does not open an account whose number was proven for real", arguments: BenchStore.allCases)
+  func aFictionalCode(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      _ = try await bench.signIn("h")
+      let fictional = Self.verification(AccountsBench.number, isFictional: true)
+      #expect(try await bench.signIn("a", verification: fictional).error?.code == .operationNotAllowed)
+      let user = try await bench.signUp("u")
+      let linked = try await bench.signIn("b", verification: fictional, idToken: user.idToken)
+      #expect(linked.error?.code == .operationNotAllowed && linked.proof == nil)
+      await bench.die()
+    }
+  }
+
+  @Test("The first real proof ends the sessions of a fictional number", arguments: BenchStore.allCases)
+  func theFirstRealProof(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let fictional = Self.verification(AccountsBench.number, isFictional: true)
+      let guest = try await bench.signIn("a", verification: fictional)
+      #expect(guest.reply.isNewUser == true)
+      #expect(try await bench.signIn("b", verification: fictional).reply.localID == guest.reply.localID)
+      bench.clock.advance(by: .seconds(10))
+      let owner = try await bench.signIn("c")
+      #expect(owner.reply.localID == guest.reply.localID && owner.reply.isNewUser == false)
+      guard case .failure(let ended) = try await bench.lookUp(try #require(guest.idToken)) else {
+        Issue.record("the session of the fictional number goes on")
+        return
+      }
+      #expect(ended.code == .tokenExpired)
+      #expect(try await bench.lookUp(try #require(owner.idToken)).get().phoneNumber == AccountsBench.number)
+      #expect(try await bench.signIn("d", verification: fictional).error?.code == .operationNotAllowed)
+      await bench.die()
+    }
+  }
+
+  @Test(
+    "Unlinking a fictional number keeps no session of it beyond the first real proof", arguments: BenchStore.allCases)
+  func unlinkedFictional(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let guest = try await bench.signIn(
+        "a", verification: Self.verification(AccountsBench.number, isFictional: true))
+      let token = try #require(guest.idToken)
+      var update = UpdateAccount(
+        project: AccountsBench.project, idToken: try bench.seal(token, UpdateAccount.self, "u"),
+        replyKey: bench.bench.replyKey.publicKey.jwk)
+      update.deleteProviders = ["phone"]
+      #expect(try #require(try await bench.bench.ask(update, id: "u")).type == AccountChanged.type.text)
+      bench.clock.advance(by: .seconds(10))
+      let owner = try await bench.signIn(
+        "b", verification: Self.verification(Self.second), idToken: token, operation: .link)
+      #expect(owner.reply.phoneNumber == Self.second && owner.claims?.sessionID != guest.claims?.sessionID)
+      guard case .failure = try await bench.lookUp(token) else {
+        Issue.record("the session of the fictional number goes on")
+        return
+      }
+      await bench.die()
+    }
+  }
+
+  @Test("A temporary proof is not spent for a requester that has gone", arguments: BenchStore.allCases)
+  func proofOfNobody(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let holder = try await bench.signIn("h")
+      let user = try await bench.signUp("u")
+      let proof = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
+      let message = try bench.bench.message(bench.command("b", proof: proof), id: "b")
+      bench.clock.advance(by: .seconds(20))
+      let late = try bench.answer(try #require(try await bench.bench.deliver(message)), "b")
+      #expect(late.error?.reason == "COMMAND_TOO_OLD")
+      #expect(try await bench.signIn(bench.command("c", proof: proof), "c").reply.localID == holder.reply.localID)
+      await bench.die()
+    }
+  }
+
+  @Test("A real proof with a token of the fictional session begins a new one", arguments: BenchStore.allCases)
+  func aRealProofWithAToken(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let guest = try await bench.signIn(
+        "a", verification: Self.verification(AccountsBench.number, isFictional: true))
+      bench.clock.advance(by: .seconds(10))
+      let owner = try await bench.signIn("b", idToken: guest.idToken)
+      #expect(owner.reply.localID == guest.reply.localID)
+      #expect(owner.claims?.sessionID != guest.claims?.sessionID)
+      guard case .failure = try await bench.lookUp(try #require(guest.idToken)) else {
+        Issue.record("the session of the fictional number goes on")
+        return
+      }
+      await bench.die()
+    }
+  }
+}

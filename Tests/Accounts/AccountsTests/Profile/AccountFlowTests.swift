@@ -1,0 +1,204 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Anonymous accounts, profiles and deletion", .timeLimit(.minutes(10)))
+struct AccountFlowTests {
+  private func update(
+    _ bench: PhoneBench, _ idToken: Secret?, _ id: String, _ change: (inout UpdateAccount) -> Void
+  ) async throws -> Message {
+    let field = try bench.seal(try #require(idToken), UpdateAccount.self, id)
+    var command = UpdateAccount(
+      project: AccountsBench.project, idToken: field, replyKey: bench.bench.replyKey.publicKey.jwk)
+    change(&command)
+    return try #require(try await bench.bench.ask(command, id: id))
+  }
+
+  @Test("An anonymous sign-up makes an account, once for a message", arguments: BenchStore.allCases)
+  func anonymous(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("a", ip: "192.0.2.1")
+      #expect(user.reply.isNewUser == true && user.reply.phoneNumber == nil && user.claims?.provider == .anonymous)
+      let event = try #require(bench.events("account.created").first)
+      #expect(try AccountCreated(json: event.message.body).provider == "anonymous")
+      let again = try await bench.signUp("a", ip: "192.0.2.1")
+      #expect(again.claims?.sessionID == user.claims?.sessionID && bench.events("account.created").isEmpty)
+      let account = try await bench.lookUp(try #require(user.idToken)).get()
+      #expect(account.localID == user.reply.localID && account.phoneNumber == nil)
+      await bench.die()
+    }
+  }
+
+  @Test("An address makes a hundred anonymous accounts an hour", arguments: BenchStore.allCases)
+  func theLimit(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let commands = try (0..<100).map { index in
+        var command = SignUp(project: AccountsBench.project, replyKey: bench.bench.replyKey.publicKey.jwk)
+        // All of one /64.
+        command.client = StartVerification.Client(ip: "2001:db8::\(String(index, radix: 16))")
+        return try bench.bench.message(command, id: "s\(index)")
+      }
+      await bench.bench.deliver(batch: commands)
+      #expect(bench.events("account.created").count == 100)
+      let refused = try await bench.signUp("a", ip: "2001:db8::ffff")
+      #expect(refused.error?.code == .tooManyAttempts)
+      #expect((3600...3660).contains(refused.error?.retryAfter ?? 0))
+      #expect(try await bench.signUp("b", ip: "2001:db8:0:1::1").reply.isNewUser == true)
+      #expect(try await bench.signUp("c", ip: "nowhere").error?.code == .invalidArgument)
+      bench.clock.advance(by: .seconds(3660))
+      #expect(try await bench.signUp("d", ip: "2001:db8::ffff").reply.isNewUser == true)
+      await bench.die()
+    }
+  }
+
+  @Test("A profile has no control characters: the ID token would be too long to be taken back")
+  func controlCharacters() async throws {
+    try await PhoneBench.with(.memory) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      let refused = try await update(bench, user.idToken, "a") {
+        $0.photoURL = String(repeating: "\u{1}", count: 2048)
+        $0.displayName = String(repeating: "\u{2}", count: 256)
+      }
+      #expect(try ErrorReply(json: refused.body).error.code == .invalidArgument)
+      // The longest that is taken leaves the user a token that counts.
+      let longest = try await update(bench, user.idToken, "b") {
+        $0.photoURL = String(repeating: "\"", count: 2048)
+        $0.displayName = String(repeating: "\\", count: 256)
+        $0.returnTokens = true
+      }
+      let field = try #require(try AccountChanged(json: longest.body).tokens?.idToken)
+      let token = try bench.bench.opened(field, AccountChanged.type, id: "b")
+      #expect(try await bench.lookUp(token).get().displayName?.utf8.count == 256)
+      await bench.die()
+    }
+  }
+
+  @Test("A profile is changed, with tokens of the same session", arguments: BenchStore.allCases)
+  func profile(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      let reply = try await update(bench, user.idToken, "a") {
+        $0.displayName = "Ada"
+        $0.photoURL = "https://example.com/ada.png"
+        $0.returnTokens = true
+      }
+      let changed = try AccountChanged(json: reply.body)
+      #expect(changed.account.displayName == "Ada" && changed.account.photoURL == "https://example.com/ada.png")
+      let event = try #require(bench.events("account.updated").first)
+      #expect(try AccountUpdated(json: event.message.body).fields == ["displayName", "photoURL"])
+      #expect(!String(decoding: event.message.body, as: UTF8.self).contains("Ada"))
+      let field = try #require(changed.tokens?.idToken)
+      let token = try bench.bench.opened(field, AccountChanged.type, id: "a")
+      let claims = try bench.bench.parts.idTokens.verify(
+        token, project: AccountsBench.project, at: bench.clock.now())
+      #expect(claims.sessionID == user.claims?.sessionID && claims.authTime == user.claims?.authTime)
+      // Nothing changes: no event.
+      _ = try await update(bench, token, "b") { $0.displayName = "Ada" }
+      #expect(bench.events("account.updated").isEmpty)
+      let removed = try await update(bench, token, "c") {
+        $0.displayName = "ignored"
+        $0.photoURL = ""
+        $0.deleteAttributes = ["DISPLAY_NAME", "EMAIL"]
+      }
+      let account = try AccountChanged(json: removed.body).account
+      #expect(account.displayName == nil && account.photoURL == nil)
+      await bench.die()
+    }
+  }
+
+  @Test("Names and addresses are bounded in bytes")
+  func bounds() async throws {
+    try await PhoneBench.with(.memory) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      func error(_ id: String, _ change: (inout UpdateAccount) -> Void) async throws -> APIError {
+        try ErrorReply(json: await update(bench, user.idToken, id, change).body).error
+      }
+      let name = try await error("a") { $0.displayName = String(repeating: "é", count: 129) }
+      #expect(name.code == .invalidArgument && name.field == "displayName")
+      let photo = try await error("b") { $0.photoURL = String(repeating: "a", count: 2049) }
+      #expect(photo.field == "photoURL")
+      let fits = try await update(bench, user.idToken, "c") {
+        $0.displayName = String(repeating: "é", count: 128)
+        $0.photoURL = String(repeating: "a", count: 2048)
+      }
+      #expect(try AccountChanged(json: fits.body).account.photoURL?.utf8.count == 2048)
+      await bench.die()
+    }
+  }
+
+  @Test("Unlinking the phone keeps the account, and frees the number", arguments: BenchStore.allCases)
+  func unlinking(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signIn("a")
+      let reply = try await update(bench, user.idToken, "b") { $0.deleteProviders = ["google.com", "phone"] }
+      let account = try AccountChanged(json: reply.body).account
+      #expect(account.localID == user.reply.localID && account.phoneNumber == nil)
+      let next = try await bench.signIn("c")
+      #expect(next.reply.isNewUser == true && next.reply.localID != user.reply.localID)
+      #expect(try await bench.lookUp(try #require(user.idToken)).get().phoneNumber == nil)
+      await bench.die()
+    }
+  }
+
+  @Test("After the clock was set back tokens are good, and only a new sign-in is a recent one")
+  func clockSetBack() async throws {
+    try await PhoneBench.with(.memory) { start in
+      let bench = try await start()
+      let before = try await bench.signIn("a")
+      bench.clock.advance(by: .seconds(-86_400))
+      let id = bench.bench.nextID()
+      let refresh = RefreshSession(
+        project: AccountsBench.project,
+        refreshToken: try bench.seal(try #require(before.refreshToken), RefreshSession.self, id),
+        replyKey: bench.bench.replyKey.publicKey.jwk)
+      let reply = try #require(try await bench.bench.ask(refresh, id: id))
+      let refreshed = try bench.bench.opened(
+        SessionRefreshed(json: reply.body).tokens.idToken, SessionRefreshed.type, id: id)
+      #expect(try await bench.lookUp(refreshed).get().localID == before.reply.localID)
+      // Its `auth_time` is not from after `iat`, and so says the time of the refresh.
+      let refused = try await bench.delete(refreshed)
+      #expect(try ErrorReply(json: refused.body).error.code == .credentialTooOld)
+      let fresh = try #require(try await bench.signIn("b").idToken)
+      #expect(try AccountDeleted(json: try await bench.delete(fresh).body).localID == before.reply.localID)
+    }
+  }
+
+  @Test("A deletion needs a recent sign-in, and erases account and sessions", arguments: BenchStore.allCases)
+  func deletion(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let old = try await bench.signIn("a")
+      bench.clock.advance(by: .seconds(301))
+      let token = try #require(old.idToken)
+      let refused = try await bench.delete(token)
+      #expect(try ErrorReply(json: refused.body).error.code == .credentialTooOld)
+      let fresh = try #require(try await bench.signIn("b").idToken)
+      let deleted = try await bench.delete(fresh, id: "d")
+      #expect(try AccountDeleted(json: deleted.body).localID == old.reply.localID)
+      #expect(bench.events("account.deleted").count == 1)
+      // The same message is answered alike.
+      #expect(try await bench.delete(fresh, id: "d").body == deleted.body)
+      #expect(bench.events("account.deleted").isEmpty)
+      guard case .failure(let gone) = try await bench.lookUp(token) else {
+        Issue.record("the account is still there")
+        return
+      }
+      #expect(gone.code == .userNotFound)
+      let next = try await bench.signIn("c")
+      #expect(next.reply.isNewUser == true && next.reply.localID != old.reply.localID)
+      await bench.die()
+    }
+  }
+}

@@ -1,0 +1,232 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import Projects
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+/// Stores that the service runs on.
+enum BenchStore: String, CaseIterable, CustomTestStringConvertible {
+  case memory, sqlite
+
+  var testDescription: String { rawValue }
+}
+
+/// Accounts without a broker: commands go in as deliveries, publications are looked at.
+final class AccountsBench {
+  static let author = Author(appID: "accounts", userID: Topology.Users.accounts)
+  static let project = "example-project"
+  static let otherProject = "other-project"
+  static let number = "+16505550123"
+
+  let clock: ManualClock
+  let sink: MemoryMessageSink
+  let log = MemorySink()
+  let parts: AccountParts
+  let context: EngineContext
+  let maintenance: Maintenance
+  let secrets: BenchSecrets
+  /// The requester's key.
+  let replyKey: PrivateSealingKey
+  private var messages = 0
+
+  /// Parts that a bench is made of.
+  struct Setting {
+    var clock = ManualClock()
+    var secrets: BenchSecrets
+    var isDevelopment = false
+    var rotatedAfter = Duration.seconds(30 * 86_400)
+
+    init() throws {
+      secrets = try BenchSecrets()
+    }
+  }
+
+  init(_ store: any Store, _ setting: Setting, _ sink: MemoryMessageSink? = nil) async throws {
+    clock = setting.clock
+    secrets = setting.secrets
+    self.sink = sink ?? MemoryMessageSink(user: Self.author.userID)
+    replyKey = try PrivateSealingKey.generate(id: "reply")
+    let metrics = MetricsRegistry()
+    let logger = Logger(label: "test", sink: log)
+    var rules = AccountRules(projects: ProjectsSource(Self.projects))
+    rules.isDevelopment = setting.isDevelopment
+    rules.keys.rotatedAfter = setting.rotatedAfter
+    parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
+    context = EngineContext(
+      AccountFlows(parts).registry, store: store, rules: rules.engine, sink: self.sink, author: Self.author,
+      clock: clock, metrics: EngineMetrics(metrics), logger: logger)
+    maintenance = Maintenance(context, interval: .seconds(1))
+    try await maintenance.begin()
+  }
+
+  /// Runs a body with accounts on a store of its own.
+  static func with(
+    _ kind: BenchStore = .memory, _ change: (inout Setting) throws -> Void = { _ in },
+    _ body: (AccountsBench) async throws -> Void
+  ) async throws {
+    var setting = try Setting()
+    try change(&setting)
+    switch kind {
+    case .memory: try await body(AccountsBench(MemoryStore(), setting))
+    case .sqlite:
+      let directory = FileManager.default.temporaryDirectory.appending(path: "accounts-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: directory) }
+      let path = directory.appending(path: "accounts.sqlite").path(percentEncoded: false)
+      let store = try await SQLiteStore.open(path: path)
+      try await body(AccountsBench(store, setting))
+      await store.close()
+    }
+  }
+
+  static let projects: Projects = {
+    var projects: [Project] = []
+    for (number, id) in [project, otherProject].enumerated() {
+      var project = Project(id: id, number: UInt64(100_000_000_001 + number))
+      project.methods = [.phone, .anonymous]
+      projects.append(project)
+    }
+    return Projects(projects)
+  }()
+
+  // MARK: In
+
+  func message(_ command: some Command, id: String, user: String = "gateway") throws -> Message {
+    let envelope = Envelope(
+      type: type(of: command).type, messageID: id, correlationID: "c-\(id)", replyTo: "amq.gen-replies",
+      timestamp: clock.now(), userID: user)
+    return envelope.message(body: try command.json())
+  }
+
+  func nextID() -> String {
+    messages += 1
+    return "m\(messages)"
+  }
+
+  /// - Returns: the reply; `nil` when there is none yet.
+  func ask(_ command: some Command, id: String, user: String = "gateway") async throws -> Message? {
+    try await deliver(try message(command, id: id, user: user))
+  }
+
+  func deliver(_ message: Message) async throws -> Message? {
+    _ = sink.takePublished()
+    await context.commandPipeline(MemoryMessageSource([[Delivery(message: message)]])).run()
+    return sink.published.first { $0.exchange.isEmpty }?.message
+  }
+
+  /// Delivers messages in one batch.
+  func deliver(batch messages: [Message]) async {
+    _ = sink.takePublished()
+    await context.commandPipeline(MemoryMessageSource([messages.map { Delivery(message: $0) }])).run()
+  }
+
+  func error(_ command: some Command, id: String? = nil, user: String = "gateway") async throws -> APIError {
+    let reply = try #require(try await ask(command, id: id ?? nextID(), user: user))
+    return try ErrorReply(json: reply.body).error
+  }
+
+  /// A secret, sealed for a command.
+  func sealed(_ secret: Secret, _ type: MessageType, id: String) throws -> SecretField {
+    try PublicSealer(key: secrets.sealingKey.publicKey).seal(
+      secret, for: SealContext(messageType: type, messageID: id, recipient: AccountCommandFields.recipient))
+  }
+
+  /// A secret of a reply.
+  func opened(_ field: SecretField, _ type: MessageType, id: String) throws -> Secret {
+    try field.open(
+      with: PrivateSealingKeys([replyKey]),
+      for: SealContext(messageType: type, messageID: id, recipient: AccountCommandFields.replyRecipient))
+  }
+
+  // MARK: Store
+
+  /// Runs a body in a transaction.
+  @discardableResult
+  func transact<Value: Sendable>(
+    _ keys: StoreKeys = StoreKeys(),
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws -> Value {
+    switch try await context.store.transact(StoreLoad(keys), at: clock.now(), body) {
+    case .stored(let value, _): return value
+    case .conflict(let conflict): throw StoreError(.conflict, conflict.description)
+    }
+  }
+
+  /// A new account with a session.
+  func signIn(
+    project: String = project, number: String? = number, provider: SignInProvider = .phone
+  ) async throws -> IDTokenCheck.Holder {
+    let sessions = parts.sessions
+    return try await transact { set throws(StoreError) in
+      guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
+      var account = AccountRecord(id, project: project, at: set.now)
+      account.phoneNumber = number
+      let session = try sessions.start(for: &account, isNew: true, provider: provider, in: &set)
+      try account.store(in: &set)
+      return IDTokenCheck.Holder(account: account, session: session)
+    }
+  }
+
+  /// Changes a stored account, with all of its sessions at hand.
+  func change(
+    _ account: AccountRecord,
+    _ body: @escaping @Sendable (inout AccountRecord, inout WorkingSet) throws(StoreError) -> Void
+  ) async throws {
+    var keys = StoreKeys()
+    AccountRecord.addKeys(of: account.localID, to: &keys)
+    try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
+    try await transact(keys) { set throws(StoreError) in
+      guard var stored = try AccountRecord.find(account.localID, project: account.project, in: set) else { return }
+      try body(&stored, &set)
+      if try set.record(stored.id) != nil { try stored.store(in: &set) }
+    }
+  }
+
+  func find(_ account: AccountRecord) async throws -> AccountRecord? {
+    var keys = StoreKeys()
+    AccountRecord.addKeys(of: account.localID, to: &keys)
+    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    return try AccountRecord.find(account.localID, project: account.project, in: set)
+  }
+
+  /// The sessions of an account, as they are stored.
+  func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
+    var keys = StoreKeys()
+    try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
+    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    return try set.group(SessionRecord.group(ofAccount: account.localID)).records.map { try SessionRecord($0) }
+  }
+}
+
+/// Secrets of a bench.
+struct BenchSecrets {
+  let sealingKey: PrivateSealingKey
+  var tokenKeys: KeyRing
+  var secrets: AccountParts.Secrets
+
+  init() throws {
+    sealingKey = try PrivateSealingKey.generate(id: "accounts")
+    tokenKeys = try KeyRing(sealing: Self.key("tokens.1"))
+    secrets = AccountParts.Secrets(
+      hashes: try #require(AccountHashes(pepper: SecureRandom.bytes(32))),
+      keys: try KeyRing(sealing: Self.key("shared")), tokenKeys: tokenKeys,
+      sealingKeys: try PrivateSealingKeys([sealingKey]))
+  }
+
+  static func key(_ id: String) throws -> SymmetricKey {
+    try SymmetricKey(id: id, bytes: SecureRandom.bytes(SymmetricKey.length))
+  }
+
+  /// Puts another ring of token keys in place.
+  mutating func use(_ ring: KeyRing) {
+    tokenKeys = ring
+    secrets.tokenKeys = ring
+  }
+}

@@ -1,0 +1,87 @@
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+/// Answers checks as the coordinator does: under their message IDs, from its own user, with the secrets opened.
+final class ScriptedCoordinator {
+  struct Verification {
+    var app = PhoneBench.app
+    var number = AccountsBench.number
+    var code = "123456"
+    var isFictional = false
+    var checksLeft = 5
+    var approvedAt: UnixTime?
+  }
+
+  var verifications: [String: Verification] = [:]
+  /// Codes that were compared.
+  private(set) var compared = 0
+  private var recorded: [String: (order: [String], reply: any MessageBody)] = [:]
+  private let keys: KeyRing
+
+  init(keys: KeyRing) {
+    self.keys = keys
+  }
+
+  /// The answer to a check; it throws for one that the coordinator would not take.
+  func answer(_ check: Publication, at now: UnixTime) throws -> Delivery {
+    #expect(check.exchange == Topology.Exchanges.commands && check.routingKey == "verification.check")
+    #expect(check.message.userID == Topology.Users.accounts)
+    #expect(check.message.replyTo == Topology.Queues.accountsReplies)
+    let id = try #require(check.message.messageID)
+    #expect(id.utf8.count == 64)
+    let command = try CheckVerification(json: check.message.body)
+    #expect(command.code.isSealed)
+    let code = try command.code.open(
+      with: keys,
+      for: SealContext(messageType: CheckVerification.type, messageID: id, recipient: command.verificationID))
+    let order = [command.verificationID, command.app ?? "", command.purpose?.rawValue ?? "", code.reveal()]
+    if let known = recorded[id] {
+      #expect(known.order == order, "MESSAGE_ID_REUSED")
+      return Self.reply(known.reply, to: check)
+    }
+    let before = verifications[command.verificationID]
+    let reply = self.reply(to: command, code.reveal(), at: now)
+    // An answer that changed nothing is not recorded.
+    if before?.checksLeft != verifications[command.verificationID]?.checksLeft || reply is VerificationApproved {
+      recorded[id] = (order, reply)
+    }
+    return Self.reply(reply, to: check)
+  }
+
+  private func reply(to command: CheckVerification, _ code: String, at now: UnixTime) -> any MessageBody {
+    guard var found = verifications[command.verificationID], command.app == nil || command.app == found.app,
+      command.purpose == .signIn
+    else { return ErrorReply(APIError(.invalidSessionInfo, "there is none", field: "verificationID")) }
+    guard found.approvedAt == nil else {
+      return ErrorReply(
+        APIError(.sessionExpired, "is over", reason: code == found.code ? "CODE_USED" : nil))
+    }
+    guard found.checksLeft > 0 else { return ErrorReply(APIError(.tooManyAttempts, "too often")) }
+    compared += 1
+    if code == found.code { found.approvedAt = now } else { found.checksLeft -= 1 }
+    verifications[command.verificationID] = found
+    guard code == found.code else {
+      return ErrorReply(APIError(.invalidCode, "is wrong", field: "code", attemptsLeft: found.checksLeft))
+    }
+    return VerificationApproved(
+      verificationID: command.verificationID, app: found.app, phoneNumber: found.number, approvedAt: now,
+      testNumber: found.isFictional)
+  }
+
+  /// A reply as the broker delivers it.
+  /// - Parameter sender: the first sender, of a reply that its user publishes again.
+  static func reply(
+    _ body: any MessageBody, to check: Publication, user: String = Topology.Users.coordinator, sender: String? = nil
+  ) -> Delivery {
+    let id = check.message.messageID ?? ""
+    var envelope = Envelope(
+      type: type(of: body).type, messageID: id + ".reply", correlationID: check.message.correlationID, userID: user)
+    envelope.causationID = id
+    envelope.statedSender = sender
+    return Delivery(
+      message: envelope.message(body: (try? body.json()) ?? []), routingKey: check.message.replyTo ?? "")
+  }
+}
