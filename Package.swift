@@ -169,6 +169,16 @@ let accounts: [Target] = [
     ])
 ]
 
+let gateway: [Target] = [
+  library(
+    "Gateway", at: "Gateway/Gateway",
+    [
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
+      "CountersignTelemetry", "HTTPClient", "HTTPServer", "Projects", "ServiceRuntime",
+    ])
+]
+
 let tools: [Target] = [
   library(
     "Benchmarks", at: "Tools/Benchmarks",
@@ -194,6 +204,7 @@ let tools: [Target] = [
 let programs: [Target] = [
   executable("coordinator", ["Coordination", "ServiceRuntime"]),
   executable("accounts", ["Accounts", "ServiceRuntime"]),
+  executable("gateway", ["Gateway", "ServiceRuntime"]),
   executable("sms-worker", ["SMS"]),
   executable("push-worker", ["Push", "ServiceRuntime"]),
   executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
@@ -308,6 +319,13 @@ let testTargets: [Target] = [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
     ]),
+  tests(
+    "Gateway", at: "Gateway/Gateway",
+    [
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages",
+      "CountersignTelemetry", "HTTPClient", "HTTPServer", "Projects", "ServiceRuntime",
+    ]),
 
   tests("Benchmarks", at: "Tools/Benchmarks", ["HTTPClient", "HTTPServer"]),
   tests(
@@ -337,7 +355,7 @@ let package = Package(
     // A Swift service's way to send commands and jobs, and to read replies, results and events.
     .library(name: "CountersignClient", targets: ["CountersignClient", "CountersignMessages"])
   ],
-  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + accounts + tools
+  targets: systemLibraries + base + transport + contract + engines + workers + coordinator + accounts + gateway + tools
     + programs
     + testTargets,
   swiftLanguageModes: [.v6],

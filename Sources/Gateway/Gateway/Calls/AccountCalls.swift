@@ -1,0 +1,135 @@
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Calls about one account: to make an anonymous one, to show, change and delete it.
+struct AccountCalls: Sendable {
+  let backend: Backend
+
+  var routes: [Route] {
+    [
+      .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", signUp),
+      .v1("lookup", .post, "accounts:lookup", old: "getAccountInfo", keepsUsers: true, lookUp),
+      .v1("update", .post, "accounts:update", old: "setAccountInfo", update),
+      .v1("delete", .post, "accounts:delete", old: "deleteAccount", delete),
+    ]
+  }
+
+  /// Makes an anonymous account. Those with passwords are not offered, which the protocol calls not allowed.
+  private func signUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    try call.body.checkTenant()
+    try Self.refusePasswords(call.body)
+    // With an ID token alone there is nothing to add to its account.
+    if call.body.has("idToken") { throw .account("OPERATION_NOT_ALLOWED") }
+    let exchange = backend.exchange(SignUp.self)
+    var command = SignUp(project: try call.project().id, replyKey: backend.replyKey)
+    command.client = call.client.field
+    let reply = try await exchange.ask(command)
+    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
+    var answer = CallAnswer()
+    answer.put("kind", AnswerKind.signUp)
+    answer.put("localId", localID)
+    answer.put(try exchange.open(tokens))
+    return answer
+  }
+
+  private func lookUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    try call.body.checkTenant()
+    let exchange = backend.exchange(LookUpAccount.self)
+    let token = try call.body.requiredIDToken()
+    let reply = try await exchange.ask(
+      LookUpAccount(project: try call.project().id, idToken: try exchange.seal(token)))
+    var answer = CallAnswer()
+    answer.put("kind", AnswerKind.lookup)
+    answer.put("users", objects: [reply.account.user])
+    return answer
+  }
+
+  private func update(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    try call.body.checkTenant()
+    if try call.body.text("oobCode") != nil { throw .notOffered }
+    try Self.refusePasswords(call.body)
+    let exchange = backend.exchange(UpdateAccount.self)
+    let token = try call.body.requiredIDToken()
+    var command = UpdateAccount(
+      project: try call.project().id, idToken: try exchange.seal(token), replyKey: backend.replyKey)
+    command.displayName = try call.body.anyText("displayName")
+    command.photoURL = try call.body.anyText("photoUrl")
+    command.deleteAttributes = try Self.attributes(call.body)
+    command.deleteProviders = try Self.providers(call.body)
+    command.returnTokens = try call.body.bool("returnSecureToken")
+    let reply = try await exchange.ask(command)
+    var answer = CallAnswer()
+    answer.put("kind", AnswerKind.update)
+    answer.put("localId", reply.account.localID)
+    answer.putProfile(of: reply.account)
+    if let tokens = reply.tokens { answer.put(try exchange.open(tokens)) }
+    return answer
+  }
+
+  private func delete(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    try call.body.checkTenant()
+    let exchange = backend.exchange(DeleteAccount.self)
+    let token = try call.body.requiredIDToken()
+    _ = try await exchange.ask(DeleteAccount(project: try call.project().id, idToken: try exchange.seal(token)))
+    var answer = CallAnswer()
+    answer.put("kind", AnswerKind.delete)
+    return answer
+  }
+
+  private static func refusePasswords(_ body: CallBody) throws(ProtocolError) {
+    if body.has("email") || body.has("password") {
+      throw .account("OPERATION_NOT_ALLOWED", "Sign-in with e-mail address and password is not offered.")
+    }
+  }
+
+  /// Attributes to delete that an account has; the others it has not.
+  private static func attributes(_ body: CallBody) throws(ProtocolError) -> [String]? {
+    let named = try body.enumerations("deleteAttribute", ProtocolEnumeration.userAttribute)
+    let known = ["DISPLAY_NAME", "PHOTO_URL"].filter(named.contains)
+    return known.isEmpty ? nil : known
+  }
+
+  /// Providers to unlink that an account can have.
+  private static func providers(_ body: CallBody) throws(ProtocolError) -> [String]? {
+    try body.texts("deleteProvider").contains(AccountView.phoneProvider) ? [AccountView.phoneProvider] : nil
+  }
+}
+
+extension AccountView {
+  /// `providerId` of a phone number.
+  fileprivate static let phoneProvider = "phone"
+
+  /// A user, as `accounts:lookup` shows one.
+  fileprivate var user: CallAnswer {
+    var user = CallAnswer()
+    user.put("localId", localID)
+    user.putProfile(of: self)
+    user.put("phoneNumber", phoneNumber)
+    user.put("disabled", ifSo: disabled)
+    user.put("createdAt", asText: createdAt.milliseconds)
+    user.put("lastLoginAt", asText: lastLoginAt.milliseconds)
+    user.put("lastRefreshAt", lastRefreshAt?.rfc3339)
+    user.put("validSince", asText: validSince.seconds)
+    return user
+  }
+
+  /// Its ways to sign in.
+  fileprivate var providers: [CallAnswer] {
+    guard let phoneNumber else { return [] }
+    var phone = CallAnswer()
+    phone.put("providerId", Self.phoneProvider)
+    phone.put("rawId", phoneNumber)
+    phone.put("phoneNumber", phoneNumber)
+    return [phone]
+  }
+}
+
+extension CallAnswer {
+  /// Puts name, picture and ways to sign in.
+  fileprivate mutating func putProfile(of account: AccountView) {
+    put("displayName", account.displayName)
+    put("photoUrl", account.photoURL)
+    put("providerUserInfo", objects: account.providers)
+  }
+}

@@ -1,0 +1,120 @@
+import CountersignMessages
+import CountersignTelemetry
+
+/// The services behind the gateway, as calls ask them.
+struct Backend: Sendable {
+  private let broker: Broker
+  private let rules: GatewayRules
+  private let misconfigurations: MisconfigurationLog
+
+  init(_ rules: GatewayRules, broker: Broker, misconfigurations: MisconfigurationLog) {
+    self.rules = rules
+    self.broker = broker
+    self.misconfigurations = misconfigurations
+  }
+
+  /// Public key for the secrets of replies.
+  var replyKey: String { rules.replyKeyText }
+
+  /// Asks for something that has no secret.
+  func ask<C: Command>(_ command: C) async throws(ProtocolError) -> C.Reply {
+    try await exchange(C.self).ask(command)
+  }
+
+  /// A command and its reply, whose secrets are bound to one message.
+  func exchange<C: Command>(_ type: C.Type) -> CommandExchange<C> {
+    CommandExchange(broker: broker, rules: rules, misconfigurations: misconfigurations)
+  }
+}
+
+/// One command and its reply: seals the secrets of the one, opens those of the other. Each request of a client has an
+/// exchange of its own, so no message ID ever repeats.
+struct CommandExchange<C: Command>: Sendable {
+  fileprivate let broker: Broker
+  fileprivate let rules: GatewayRules
+  fileprivate let misconfigurations: MisconfigurationLog
+  private let messageID = MessageID.make()
+
+  /// Text that no proof has; stands for one that only looks sealed.
+  private static var noProof: Secret { Secret("-") }
+
+  fileprivate init(broker: Broker, rules: GatewayRules, misconfigurations: MisconfigurationLog) {
+    self.broker = broker
+    self.rules = rules
+    self.misconfigurations = misconfigurations
+  }
+
+  /// A secret for `accounts`.
+  func seal(_ secret: String) throws(ProtocolError) -> SecretField {
+    try rules.seal(Secret(secret), for: C.self, messageID)
+  }
+
+  /// A secret for `accounts`, if there is one.
+  func seal(ifAny secret: String?) throws(ProtocolError) -> SecretField? {
+    guard let secret else { return nil }
+    return try seal(secret)
+  }
+
+  /// A secret for the coordinator, which travels in the clear where the gateway has no key ring.
+  func seal(_ secret: Secret, forApp app: String) throws(ProtocolError) -> SecretField {
+    guard let sealer = rules.sealer else {
+      // The coordinator would take the client's text for sealed, fail to open it, and call that a wrong configuration.
+      let field = SecretField(secret)
+      return field.isSealed ? SecretField(Self.noProof) : field
+    }
+    do {
+      return try sealer.seal(secret, for: SealContext(messageType: C.type, messageID: messageID, recipient: app))
+    } catch {
+      throw .internalError
+    }
+  }
+
+  /// Sends the command.
+  /// - Throws: the refusal in the protocol's words.
+  func ask(_ command: C, timeout: Duration = Broker.usualTimeout) async throws(ProtocolError) -> C.Reply {
+    switch try await attempt(command, timeout: timeout) {
+    case .success(let reply): return reply
+    case .failure(let error): throw refusal(error)
+    }
+  }
+
+  /// Sends the command.
+  /// - Returns: the reply, or the service's own refusal.
+  func attempt(_ command: C, timeout: Duration) async throws(ProtocolError) -> Result<C.Reply, APIError> {
+    try await broker.ask(command, messageID: messageID, timeout: timeout)
+  }
+
+  /// A service's refusal in the protocol's words. One that a wrong configuration causes is logged and counted, too.
+  func refusal(_ error: APIError) -> ProtocolError {
+    if let problem = Misconfiguration(error) { misconfigurations.note(problem, in: C.routingKey, error) }
+    return ProtocolError(error)
+  }
+
+  /// Tokens of the reply in the clear.
+  func open(_ tokens: SessionTokens) throws(ProtocolError) -> OpenTokens {
+    OpenTokens(
+      idToken: try open(tokens.idToken), refreshToken: try open(tokens.refreshToken), expiresIn: tokens.expiresIn)
+  }
+
+  /// A secret of the reply in the clear.
+  func open(_ field: SecretField) throws(ProtocolError) -> Secret {
+    try rules.open(field, of: C.Reply.type, messageID)
+  }
+}
+
+/// Tokens of a session, as their owner gets them.
+struct OpenTokens: Sendable {
+  let idToken: Secret
+  let refreshToken: Secret
+  /// Seconds.
+  let expiresIn: Int
+}
+
+extension CallAnswer {
+  /// Puts the fields of tokens.
+  mutating func put(_ tokens: OpenTokens) {
+    put("idToken", tokens.idToken.reveal())
+    put("refreshToken", tokens.refreshToken.reveal())
+    put("expiresIn", asText: tokens.expiresIn)
+  }
+}

@@ -1,0 +1,47 @@
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
+import ServiceRuntime
+
+/// The calls that the gateway answers, and the services that they need.
+struct GatewayCalls: Sendable {
+  /// Addresses of the calls.
+  let routes: [Route]
+  /// Services of the calls in the order in which they start, between the broker's connection and the port.
+  let services: [any Service]
+  /// The public keys of ID tokens.
+  let keys: KeyCache
+
+  init(_ rules: GatewayRules, broker: Broker, context: ServiceContext) {
+    self.init(
+      rules, broker: broker, context: context,
+      messages: rules.isDevelopment ? rules.simulatorURL.flatMap(Self.simulator) : nil)
+  }
+
+  /// - Parameter messages: source of sent SMS, for development mode.
+  init(_ rules: GatewayRules, broker: Broker, context: ServiceContext, messages: (any SentMessages)?) {
+    let log = MisconfigurationLog(
+      metrics: broker.metrics, logger: context.logger, clock: context.clocks.monotonic)
+    let backend = Backend(rules, broker: broker, misconfigurations: log)
+    let keys = KeyCache(clock: context.clocks.monotonic, log: context.logger.child("keys"), metrics: context.metrics) {
+      () async throws(ProtocolError) -> KeysPublished in try await backend.ask(GetKeys())
+    }
+    let codes = rules.isDevelopment ? SentCodes() : nil
+    var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
+    routes += AccountCalls(backend: backend).routes
+    routes += TokenCall(backend: backend).routes
+    routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes
+    routes += Route.keys(keys)
+    if let codes {
+      routes += DevelopmentCalls(backend: backend, codes: codes, messages: messages, clock: context.clock).routes
+    }
+    self.routes = routes + DevelopmentCalls.notOffered + Route.notOffered
+    services = [keys]
+    self.keys = keys
+  }
+
+  /// - Returns: `nil` when no client can be made; codes are then not known.
+  private static func simulator(_ url: String) -> (any SentMessages)? {
+    (try? HTTPClient()).map { SimulatorMessages(url, client: $0) }
+  }
+}

@@ -1,0 +1,58 @@
+import Projects
+
+/// Calls about the project, which ask no service.
+struct ProjectCalls: Sendable {
+  let isDevelopment: Bool
+
+  var routes: [Route] {
+    [
+      .v1("projects", .get, "projects", old: "getProjectConfig", projects),
+      .v1("recaptchaParams", .get, "recaptchaParams", old: "getRecaptchaParam", recaptchaParams),
+      .v2("recaptchaConfig", .get, "recaptchaConfig", recaptchaConfig),
+    ]
+  }
+
+  /// Number and domains. The Apple SDK takes its auth domain from the list.
+  private func projects(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    let project = try call.project()
+    let missing = project.authDomain.map { project.authorizedDomains.contains($0) ? [] : [$0] } ?? []
+    var answer = CallAnswer()
+    answer.put("projectId", asText: project.number)
+    answer.put("authorizedDomains", texts: project.authorizedDomains + missing)
+    return answer
+  }
+
+  /// Site key of reCAPTCHA 2. In development mode SDKs ask for it and do not use it.
+  private func recaptchaParams(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    guard let siteKey = try call.project().recaptcha?.siteKey ?? (isDevelopment ? Self.developmentKey : nil) else {
+      throw .account("RECAPTCHA_NOT_ENABLED")
+    }
+    var answer = CallAnswer()
+    answer.put("kind", AnswerKind.recaptchaParams)
+    answer.put("recaptchaSiteKey", siteKey)
+    return answer
+  }
+
+  private static let developmentKey = "Fake-key__Do_not_send_to_Google_or_recaptcha_"
+
+  /// Key and enforcement of reCAPTCHA Enterprise. Without a key SDKs go on with reCAPTCHA 2 or a push.
+  private func recaptchaConfig(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    _ = try call.query.enumeration("clientType", ProtocolEnumeration.clientType)
+    _ = try call.query.enumeration("version", ProtocolEnumeration.recaptchaVersion)
+    let recaptcha = try call.project().recaptcha
+    let phone = recaptcha?.phone ?? .off
+    var answer = CallAnswer()
+    answer.put("recaptchaKey", phone == .off ? nil : recaptcha?.enterpriseKey)
+    answer.put(
+      "recaptchaEnforcementState",
+      objects: [Self.state("PHONE_PROVIDER", phone), Self.state("EMAIL_PASSWORD_PROVIDER", .off)])
+    return answer
+  }
+
+  private static func state(_ provider: String, _ enforcement: Project.Recaptcha.Enforcement) -> CallAnswer {
+    var state = CallAnswer()
+    state.put("provider", provider)
+    state.put("enforcementState", enforcement.rawValue)
+    return state
+  }
+}

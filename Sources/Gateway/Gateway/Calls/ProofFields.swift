@@ -1,0 +1,83 @@
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Proof that comes with `sendVerificationCode`: a push's receipt and secret, or a reCAPTCHA token. The coordinator
+/// decides whether the app needs one, and judges it.
+struct ProofFields: Sendable {
+  /// Text in place of a token of reCAPTCHA Enterprise, when there is none.
+  private static let noToken = "NO_RECAPTCHA"
+  /// Action for which SDKs ask reCAPTCHA Enterprise.
+  private static let action = "sendVerificationCode"
+
+  private var receipt: String?
+  private var secret: Secret?
+  private var token: Secret?
+  /// Whether the token is one of reCAPTCHA Enterprise.
+  private var isEnterprise = false
+  /// Whether the SDK could not solve reCAPTCHA Enterprise, and has no other proof yet.
+  private var isUnsolved = false
+  /// Whether the project demands a token of reCAPTCHA Enterprise and there is none. Fictional numbers need none, which
+  /// the coordinator knows.
+  let lacksToken: Bool
+
+  /// - Parameter enforcement: enforcement of reCAPTCHA Enterprise for the project's phone numbers.
+  init(_ body: CallBody, enforcement: Project.Recaptcha.Enforcement) throws(ProtocolError) {
+    _ = try body.enumeration("clientType", ProtocolEnumeration.clientType)
+    _ = try body.enumeration("recaptchaVersion", ProtocolEnumeration.recaptchaVersion)
+    receipt = try body.word("iosReceipt", else: "INVALID_APP_CREDENTIAL")
+    secret = try body.secret("iosSecret", else: "INVALID_APP_CREDENTIAL").map(Secret.init)
+    token = try body.secret("recaptchaToken", else: "CAPTCHA_CHECK_FAILED").map(Secret.init)
+    let given = try body.secret("captchaResponse", else: "INVALID_RECAPTCHA_TOKEN")
+    lacksToken = enforcement == .enforce && (given == nil || given == Self.noToken)
+    guard let given, given != Self.noToken else {
+      isUnsolved = given != nil && token == nil && receipt == nil && secret == nil
+      return
+    }
+    // While reCAPTCHA Enterprise is only audited, another proof goes before it.
+    if enforcement == .audit, token != nil || receipt != nil && secret != nil { return }
+    token = Secret(given)
+    isEnterprise = true
+  }
+
+  /// Proof as the command has it; `nil` without one. A receipt beside a token tells of a push that did not arrive.
+  /// - Parameter seal: seals a secret for the coordinator.
+  func field(
+    sealed seal: (Secret) throws(ProtocolError) -> SecretField
+  ) throws(ProtocolError) -> StartVerification.Proof? {
+    // Another proof in its place counts for nothing.
+    if lacksToken { return nil }
+    if let token {
+      var proof = StartVerification.Proof(
+        recaptchaToken: try seal(token), action: isEnterprise ? Self.action : nil)
+      proof.receipt = receipt
+      return proof
+    }
+    guard receipt != nil || secret != nil else { return nil }
+    // One half goes on as it is: the coordinator says which one is missing.
+    var proof = StartVerification.Proof(receipt: "", secret: try seal(secret ?? Secret("")))
+    proof.receipt = receipt
+    if secret == nil { proof.secret = nil }
+    return proof
+  }
+
+  /// The answer to a token of reCAPTCHA Enterprise that was refused or not solved; `nil`: that of the refusal itself.
+  ///
+  /// While it is only audited, SDKs fall back to another proof on INVALID_APP_CREDENTIAL, Apple's on nothing else.
+  func refusal(
+    _ error: APIError, enforcement: Project.Recaptcha.Enforcement
+  ) -> ProtocolError? {
+    if error.reason == "FICTIONAL_ONLY" { return .account("MISSING_RECAPTCHA_TOKEN") }
+    if enforcement == .audit, isUnsolved, error.code == .missingClientIdentifier {
+      return .account("INVALID_APP_CREDENTIAL")
+    }
+    guard isEnterprise, error.field == "proof.recaptchaToken" else { return nil }
+    if enforcement == .audit { return .account("INVALID_APP_CREDENTIAL") }
+    guard error.code == .captchaCheckFailed else { return nil }
+    switch error.reason {
+    case "CAPTCHA_ACTION_MISMATCH": return .account("INVALID_RECAPTCHA_ACTION")
+    case "CAPTCHA_INVALID", "CAPTCHA_DUPLICATE", "CAPTCHA_REPLAYED": return .account("INVALID_RECAPTCHA_TOKEN")
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// Enumerations of the protocol: names of their cases in the order of their numbers, from 0.
+enum ProtocolEnumeration {
+  static let clientType = ["CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS"]
+  static let recaptchaVersion = ["RECAPTCHA_VERSION_UNSPECIFIED", "RECAPTCHA_ENTERPRISE"]
+  static let phoneOperation = ["VERIFY_OP_UNSPECIFIED", "SIGN_UP_OR_IN", "REAUTH", "UPDATE", "LINK"]
+  static let userAttribute = [
+    "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD", "RAW_USER_INFO",
+  ]
+}
+
+/// Values of `kind`, which answers of the older calls have.
+enum AnswerKind {
+  static let signUp = "identitytoolkit#SignupNewUserResponse"
+  static let lookup = "identitytoolkit#GetAccountInfoResponse"
+  static let update = "identitytoolkit#SetAccountInfoResponse"
+  static let delete = "identitytoolkit#DeleteAccountResponse"
+  static let recaptchaParams = "identitytoolkit#GetRecaptchaParamResponse"
+}
+
+extension CallBody {
+  /// Maximum bytes of a secret that a client brings: tokens of Apple and Google have a few thousand.
+  static let maxSecretBytes = 16 * 1024
+  /// Maximum bytes of an ID, a number, a code.
+  static let maxWordBytes = 256
+
+  /// A secret or a token; `nil` when it is absent or empty.
+  /// - Parameter code: error for a longer one, which cannot be one of ours.
+  func secret(_ name: String, else code: String) throws(ProtocolError) -> String? {
+    try text(name, max: Self.maxSecretBytes, else: code)
+  }
+
+  /// An ID, a number, a code; `nil` when it is absent or empty.
+  /// - Parameter code: error for a longer one.
+  func word(_ name: String, else code: String) throws(ProtocolError) -> String? {
+    try text(name, max: Self.maxWordBytes, else: code)
+  }
+
+  private func text(_ name: String, max: Int, else code: String) throws(ProtocolError) -> String? {
+    guard let text = try text(name) else { return nil }
+    guard text.utf8.count <= max else { throw .account(code) }
+    return text
+  }
+
+  /// The ID token of a call that needs one.
+  func requiredIDToken() throws(ProtocolError) -> String {
+    guard let token = try secret("idToken", else: "INVALID_ID_TOKEN") else { throw .account("MISSING_ID_TOKEN") }
+    return token
+  }
+
+  /// Refuses tenants, which are not offered.
+  func checkTenant() throws(ProtocolError) {
+    if try text("tenantId") != nil { throw .notOffered }
+  }
+}

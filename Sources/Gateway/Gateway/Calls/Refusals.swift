@@ -1,0 +1,85 @@
+import CountersignMessages
+
+// Refusals of coordinator and accounts in the protocol's words.
+//
+// ```
+// refusal                                             client gets
+// a code of `texts`                                   400, the same code, our text
+// INTERNAL_ERROR with retryAfter, or COMMAND_TOO_OLD  503 UNAVAILABLE
+// INVALID_ARGUMENT about a field of the client's       400 that names the field
+// a wrong configuration (Misconfiguration)            500, and the operator a log line and a count
+// anything else                                       500
+// ```
+//
+// Texts are ours: those of the services are for operators and name their configuration.
+
+extension ProtocolError {
+  init(_ error: APIError) {
+    if let problem = Misconfiguration(error), !problem.isToldToClient {
+      self = .internalError
+    } else if let text = Self.texts[error.code.rawValue] {
+      self = .account(error.code.rawValue, Self.text(of: error) ?? text, retryAfter: error.retryAfter)
+    } else if error.code == .invalidArgument, let name = error.field.flatMap({ Misconfiguration.inputs[$0] }) {
+      self = .badField(name, expected: "shorter, and without control characters")
+    } else if error.code == .internalError, error.retryAfter != nil || error.reason == Self.tooOld {
+      self = ProtocolError(
+        status: 503, Self.unavailable.message, word: Self.unavailable.word, reason: Self.unavailable.reason,
+        retryAfter: error.retryAfter ?? Self.unavailable.retryAfter)
+    } else {
+      self = .internalError
+    }
+  }
+
+  /// The project does not sign in this way.
+  static let methodOff = account("OPERATION_NOT_ALLOWED", notAllowed)
+
+  private static let notAllowed = "This operation is not allowed for this project."
+
+  /// Reason of a command that waited too long.
+  private static let tooOld = "COMMAND_TOO_OLD"
+
+  /// Text of a case that the code alone does not tell.
+  private static func text(of error: APIError) -> String? {
+    switch (error.code, error.field, error.reason) {
+    case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
+    default: nil
+    }
+  }
+
+  /// Codes that are passed on, each with its text; `nil` for a code that needs none.
+  private static let texts: [String: String?] = [
+    // Phone.
+    "INVALID_PHONE_NUMBER": "Invalid format.",
+    "MISSING_PHONE_NUMBER": nil,
+    "MISSING_SESSION_INFO": nil,
+    "MISSING_CODE": nil,
+    "INVALID_SESSION_INFO": nil,
+    "INVALID_CODE": nil,
+    "SESSION_EXPIRED": "The code has expired. Please send it again.",
+    "INVALID_TEMPORARY_PROOF": nil,
+    "PHONE_NUMBER_EXISTS": nil,
+    "QUOTA_EXCEEDED": "Exceeded quota.",
+    "TOO_MANY_ATTEMPTS_TRY_LATER": "Too many attempts. Please try again later.",
+    "OPERATION_NOT_ALLOWED": notAllowed,
+    "ADMIN_ONLY_OPERATION": nil,
+    // Proof.
+    "MISSING_CLIENT_IDENTIFIER": nil,
+    "MISSING_APP_CREDENTIAL": nil,
+    "INVALID_APP_CREDENTIAL": nil,
+    "MISSING_IOS_APP_TOKEN": nil,
+    "APP_NOT_VERIFIED": nil,
+    "CAPTCHA_CHECK_FAILED": nil,
+    // Session.
+    "MISSING_ID_TOKEN": nil,
+    "INVALID_ID_TOKEN": nil,
+    "TOKEN_EXPIRED": nil,
+    "USER_NOT_FOUND": nil,
+    "USER_DISABLED": nil,
+    "CREDENTIAL_TOO_OLD_LOGIN_AGAIN": nil,
+    "MISSING_REFRESH_TOKEN": nil,
+    "INVALID_REFRESH_TOKEN": nil,
+    // Profile.
+    "INVALID_DISPLAY_NAME": nil,
+    "INVALID_PHOTO_URL": nil,
+  ]
+}

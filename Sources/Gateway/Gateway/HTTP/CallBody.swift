@@ -1,0 +1,146 @@
+import CountersignEncoding
+
+/// Fields of a call: of its JSON object, its form, or its query.
+///
+/// Names are given in camelCase and found in either spelling. `null` counts as absent. A value of a wrong type is a
+/// ``ProtocolError`` that names the field and not the value.
+struct CallBody: Sendable, Hashable {
+  private let fields: [String: CallValue]
+  /// Path of this object from the top, with a dot at its end; empty for the top.
+  private let path: String
+
+  /// No fields.
+  static let empty = CallBody([:])
+
+  init(_ fields: [String: CallValue], path: String = "") {
+    self.fields = fields
+    self.path = path
+  }
+
+  /// Reads a JSON object.
+  init(json: [UInt8]) throws(ProtocolError) {
+    guard json.count <= CallLimits.maxBodyBytes else { throw .bodyTooLarge }
+    self.init(try CallJSON.object(json))
+  }
+
+  /// Reads a form (`application/x-www-form-urlencoded`).
+  init(form: [UInt8]) throws(ProtocolError) {
+    guard form.count <= CallLimits.maxBodyBytes else { throw .bodyTooLarge }
+    try self.init(encoded: form, maxFields: CallLimits.maxFormFields)
+  }
+
+  /// - Parameter encoded: fields of a form or a query, percent-encoded.
+  init(encoded: some Collection<UInt8>, maxFields: Int) throws(ProtocolError) {
+    guard encoded.lazy.filter({ $0 == UInt8(ascii: "&") }).count < maxFields else {
+      throw .badBody("There are more than \(maxFields) fields.")
+    }
+    var fields: [String: CallValue] = [:]
+    for (name, value) in FormEncoding.decode(encoded) where !name.isEmpty {
+      guard !value.unicodeScalars.contains("\0") else { throw .badBody("A text holds NUL.") }
+      let known = fields.updateValue(.text(value), forKey: FieldSpelling.camelCase(name))
+      // The first one counts in queries; the same secret twice in a form is nonsense, but harmless.
+      if let known { fields[FieldSpelling.camelCase(name)] = known }
+    }
+    self.init(fields)
+  }
+
+  /// Whether a field is given and not null.
+  func has(_ name: String) -> Bool { value(name) != nil }
+
+  /// A text; `nil` when it is absent or empty, which the protocol does not distinguish.
+  func text(_ name: String) throws(ProtocolError) -> String? {
+    guard let text = try anyText(name), !text.isEmpty else { return nil }
+    return text
+  }
+
+  /// A text, which may be empty; `nil` when it is absent.
+  func anyText(_ name: String) throws(ProtocolError) -> String? {
+    switch value(name) {
+    case nil: return nil
+    case .text(let text): return text
+    default: throw .badField(path + name, expected: "text")
+    }
+  }
+
+  /// True or false, also as text; `nil` when it is absent.
+  func bool(_ name: String) throws(ProtocolError) -> Bool? {
+    switch value(name) {
+    case nil, .text(""): return nil
+    case .bool(let flag): return flag
+    case .text("true"): return true
+    case .text("false"): return false
+    default: throw .badField(path + name, expected: "true or false")
+    }
+  }
+
+  /// A whole number, also as text; `nil` when it is absent.
+  func integer(_ name: String) throws(ProtocolError) -> Int? {
+    switch value(name) {
+    case nil, .text(""): return nil
+    case .number(let text), .text(let text):
+      if let number = Self.whole(text) { return number }
+    default: break
+    }
+    throw .badField(path + name, expected: "a whole number")
+  }
+
+  /// Name of an enumeration's case, given by name or by number, the latter also as text; `nil` when it is absent.
+  /// - Parameter names: names of the cases in the order of their numbers, from 0.
+  func enumeration(_ name: String, _ names: [String]) throws(ProtocolError) -> String? {
+    guard let value = value(name), value != .text("") else { return nil }
+    return try Self.word(value, names, at: path + name)
+  }
+
+  /// Names of cases, of a list; empty when it is absent.
+  func enumerations(_ name: String, _ names: [String]) throws(ProtocolError) -> [String] {
+    var words: [String] = []
+    for value in try list(name) { words.append(try Self.word(value, names, at: path + name)) }
+    return words
+  }
+
+  /// Fields of an object; `nil` when it is absent.
+  func object(_ name: String) throws(ProtocolError) -> CallBody? {
+    switch value(name) {
+    case nil: return nil
+    case .object(let fields): return CallBody(fields, path: "\(path)\(name).")
+    default: throw .badField(path + name, expected: "an object")
+    }
+  }
+
+  /// A list of texts; empty when it is absent.
+  func texts(_ name: String) throws(ProtocolError) -> [String] {
+    var texts: [String] = []
+    for value in try list(name) {
+      guard case .text(let text) = value else { throw .badField(path + name, expected: "a list of texts") }
+      texts.append(text)
+    }
+    return texts
+  }
+
+  private func list(_ name: String) throws(ProtocolError) -> [CallValue] {
+    switch value(name) {
+    case nil: return []
+    case .list(let values): return values
+    default: throw .badField(path + name, expected: "a list")
+    }
+  }
+
+  private func value(_ name: String) -> CallValue? {
+    fields[name].flatMap { $0 == .null ? nil : $0 }
+  }
+
+  private static func word(_ value: CallValue, _ names: [String], at path: String) throws(ProtocolError) -> String {
+    switch value {
+    case .text(let text) where names.contains(text): return text
+    case .number(let text), .text(let text):
+      if let number = whole(text), names.indices.contains(number) { return names[number] }
+    default: break
+    }
+    throw .badField(path, expected: "one of \(names.joined(separator: ", "))")
+  }
+
+  /// A whole number in any of JSON's forms: `5`, `5.0`, `5e0`.
+  private static func whole(_ text: String) -> Int? {
+    Int(text) ?? Double(text).flatMap { Int(exactly: $0) }
+  }
+}

@@ -1,0 +1,27 @@
+/// Limits of calls. Requests beyond them are refused before anything is done.
+enum CallLimits {
+  /// Maximum bytes of a body: an ID token of several KiB fits many times; the contract's messages have the same limit.
+  static let maxBodyBytes = 64 * 1024
+  /// Maximum levels of objects and arrays in each other; the protocol needs four.
+  static let maxDepth = 16
+  /// Maximum number of values in a body, those in lists and objects included; the protocol's largest calls of apps have
+  /// about thirty.
+  static let maxValues = 1_000
+  /// Maximum number of fields of a form; the protocol's forms have two.
+  static let maxFormFields = 64
+  /// Maximum number of parameters of a query.
+  static let maxQueryParameters = 64
+  /// Memory of a connection for request line and headers; requests with more are refused by the server. Browsers send a
+  /// few KiB.
+  static let maxHeaderBytes = 32 * 1024
+  /// Time from the arrival of a request to its answer, below the time-outs of SDKs (30 s and 60 s), so that the client
+  /// hears of the failure.
+  static let answerTime: Duration = .seconds(27)
+  /// Time for a request to arrive whole, and for its answer to be taken.
+  static let requestTime: Duration = .seconds(15)
+  /// Silence after which a connection is closed: longer than nginx keeps an idle one to its upstream (60 s), so that
+  /// nginx never sends a request on a connection that is being closed.
+  static let idleTimeout: Duration = .seconds(75)
+  /// Maximum bytes of a user agent that is passed on; a longer one is cut.
+  static let maxUserAgentBytes = 256
+}

@@ -1,0 +1,88 @@
+import CountersignEncoding
+
+/// Finds the route of a path.
+struct CallRouter: Sendable {
+  /// Outcome of a look-up.
+  enum Match: Sendable {
+    case found(Route, variables: [String: String])
+    /// The path has calls of these methods only.
+    case wrongMethod([String])
+    case unknown
+  }
+
+  private struct Pattern: Sendable {
+    let segments: [String]
+    let route: Route
+  }
+
+  private let exact: [String: [Route]]
+  private let patterns: [Pattern]
+
+  /// Maximum bytes of a path; the protocol's longest has 95 and a project's name.
+  private static let maxPathBytes = 512
+
+  init(_ routes: [Route]) {
+    var exact: [String: [Route]] = [:]
+    var patterns: [Pattern] = []
+    for route in routes {
+      for path in route.paths {
+        if path.contains("{") || path.hasSuffix("*") {
+          patterns.append(Pattern(segments: path.split(separator: "/").map(String.init), route: route))
+        } else {
+          exact[path, default: []].append(route)
+        }
+      }
+    }
+    self.exact = exact
+    self.patterns = patterns
+  }
+
+  /// - Parameters:
+  ///   - method: method of the request; `HEAD` finds what `GET` does.
+  ///   - path: path as sent, percent-encoded, without the query.
+  func find(_ method: String, _ path: some StringProtocol) -> Match {
+    guard path.utf8.count <= Self.maxPathBytes, let segments = Self.segments(path) else { return .unknown }
+    let method = method == "HEAD" ? "GET" : method
+    if let routes = exact["/" + segments.joined(separator: "/")] {
+      return Self.choose(routes.map { ($0, [:]) }, method)
+    }
+    return Self.choose(
+      patterns.compactMap { pattern in Self.variables(pattern.segments, segments).map { (pattern.route, $0) } }, method)
+  }
+
+  private static func choose(_ routes: [(route: Route, variables: [String: String])], _ method: String) -> Match {
+    let match = routes.first { $0.route.method?.rawValue == method } ?? routes.first { $0.route.method == nil }
+    if let match { return .found(match.route, variables: match.variables) }
+    let methods = Set(routes.compactMap { $0.route.method?.rawValue }).sorted()
+    return methods.isEmpty ? .unknown : .wrongMethod(methods)
+  }
+
+  /// Decoded segments of a path; `nil` for a path that no route has: with `%2F` inside a segment, control characters,
+  /// broken escapes or bytes that are not UTF-8.
+  private static func segments(_ path: some StringProtocol) -> [String]? {
+    guard path.utf8.first == UInt8(ascii: "/") else { return nil }
+    var segments: [String] = []
+    for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {
+      guard let segment = PercentEncoding.decode(strictly: part),
+        !segment.unicodeScalars.contains(where: { $0 == "/" || $0.value < 0x20 || $0.value == 0x7F })
+      else { return nil }
+      segments.append(segment)
+    }
+    return segments
+  }
+
+  private static func variables(_ pattern: [String], _ segments: [String]) -> [String: String]? {
+    let isOpen = pattern.last == "*"
+    guard isOpen ? segments.count >= pattern.count : segments.count == pattern.count else { return nil }
+    var variables: [String: String] = [:]
+    for (expected, segment) in zip(isOpen ? pattern.dropLast() : pattern[...], segments) {
+      if expected.hasPrefix("{") {
+        guard !segment.isEmpty else { return nil }
+        variables[String(expected.dropFirst().dropLast())] = segment
+      } else if expected != segment {
+        return nil
+      }
+    }
+    return variables
+  }
+}

@@ -1,0 +1,168 @@
+import CountersignMessages
+import CountersignTelemetry
+import HTTPServer
+import Synchronization
+
+/// Answers requests: finds the route, makes the call, writes the answer or the protocol's error.
+final class GatewayEndpoint: Sendable {
+  /// Duration from which a request is logged as slow; most take some milliseconds.
+  static let slow: Duration = .seconds(3)
+  /// Names of requests without a route, for metrics.
+  private enum Name {
+    static let unknown = "unknown"
+    static let preflight = "preflight"
+  }
+
+  private let router: CallRouter
+  private let reader: CallReader
+  private let maxInFlight: Int
+  private let answerTime: Duration
+  private let clock: any MonotonicClock
+  private let metrics: GatewayMetrics
+  private let logger: Logger
+  private let gate = LogGate()
+  private let inFlight = Atomic<Int>(0)
+
+  /// - Parameters:
+  ///   - maxInFlight: requests that are answered at a time; further ones get 503 at once.
+  ///   - answerTime: time for an answer; a parameter for tests.
+  init(
+    _ routes: [Route], _ rules: GatewayRules, proxies: TrustedProxies, maxInFlight: Int,
+    answerTime: Duration = CallLimits.answerTime, clock: any MonotonicClock, metrics: GatewayMetrics, logger: Logger
+  ) {
+    // Outside development mode their addresses do not exist.
+    router = CallRouter(routes.filter { rules.isDevelopment || $0.access != .development })
+    reader = CallReader(rules: rules, proxies: proxies)
+    self.maxInFlight = maxInFlight
+    self.answerTime = answerTime
+    self.clock = clock
+    self.metrics = metrics
+    self.logger = logger
+  }
+
+  func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
+    let start = clock.now()
+    let requestID = MessageID.make()
+    let count = inFlight.add(1, ordering: .relaxed).newValue
+    metrics.inFlight.add(1)
+    defer {
+      inFlight.subtract(1, ordering: .relaxed)
+      metrics.inFlight.add(-1)
+    }
+    if CrossOrigin.isPreflight(request) {
+      return note(CrossOrigin.preflight(request), Name.preflight, requestID, since: start)
+    }
+    let match = router.find(request.method, request.rawPath)
+    let response: HTTPServerResponse
+    do throws(ProtocolError) {
+      guard count <= maxInFlight else { throw .unavailable }
+      guard request.hasOneLength else { throw .ambiguousLength }
+      response = Self.response(try await answer(request, match, requestID, start))
+    } catch {
+      response = Self.response(error)
+    }
+    return finish(response, request, match, requestID, since: start)
+  }
+
+  /// Answer to a request whose body is too long to be read.
+  func tooLarge(_ request: HTTPServerRequest) -> HTTPServerResponse {
+    let match = router.find(request.method, request.rawPath)
+    return finish(Self.response(ProtocolError.bodyTooLarge), request, match, MessageID.make(), since: clock.now())
+  }
+
+  private func answer(
+    _ request: HTTPServerRequest, _ match: CallRouter.Match, _ requestID: String, _ start: MonotonicTime
+  ) async throws(ProtocolError) -> CallAnswer {
+    let call = try reader.call(request, match, requestID: requestID, deadline: start + answerTime)
+    guard case .found(let route, _) = match else { throw .notFound }
+    return try await Self.within(answerTime) { () async throws(ProtocolError) -> CallAnswer in
+      try await route.implementation(call)
+    }
+  }
+
+  /// Ends a call that takes too long: the client is told so before it gives up.
+  private static func within(
+    _ time: Duration, _ work: @escaping @Sendable () async throws(ProtocolError) -> CallAnswer
+  ) async throws(ProtocolError) -> CallAnswer {
+    let result = await withTaskGroup(of: Result<CallAnswer, ProtocolError>?.self) { group in
+      group.addTask {
+        do throws(ProtocolError) { return .success(try await work()) } catch { return .failure(error) }
+      }
+      group.addTask {
+        let isOver: Void? = try? await Task.sleep(for: time)
+        return isOver.map { .failure(.unavailable) }
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      return first
+    }
+    return try (result ?? .failure(.unavailable)).get()
+  }
+
+  // MARK: Responses
+
+  private static func response(_ answer: CallAnswer) -> HTTPServerResponse {
+    json(200, answer.json, maxAge: answer.maxAge)
+  }
+
+  private static func response(_ error: ProtocolError) -> HTTPServerResponse {
+    var response = json(error.status, error.json, maxAge: nil)
+    if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
+    // Server and proxy may disagree about where the next request begins.
+    if error == .ambiguousLength { response.headers.add(name: "Connection", value: "close") }
+    if !error.allow.isEmpty {
+      response.headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
+    }
+    return response
+  }
+
+  private static func json(_ status: Int, _ body: [UInt8], maxAge: Int?) -> HTTPServerResponse {
+    HTTPServerResponse(
+      status: status,
+      headers: [
+        "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff",
+        "Cache-Control": maxAge.map { "public, max-age=\($0), must-revalidate" } ?? "no-store",
+      ],
+      body: body)
+  }
+
+  /// Adds what every answer has, and notes it.
+  private func finish(
+    _ response: HTTPServerResponse, _ request: HTTPServerRequest, _ match: CallRouter.Match, _ requestID: String,
+    since start: MonotonicTime
+  ) -> HTTPServerResponse {
+    var response = response
+    CrossOrigin.add(to: &response, request, keepsUsers: match.route?.keepsUsers ?? false)
+    return note(response, match.route?.name ?? Name.unknown, requestID, since: start)
+  }
+
+  // MARK: Records
+
+  private func note(
+    _ response: HTTPServerResponse, _ name: String, _ requestID: String, since start: MonotonicTime
+  ) -> HTTPServerResponse {
+    let time = clock.now() - start
+    metrics.countRequest(name, status: response.status, time)
+    let facts: LogMetadata = ["call": name, "status": response.status, .duration: time, "request.id": requestID]
+    if time >= Self.slow, let withheld = gate.admits(at: clock.now()) {
+      logger.warning("a request took long", facts.appending(["withheld": withheld]))
+    } else {
+      logger.debug("request", facts)
+    }
+    return response
+  }
+}
+
+extension HTTPServerRequest {
+  /// Whether only one header says where the body ends (RFC 9112, section 6.3): two are a way to smuggle a request past
+  /// a proxy.
+  fileprivate var hasOneLength: Bool {
+    headers.all("Content-Length").count + headers.all("Transfer-Encoding").count <= 1
+  }
+}
+
+extension CallRouter.Match {
+  fileprivate var route: Route? {
+    if case .found(let route, _) = self { route } else { nil }
+  }
+}

@@ -1,0 +1,38 @@
+import CountersignTelemetry
+
+/// Metrics of the gateway. Labels are names of routes and types, never input.
+struct GatewayMetrics: Sendable {
+  private let requests: MetricFamily<Counter>
+  private let seconds: MetricFamily<Histogram>
+  private let commands: MetricFamily<Counter>
+  private let misconfigured: MetricFamily<Counter>
+  let inFlight: Gauge
+
+  init(_ registry: MetricsRegistry) {
+    requests = registry.counter(
+      "countersign_gateway_requests_total", "Requests by call and HTTP status.", labels: ["call", "status"])
+    seconds = registry.histogram(
+      "countersign_gateway_request_seconds", "Time from a request to its answer, by call.", labels: ["call"])
+    commands = registry.counter(
+      "countersign_gateway_commands_total",
+      "Commands by their outcome: answered, refused, timed_out, disconnected, unroutable, queue_full, unreadable, failed.",
+      labels: ["type", "outcome"])
+    misconfigured = registry.counter(
+      "countersign_gateway_misconfigured_total",
+      "Requests that failed because gateway and services are configured differently, by the reason.",
+      labels: ["reason"])
+    // A series that begins with 1 has not increased for Prometheus, so the alert would miss the first one.
+    for reason in Misconfiguration.allCases { _ = misconfigured.with(reason.rawValue) }
+    inFlight = registry.gauge("countersign_gateway_requests_in_flight", "Requests that are being answered.")
+  }
+
+  func countRequest(_ call: String, status: Int, _ time: Duration) {
+    requests.with(call, String(status)).increment()
+    seconds.with(call).observe(time.fractionalSeconds)
+  }
+
+  func countCommand(_ type: String, _ outcome: String) { commands.with(type, outcome).increment() }
+
+  /// - Parameter reason: one of a few words: `SEAL`, `PROJECT_NOT_FOUND`.
+  func countMisconfigured(_ reason: String) { misconfigured.with(reason).increment() }
+}

@@ -1,0 +1,67 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Rules and keys that the calls share.
+struct GatewayRules: Sendable {
+  /// Projects in force.
+  let projects: ProjectsSource
+  /// Whether development mode is on, in which calls show secrets to clients on this machine.
+  let isDevelopment: Bool
+  /// Public keys of `accounts`.
+  let sealingKeys: PublicSealingKeys
+  /// Key pair of this process, made at its start, to which `accounts` seals what it replies.
+  let replyKey: PrivateSealingKey
+  /// Seals proofs of apps for the coordinator; `nil` where they travel in the clear.
+  let sealer: Sealer?
+  /// Address of the simulator, which tells sent codes in development mode: `http://127.0.0.1:8090`.
+  let simulatorURL: String?
+
+  init(
+    projects: ProjectsSource, isDevelopment: Bool, sealingKeys: PublicSealingKeys, sealer: Sealer? = nil,
+    simulatorURL: String? = nil
+  ) throws(JOSEError) {
+    self.projects = projects
+    self.isDevelopment = isDevelopment
+    self.sealingKeys = sealingKeys
+    self.sealer = sealer
+    self.simulatorURL = simulatorURL
+    replyKey = try PrivateSealingKey.generate(id: "gateway-\(MessageID.make())")
+  }
+
+  /// Public part of ``replyKey``, as commands carry it.
+  var replyKeyText: String { replyKey.publicKey.jwk }
+
+  /// Seals a secret into a command to `accounts`, and binds it to the key for the reply.
+  /// - Parameters:
+  ///   - command: type of the command.
+  ///   - messageID: ID of its message.
+  func seal<C: Command>(
+    _ secret: Secret, for command: C.Type, _ messageID: String
+  ) throws(ProtocolError) -> SecretField {
+    guard let key = sealingKeys.sealing else { throw .internalError }
+    let context = AccountCommandFields.context(
+      of: C.type, messageID: messageID, replyKey: command is any SecretReplyCommand.Type ? replyKeyText : nil)
+    do {
+      return try PublicSealer(key: key).seal(secret, for: context)
+    } catch {
+      throw .internalError
+    }
+  }
+
+  /// Opens a secret of a reply.
+  /// - Parameters:
+  ///   - type: type of the reply.
+  ///   - messageID: ID of the command's message.
+  func open(_ field: SecretField, of type: MessageType, _ messageID: String) throws(ProtocolError) -> Secret {
+    do {
+      return try field.open(
+        with: replyKey,
+        for: SealContext(
+          messageType: type, messageID: messageID, recipient: AccountCommandFields.replyRecipient))
+    } catch {
+      throw .internalError
+    }
+  }
+}

@@ -1,0 +1,127 @@
+import CountersignEncoding
+
+/// Error of a call, in the protocol's words (section 5 of the reference).
+///
+/// Clients map ``message`` up to the first colon. It never repeats input.
+struct ProtocolError: Error, Sendable, Hashable {
+  /// HTTP status.
+  let status: Int
+  /// Code, or code, `" : "` and text; of general errors a sentence.
+  let message: String
+  /// Canonical word of general errors: `INVALID_ARGUMENT`. Errors about accounts have none.
+  let word: String?
+  /// Reason in the list of errors: `invalid`, `parseError`.
+  let reason: String
+  /// Seconds to wait before trying again, for the header `Retry-After`.
+  let retryAfter: Int?
+  /// Methods that the path has, for the header `Allow`.
+  let allow: [String]
+
+  init(
+    status: Int, _ message: String, word: String? = nil, reason: String = "invalid", retryAfter: Int? = nil,
+    allow: [String] = []
+  ) {
+    self.status = status
+    self.message = message
+    self.word = word
+    self.reason = reason
+    self.retryAfter = retryAfter
+    self.allow = allow
+  }
+
+  /// The body: a JSON object.
+  var json: [UInt8] {
+    var entry = CallAnswer()
+    entry.put("message", message)
+    entry.put("domain", "global")
+    entry.put("reason", reason)
+    var error = CallAnswer()
+    error.put("code", number: status)
+    error.put("message", message)
+    error.put("errors", objects: [entry])
+    error.put("status", word)
+    var answer = CallAnswer()
+    answer.put("error", object: error)
+    return answer.json
+  }
+}
+
+// MARK: - About accounts
+
+extension ProtocolError {
+  /// Error about an account, a number, a token: 400, whatever it is.
+  /// - Parameters:
+  ///   - code: code that clients map: `INVALID_CODE`.
+  ///   - text: explanation for people; must not repeat input.
+  static func account(_ code: String, _ text: String? = nil, retryAfter: Int? = nil) -> ProtocolError {
+    ProtocolError(status: 400, text.map { "\(code) : \($0)" } ?? code, retryAfter: retryAfter)
+  }
+}
+
+// MARK: - General errors
+
+extension ProtocolError {
+  /// The body cannot be read. The text names the field, never the value.
+  static func badBody(_ text: String) -> ProtocolError {
+    ProtocolError(
+      status: 400, "Invalid JSON payload received. \(text)", word: "INVALID_ARGUMENT", reason: "parseError")
+  }
+
+  /// A field of the body, or a parameter of the query, has a wrong type.
+  static func badField(_ name: String, expected: String) -> ProtocolError {
+    badBody("Invalid value at '\(name)': must be \(expected).")
+  }
+
+  /// A body that is longer than ``CallLimits/maxBodyBytes``.
+  static let bodyTooLarge = ProtocolError(
+    status: 413, "Request payload size exceeds the limit: \(CallLimits.maxBodyBytes) bytes.",
+    word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
+
+  /// More than one header says where the body ends.
+  static let ambiguousLength = badBody("Its length is given twice.")
+
+  static let keyInvalid = ProtocolError(
+    status: 400, "API key not valid. Please pass a valid API key.", word: "INVALID_ARGUMENT", reason: "keyInvalid")
+
+  static let keyMissing = ProtocolError(
+    status: 403, "The request is missing a valid API key.", word: "PERMISSION_DENIED", reason: "forbidden")
+
+  static let unauthenticated = ProtocolError(
+    status: 401,
+    "Request had invalid authentication credentials. Expected OAuth 2 access token, login cookie or other valid authentication credential.",
+    word: "UNAUTHENTICATED", reason: "authError")
+
+  static let insufficientPermission = account(
+    "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.")
+
+  static let notFound = ProtocolError(
+    status: 404, "The requested URL was not found on this server.", word: "NOT_FOUND", reason: "notFound")
+
+  static let notOffered = ProtocolError(
+    status: 501, "This call is not offered.", word: "NOT_IMPLEMENTED", reason: "notImplemented")
+
+  static func wrongMethod(_ allow: [String]) -> ProtocolError {
+    ProtocolError(
+      status: 405, "The method is not allowed for this URL.", word: "METHOD_NOT_ALLOWED",
+      reason: "httpMethodNotAllowed", allow: allow)
+  }
+
+  /// The call cannot be carried out now: the broker or the service behind it is away, or too many calls wait.
+  static let unavailable = ProtocolError(
+    status: 503, "The service is currently unavailable.", word: "UNAVAILABLE", reason: "backendError", retryAfter: 1)
+
+  /// Failure of ours.
+  static let internalError = ProtocolError(
+    status: 500, "Internal error encountered.", word: "INTERNAL", reason: "internalError")
+
+  /// The app that the request names is not one of the project, or its page has an unknown origin.
+  static func appBlocked(_ text: String) -> ProtocolError {
+    ProtocolError(status: 403, text, word: "PERMISSION_DENIED", reason: "ipRefererBlocked")
+  }
+
+  /// A call of development mode that does not come from this machine.
+  static let notLocal = ProtocolError(
+    status: 403,
+    "This call is answered only to clients on this machine: use a loopback host, and no proxy.",
+    word: "PERMISSION_DENIED", reason: "forbidden")
+}

@@ -1,0 +1,109 @@
+/// Address of a call with its implementation.
+struct Route: Sendable {
+  typealias Implementation = @Sendable (Call) async throws(ProtocolError) -> CallAnswer
+
+  /// Condition under which a call is answered.
+  enum Access: Sendable {
+    /// The request has an API key of a project.
+    case apiKey
+    /// Anyone may call.
+    case open
+    /// Only in development mode, and only a client on this machine.
+    case development
+    /// Nobody: the protocol has the call, and we do not offer it.
+    case notOffered
+  }
+
+  /// Method of HTTP.
+  enum Method: String, Sendable, Hashable {
+    case get = "GET"
+    case post = "POST"
+    case delete = "DELETE"
+    case patch = "PATCH"
+  }
+
+  /// Name for logs and metrics: `signUp`.
+  let name: String
+  /// `nil` for any method.
+  let method: Method?
+  /// Paths. A segment `{name}` is a variable, a last segment `*` anything that follows.
+  let paths: [String]
+  let access: Access
+  /// Whether the body may be a form.
+  let takesForm: Bool
+  /// Whether failures of ours are kept from pages. The JavaScript SDK makes the call by itself while a page loads
+  /// (`reloadAndSetCurrentUserOrClear`): any error that it can read signs the user out for good, and what looks
+  /// like a missing network does not.
+  let keepsUsers: Bool
+  let implementation: Implementation
+
+  init(
+    _ name: String, _ method: Method?, _ paths: [String], access: Access, takesForm: Bool = false,
+    keepsUsers: Bool = false, _ implementation: @escaping Implementation
+  ) {
+    self.name = name
+    self.method = method
+    self.paths = paths
+    self.access = access
+    self.takesForm = takesForm
+    self.keepsUsers = keepsUsers
+    self.implementation = implementation
+  }
+}
+
+/// Prefixes of the four hosts that clients reach.
+enum HostPrefix {
+  static let identity = "/identitytoolkit.googleapis.com"
+  static let relyingParty = "/www.googleapis.com/identitytoolkit/v3/relyingparty"
+  static let secureToken = "/securetoken.googleapis.com"
+  static let keys = "/www.googleapis.com"
+}
+
+extension Route {
+  /// Call of an app in v1.
+  /// - Parameters:
+  ///   - path: name after `/v1/`: `accounts:signUp`.
+  ///   - old: name of v3: `signupNewUser`.
+  static func v1(
+    _ name: String, _ method: Method, _ path: String, old: String, keepsUsers: Bool = false,
+    _ implementation: @escaping Implementation
+  ) -> Route {
+    Route(
+      name, method, ["\(HostPrefix.identity)/v1/\(path)", "\(HostPrefix.relyingParty)/\(old)"], access: .apiKey,
+      keepsUsers: keepsUsers, implementation)
+  }
+
+  /// Call of an app in v2.
+  static func v2(
+    _ name: String, _ method: Method, _ path: String, _ implementation: @escaping Implementation
+  ) -> Route {
+    Route(name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, implementation)
+  }
+
+  /// `/v1/token`, which takes forms.
+  static func token(_ implementation: @escaping Implementation) -> Route {
+    Route(
+      "token", .post, ["\(HostPrefix.secureToken)/v1/token"], access: .apiKey, takesForm: true, keepsUsers: true,
+      implementation)
+  }
+
+  /// Open address: public keys.
+  static func open(_ name: String, _ paths: [String], _ implementation: @escaping Implementation) -> Route {
+    Route(name, .get, paths, access: .open, implementation)
+  }
+
+  /// Call of development mode.
+  /// - Parameter path: path after `/emulator/v1/projects/{project}/`: `accounts`.
+  static func development(
+    _ name: String, _ method: Method, _ path: String, _ implementation: @escaping Implementation
+  ) -> Route {
+    Route(name, method, ["/emulator/v1/projects/{project}/\(path)"], access: .development, implementation)
+  }
+
+  /// Call that the protocol has and we do not offer.
+  static func notOffered(_ name: String, _ paths: String...) -> Route {
+    Route(name, nil, paths, access: .notOffered) { (_: Call) async throws(ProtocolError) -> CallAnswer in
+      throw .notOffered
+    }
+  }
+}

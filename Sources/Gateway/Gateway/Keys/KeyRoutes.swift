@@ -1,0 +1,27 @@
+extension Route {
+  /// Addresses at which verifiers of ID tokens fetch the public keys, as at Google.
+  static func keys(_ cache: KeyCache) -> [Route] {
+    [
+      open("certificates", ["\(HostPrefix.keys)/robot/v1/metadata/x509/\(tokenIssuer)"]) {
+        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { $0.certificates }
+      },
+      open("jwkSet", ["\(HostPrefix.keys)/service_accounts/v1/jwk/\(tokenIssuer)"]) {
+        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { $0.jwkSet }
+      },
+    ]
+  }
+
+  private static let tokenIssuer = "securetoken@system.gserviceaccount.com"
+}
+
+extension KeyCache {
+  /// The keys in one form, with the time for which they may be kept.
+  fileprivate func answer(
+    _ form: (PublicKeys) -> CallAnswer
+  ) async throws(ProtocolError) -> CallAnswer {
+    let current = try await current()
+    var answer = form(current.keys)
+    answer.maxAge = current.maxAge
+    return answer
+  }
+}

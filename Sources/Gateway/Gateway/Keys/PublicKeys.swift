@@ -1,0 +1,40 @@
+import CountersignMessages
+
+/// Public keys of ID tokens in the two forms that verifiers read.
+struct PublicKeys: Sendable {
+  let keys: [KeysPublished.Key]
+  /// Seconds for which verifiers may keep them.
+  let maxAge: Int
+
+  /// - Returns: `nil` without a key, which would make verifiers refuse every user.
+  init?(_ published: KeysPublished) {
+    guard !published.keys.isEmpty else { return nil }
+    keys = published.keys
+    maxAge = max(0, published.maxAge)
+  }
+
+  /// JWK set (RFC 7517).
+  var jwkSet: CallAnswer {
+    var answer = CallAnswer()
+    answer.put("keys", objects: keys.map(Self.jwk))
+    return answer
+  }
+
+  /// X.509 certificates in PEM, by key ID.
+  var certificates: CallAnswer {
+    var answer = CallAnswer()
+    for key in keys { answer.put(key.id, key.certificate) }
+    return answer
+  }
+
+  private static func jwk(_ key: KeysPublished.Key) -> CallAnswer {
+    var jwk = CallAnswer()
+    jwk.put("kty", "RSA")
+    jwk.put("alg", "RS256")
+    jwk.put("use", "sig")
+    jwk.put("kid", key.id)
+    jwk.put("n", key.n)
+    jwk.put("e", key.e)
+    return jwk
+  }
+}

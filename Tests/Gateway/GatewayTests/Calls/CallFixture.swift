@@ -1,0 +1,104 @@
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import HTTPServer
+import Projects
+import ServiceRuntime
+import Testing
+
+@testable import Gateway
+
+/// The calls of a gateway over services that a test plays.
+struct CallFixture: Sendable {
+  static let now = UnixTime(seconds: 1_782_907_200)
+  static let v1 = "/identitytoolkit.googleapis.com/v1/"
+  static let v2 = "/identitytoolkit.googleapis.com/v2/"
+  static let v3 = "/www.googleapis.com/identitytoolkit/v3/relyingparty/"
+
+  let services: FakeServices
+  let clocks = ManualClocks(CallFixture.now)
+  let sink = MemorySink()
+  let metrics = MetricsRegistry()
+  let calls: GatewayCalls
+  let project: Project
+
+  init(
+    recaptcha: Project.Recaptcha? = nil, isDevelopment: Bool = false, messages: (any SentMessages)? = nil,
+    otherKey: Bool = false, sealer: Sealer? = nil, methods: Set<Project.Method> = [.phone, .anonymous]
+  ) throws {
+    services = try FakeServices()
+    var project = Project(id: "example", number: 100_000_000_001)
+    project.apiKeys = ["fake-api-key"]
+    project.authDomain = "example.firebaseapp.com"
+    project.authorizedDomains = ["localhost"]
+    project.apps = [ProjectApp(id: "com.example.push", platform: .ios, appID: "1:100000000001:ios:aa")]
+    project.recaptcha = recaptcha
+    project.methods = methods
+    self.project = project
+    let rules = try GatewayRules(
+      projects: ProjectsSource(Projects([project])), isDevelopment: isDevelopment,
+      sealingKeys: try otherKey ? FakeServices().publicKeys : services.publicKeys, sealer: sealer)
+    let logger = Logger(label: "gateway", level: .trace, sink: sink, clock: clocks.wall)
+    let broker = Broker(
+      transport: services, author: Author(appID: "gateway", userID: "gateway"), clocks: clocks.clocks,
+      metrics: GatewayMetrics(metrics), logger: logger)
+    let context = ServiceContext(
+      name: "gateway", instance: "gateway@test/1", logger: logger, metrics: metrics, clocks: clocks.clocks)
+    calls = GatewayCalls(rules, broker: broker, context: context, messages: messages)
+  }
+
+  /// Answer of a call with a JSON body.
+  func post(
+    _ path: String, _ json: String, locale: String? = nil, withApp: Bool = true
+  ) async throws -> JSONValue {
+    try await call(
+      path, .post, body: try CallBody(json: Array(json.utf8)), locale: locale, withApp: withApp)
+  }
+
+  /// Answer of a call with a form.
+  func post(_ path: String, form: String) async throws -> JSONValue {
+    try await call(path, .post, body: try CallBody(form: Array(form.utf8)))
+  }
+
+  func get(_ path: String, query: String = "") async throws -> JSONValue {
+    let query = try CallBody(encoded: Array(query.utf8), maxFields: CallLimits.maxQueryParameters)
+    return try await call(path, .get, query: query)
+  }
+
+  func delete(_ path: String) async throws -> JSONValue { try await call(path, .delete) }
+
+  func call(
+    _ path: String, _ method: Route.Method, query: CallBody = .empty, body: CallBody = .empty, locale: String? = nil,
+    withApp: Bool = true
+  ) async throws -> JSONValue {
+    try JSONValue(
+      await answer(path, method, query: query, body: body, locale: locale, withApp: withApp).json)
+  }
+
+  func answer(
+    _ path: String, _ method: Route.Method, query: CallBody = .empty, body: CallBody = .empty, locale: String? = nil,
+    withApp: Bool = true, userAgent: String = "FirebaseAuth.iOS/11"
+  ) async throws -> CallAnswer {
+    let pattern = path.replacing("/projects/example/", with: "/projects/{project}/")
+    let route = try #require(
+      calls.routes.first { $0.paths.contains(pattern) && ($0.method == method || $0.method == nil) })
+    let client = CallClient(
+      address: "192.0.2.1", userAgent: userAgent, locale: locale, origin: nil,
+      appName: "com.example.push")
+    return try await route.implementation(
+      Call(
+        request: HTTPServerRequest(method: method.rawValue, path: path), name: route.name,
+        variables: ["project": "example"], projectOrNil: project, app: withApp ? project.apps[0] : nil,
+        client: client, apiKey: "fake-api-key", query: query, body: body, requestID: "r",
+        deadline: clocks.monotonic.now() + .seconds(20)))
+  }
+
+  /// Error of a call with a JSON body.
+  func refusal(_ path: String, _ json: String, withApp: Bool = true) async throws -> ProtocolError {
+    let error = await #expect(throws: ProtocolError.self) { try await post(path, json, withApp: withApp) }
+    return try #require(error)
+  }
+
+  /// Everything that was logged.
+  var log: String { sink.lines(.json).joined(separator: "\n") }
+}

@@ -1,0 +1,150 @@
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+import Testing
+
+@testable import Gateway
+
+/// Calls of development mode.
+@Suite struct DevelopmentCallTests {
+  private static let accounts = "/emulator/v1/projects/example/accounts"
+  private static let codes = "/emulator/v1/projects/example/verificationCodes"
+  /// The list that stock tools look in, however short.
+  private static let noCodes: JSONValue = ["verificationCodes": []]
+  private static let send = CallFixture.v1 + "accounts:sendVerificationCode"
+
+  /// SMS that a test puts there.
+  private final class Messages: SentMessages {
+    let sent = Mutex<Result<[SentMessage], ProtocolError>>(.success([]))
+
+    func messages() async throws(ProtocolError) -> [SentMessage] { try sent.withLock { $0 }.get() }
+
+    func add(_ number: String, _ body: String, after seconds: Int64 = 0) {
+      let message = SentMessage(to: number, body: body, receivedAt: CallFixture.now + .seconds(seconds))
+      sent.withLock { $0 = .success(((try? $0.get()) ?? []) + [message]) }
+    }
+  }
+
+  /// IDs of sessions, counted from 1.
+  private final class Sessions: Sendable {
+    private let count = Mutex(0)
+
+    func next() -> String {
+      count.withLock { count in
+        count += 1
+        return "session-\(count)"
+      }
+    }
+  }
+
+  private func fixture(_ messages: Messages?) throws -> CallFixture {
+    let fixture = try CallFixture(isDevelopment: true, messages: messages)
+    let sessions = Sessions()
+    fixture.services.on(StartVerification.self) { command, _ in
+      var started = PhoneCallTests.started(command, testNumber: command.phoneNumber == "+16505553434")
+      started.verificationID = sessions.next()
+      return started
+    }
+    fixture.services.on(ResetAccounts.self) { command, _ in
+      #expect(command.project == "example")
+      return AccountsReset(deleted: 1)
+    }
+    fixture.services.on(ResetDevelopment.self) { _, _ in DevelopmentReset() }
+    return fixture
+  }
+
+  private static func entry(_ number: String, _ session: String, _ code: String) -> JSONValue {
+    ["phoneNumber": .text(number), "sessionInfo": .text(session), "code": .text(code)]
+  }
+
+  @Test("Numbers are shown with their newest session and code, until it is used") func codesAreShown() async throws {
+    let messages = Messages()
+    let fixture = try fixture(messages)
+    messages.add("+14155550123", "111111 is an old code", after: -10)
+    for number in ["+14155550123", "+14155550124", "+16505553434"] {
+      _ = try await fixture.post(Self.send, #"{"phoneNumber":"\#(number)"}"#)
+    }
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+    messages.add("+14155550123", "476431 é seu código para Example 2026.\n@example.com #476431")
+    messages.add("+14155550124", "000123 is your code", after: 1)
+    let first = Self.entry("+14155550123", "session-1", "476431")
+    let second = Self.entry("+14155550124", "session-2", "000123")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [first, second]])
+    // Asked again within its life: another session for the same code, whose SMS is older.
+    fixture.clocks.advance(by: .seconds(20))
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    let again = Self.entry("+14155550123", "session-4", "476431")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [second, again]])
+    try await signIn(fixture, "session-4")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [second]])
+    // After the use of the code there is a new one, whose SMS is not there yet.
+    fixture.clocks.advance(by: .seconds(1))
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [second]])
+    fixture.clocks.advance(by: .seconds(301))
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+  }
+
+  private func signIn(_ fixture: CallFixture, _ session: String) async throws {
+    fixture.services.on(SignInWithPhone.self) { command, asked in
+      var reply = AccountSignedIn()
+      reply.localID = "local-1"
+      reply.tokens = try asked.tokens(to: command.replyKey)
+      return reply
+    }
+    _ = try await fixture.post(
+      CallFixture.v1 + "accounts:signInWithPhoneNumber", #"{"sessionInfo":"\#(session)","code":"476431"}"#)
+  }
+
+  @Test("Emptying accounts empties limits and codes too") func accountsAreEmptied() async throws {
+    let messages = Messages()
+    let fixture = try fixture(messages)
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    messages.add("+14155550123", "476431")
+    #expect(try await fixture.delete(Self.accounts) == [:])
+    #expect(fixture.services.messages.map(\.type).suffix(2) == ["account.reset.v1", "development.reset.v1"])
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+    #expect(fixture.services.problems == [])
+  }
+
+  @Test("A simulator that does not answer is told of; without one there are no codes") func noSimulator() async throws {
+    let messages = Messages()
+    messages.sent.withLock { $0 = .failure(.noMessages) }
+    let fixture = try fixture(messages)
+    #expect(try await fixture.get(Self.codes) == Self.noCodes)
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    let error = await #expect(throws: ProtocolError.self) { try await fixture.get(Self.codes) }
+    #expect(error?.status == 503)
+    let without = try self.fixture(nil)
+    _ = try await without.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    #expect(try await without.get(Self.codes) == Self.noCodes)
+  }
+
+  @Test("Outside development mode nothing is remembered, and there is nothing to call") func productionHasNone() throws
+  {
+    let paths = try CallFixture().calls.routes.filter { $0.access == .development }
+    #expect(paths.isEmpty)
+    #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 2)
+  }
+
+  @Test("No more sessions are remembered than named") func memoryIsBounded() {
+    let codes = SentCodes()
+    for number in 0..<(SentCodes.maxSessions + 10) {
+      codes.remember(
+        SentCodes.Session(
+          project: "example", app: "a", phoneNumber: "+1415\(number)", sessionInfo: "\(number)", codeLength: 6,
+          since: CallFixture.now, expiresAt: CallFixture.now + .seconds(300)), at: CallFixture.now)
+    }
+    let live = codes.live(of: "example", at: CallFixture.now)
+    #expect(live.count == SentCodes.maxSessions && live.first?.sessionInfo == "10")
+    #expect(codes.live(of: "other", at: CallFixture.now).isEmpty)
+  }
+
+  @Test("Every address is served once") func addressesAreUnique() throws {
+    let routes = try CallFixture(isDevelopment: true).calls.routes
+    let addresses = routes.flatMap { route in route.paths.map { "\(route.method?.rawValue ?? "*") \($0)" } }
+    #expect(Set(addresses).count == addresses.count)
+    #expect(Set(routes.flatMap(\.paths)).count == addresses.count)
+  }
+}

@@ -1,0 +1,148 @@
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+
+@testable import Gateway
+
+/// Coordinator and accounts as the gateway sees them. They take commands strictly: each has the properties of the
+/// contract and no field that the contract lacks, and its secrets open with the key of `accounts` alone.
+final class FakeServices: CommandTransport {
+  /// A command as it came, with what belongs to its message.
+  struct Asked: Sendable {
+    let messageID: String
+    let type: MessageType
+    let replyType: MessageType
+    fileprivate let key: PrivateSealingKey
+    /// Key for the reply, to which the command's secrets are bound.
+    fileprivate let replyKey: String?
+
+    /// A secret of the command in the clear.
+    func open(_ field: SecretField) throws -> String {
+      let context = AccountCommandFields.context(of: type, messageID: messageID, replyKey: replyKey)
+      return try field.open(with: key, for: context).reveal()
+    }
+
+    /// A secret of the command in the clear, if it has one.
+    func open(ifAny field: SecretField?) throws -> String? { try field.map { try open($0) } }
+
+    /// A secret for the reply.
+    func seal(_ text: String, to replyKey: String) throws -> SecretField {
+      let context = SealContext(
+        messageType: replyType, messageID: messageID, recipient: AccountCommandFields.replyRecipient)
+      return try PublicSealer(key: PublicSealingKey(jwk: Array(replyKey.utf8))).seal(Secret(text), for: context)
+    }
+
+    /// Tokens for the reply.
+    func tokens(to replyKey: String) throws -> SessionTokens {
+      SessionTokens(
+        idToken: try seal("id-token", to: replyKey), refreshToken: try seal("refresh-token", to: replyKey),
+        expiresIn: 3600)
+    }
+  }
+
+  private typealias Handler = @Sendable (Message) throws -> Message
+
+  private struct State {
+    var handlers: [String: Handler] = [:]
+    var bodies: [JSONValue] = []
+    var messages: [Message] = []
+    var problems: [String] = []
+    var isReady = true
+  }
+
+  let key: PrivateSealingKey
+  private let state = Mutex(State())
+
+  init() throws {
+    key = try PrivateSealingKey.generate(id: "accounts-1")
+  }
+
+  /// Public keys as the gateway's file has them.
+  var publicKeys: PublicSealingKeys {
+    get throws { try PublicSealingKeys(jwkSet: Array(PrivateSealingKeys([key]).publicSet.utf8)) }
+  }
+
+  /// Bodies of the commands so far.
+  var bodies: [JSONValue] { state.withLock { $0.bodies } }
+  /// Messages of the commands so far.
+  var messages: [Message] { state.withLock { $0.messages } }
+  /// Breaches of the contract so far.
+  var problems: [String] { state.withLock { $0.problems } }
+
+  var isReady: Bool {
+    get { state.withLock { $0.isReady } }
+    set { state.withLock { $0.isReady = newValue } }
+  }
+
+  /// Answers a command.
+  func on<C: Command>(_ type: C.Type, _ answer: @escaping @Sendable (C, Asked) throws -> C.Reply) {
+    handle(type) { [key] command, message in
+      let asked = Asked(
+        messageID: message.messageID ?? "", type: C.type, replyType: C.Reply.type, key: key,
+        replyKey: (command as? any SecretReplyCommand)?.replyKey)
+      return Self.reply(C.Reply.type, try answer(command, asked).json(), to: message)
+    }
+  }
+
+  /// Refuses a command.
+  func refuse<C: Command>(_ type: C.Type, _ error: APIError) {
+    handle(type) { _, message in Self.reply(ErrorReply.type, try ErrorReply(error).json(), to: message) }
+  }
+
+  private func handle<C: Command>(
+    _ type: C.Type, _ answer: @escaping @Sendable (C, Message) throws -> Message
+  ) {
+    state.withLock {
+      $0.handlers[C.routingKey] = { message in
+        let command = try C(json: message.body)
+        guard try JSONValue(message.body) == JSONValue(try command.json()) else { throw Breach("unknown fields") }
+        guard message.type == C.type.text else { throw Breach("type") }
+        return try answer(command, message)
+      }
+    }
+  }
+
+  private static func reply(_ type: MessageType, _ body: [UInt8], to message: Message) -> Message {
+    Envelope(type: type, messageID: "reply", correlationID: message.correlationID).message(body: body)
+  }
+
+  func request(
+    _ message: Message, exchange: String, routingKey: String, timeout: Duration
+  ) async throws(AMQPError) -> Message {
+    let handler = state.withLock { state in
+      state.messages.append(message)
+      return state.handlers[routingKey]
+    }
+    guard let handler else { throw AMQPError(.notFound, "no queue takes it") }
+    do {
+      try check(message, exchange)
+      let body = try JSONValue(message.body)
+      state.withLock { $0.bodies.append(body) }
+      return try handler(message)
+    } catch {
+      state.withLock { $0.problems.append("\(routingKey): \(error)") }
+      throw AMQPError(.protocolViolation, "the command breaks the contract")
+    }
+  }
+
+  private func check(_ message: Message, _ exchange: String) throws {
+    guard exchange == Topology.Exchanges.commands else { throw Breach("exchange") }
+    guard message.contentType == "application/json", message.userID == "gateway", message.appID == "gateway",
+      message.timestamp != nil
+    else { throw Breach("properties") }
+    guard let id = message.messageID, !id.isEmpty, message.correlationID == id else { throw Breach("message_id") }
+    let isNew = state.withLock { state in state.messages.filter { $0.messageID == id }.count == 1 }
+    guard isNew else { throw Breach("message_id repeats") }
+  }
+
+  /// A command that breaks the contract.
+  private struct Breach: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+      self.description = description
+    }
+  }
+}

@@ -1,0 +1,159 @@
+import CountersignAMQP
+import CountersignConcurrency
+import CountersignMessages
+import CountersignTelemetry
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Gateway
+
+/// Public keys of ID tokens, as verifiers get them.
+@Suite struct KeyCacheTests {
+  private static let certificates =
+    "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+  private static let jwkSet = "/www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
+
+  private static func keys(_ ids: String...) -> KeysPublished {
+    KeysPublished(
+      keys: ids.map { .init(id: $0, n: "modulus", e: "AQAB", certificate: "-----BEGIN\n\($0)\n") }, maxAge: 3600,
+      publishedAt: CallFixture.now)
+  }
+
+  @Test("Keys are shown in both forms") func bothForms() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(GetKeys.self) { _, _ in Self.keys("k1", "k2") }
+    let set = try await fixture.answer(Self.jwkSet, .get)
+    #expect(set.maxAge == 3600)
+    let key: JSONValue = [
+      "kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k1", "n": "modulus", "e": "AQAB",
+    ]
+    #expect(try JSONValue(set.json)["keys"]?[0] == key)
+    #expect(try JSONValue(set.json)["keys"]?[1]?["kid"] == "k2")
+    let map = try await fixture.answer(Self.certificates, .get)
+    #expect(try JSONValue(map.json) == ["k1": "-----BEGIN\nk1\n", "k2": "-----BEGIN\nk2\n"])
+    #expect(map.maxAge == 3600 && fixture.services.messages.count == 1)
+  }
+
+  @Test("Without keys verifiers are to try again") func noKeys() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(GetKeys.self) { _, _ in Self.keys() }
+    for _ in 1...2 {
+      let error = await #expect(throws: ProtocolError.self) { try await fixture.get(Self.jwkSet) }
+      #expect(error?.status == 503)
+    }
+    // The second request came in the pause after the failed fetch.
+    #expect(fixture.services.messages.count == 1)
+    fixture.services.on(GetKeys.self) { _, _ in Self.keys("k1") }
+    fixture.clocks.advance(by: KeyCache.pause)
+    #expect(try await fixture.get(Self.jwkSet)["keys"]?[0]?["kid"] == "k1")
+  }
+
+  /// A cache over a source that a test plays.
+  private final class Source: Sendable {
+    let clocks = ManualClocks(CallFixture.now)
+    let metrics = MetricsRegistry()
+    let sink = MemorySink()
+    let fetches = Mutex(0)
+    let result = Mutex<Result<KeysPublished, ProtocolError>>(.failure(.unavailable))
+    /// Condition on which a fetch is answered.
+    let hold: @Sendable () async -> Void
+
+    init(hold: @escaping @Sendable () async -> Void = {}) {
+      self.hold = hold
+    }
+
+    func cache() -> KeyCache {
+      KeyCache(
+        clock: clocks.monotonic, log: Logger(label: "keys", sink: sink, clock: clocks.wall), metrics: metrics
+      ) { () async throws(ProtocolError) -> KeysPublished in
+        self.fetches.withLock { $0 += 1 }
+        await self.hold()
+        return try self.result.withLock { $0 }.get()
+      }
+    }
+  }
+
+  @Test("The last good keys are given out while none come, with a short life once they are old") func lastGoodKeys()
+    async throws
+  {
+    let source = Source()
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    #expect(!cache.isFilled)
+    await cache.refresh()
+    #expect(cache.isFilled)
+    for failure in [Result<KeysPublished, ProtocolError>.failure(.unavailable), .success(Self.keys())] {
+      source.result.withLock { $0 = failure }
+      await cache.refresh()
+      #expect(try await cache.current().keys.keys.map(\.id) == ["k1"])
+    }
+    source.clocks.advance(by: KeyCache.freshness)
+    #expect(try await cache.current().maxAge == 3600)
+    source.clocks.advance(by: .seconds(1))
+    #expect(try await cache.current().maxAge == KeyCache.staleMaxAge)
+    source.result.withLock { $0 = .success(Self.keys("k1", "k2")) }
+    await cache.refresh()
+    #expect(try await cache.current().keys.keys.map(\.id) == ["k1", "k2"])
+    #expect(try await cache.current().maxAge == 3600)
+    #expect(source.metrics.render().contains("countersign_gateway_key_fetch_failures_total 2"))
+    #expect(source.sink.events.filter { $0.level == .warning }.count == 1)
+  }
+
+  @Test("Requests at the same time share one fetch") func oneFetch() async throws {
+    let source = Source { try? await Task.sleep(for: .milliseconds(100)) }
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    await withTaskGroup(of: Bool.self) { group in
+      for _ in 1...20 { group.addTask { (try? await cache.current()) != nil } }
+      for await isFound in group { #expect(isFound) }
+    }
+    #expect(source.fetches.withLock { $0 } == 1)
+  }
+
+  @Test("The service fetches at its start and ends when it is stopped") func serviceRuns() async throws {
+    let source = Source()
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    async let running: Void = cache.run()
+    while !cache.isFilled { try await Task.sleep(for: .milliseconds(5)) }
+    await cache.stop()
+    await running
+    #expect(source.fetches.withLock { $0 } == 1)
+  }
+
+  @Test("An event has the keys fetched at once; other messages do not") func events() async throws {
+    let source = Source()
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    await cache.refresh()
+    let messages = MemoryMessageSource([
+      [Delivery(message: Message(type: "account.created.v1"))],
+      [Delivery(message: Message(type: "keys.published.v1")), Delivery(message: Message(type: "keys.published.v1"))],
+    ])
+    source.result.withLock { $0 = .success(Self.keys("k1", "k2")) }
+    await KeyEvents(source: messages, cache: cache, log: Logger(label: "keys", sink: source.sink)).run()
+    #expect(try await cache.current().keys.keys.map(\.id) == ["k1", "k2"])
+    #expect(source.fetches.withLock { $0 } == 2 && messages.ackedCount == 3)
+  }
+
+  @Test("A fetch that was under way when the keys changed is followed by another") func fetchAfterChange() async throws
+  {
+    let isChanged = Latch()
+    let isAnswered = Latch()
+    let source = Source { await isAnswered.wait() }
+    source.result.withLock { $0 = .success(Self.keys("k1")) }
+    let cache = source.cache()
+    async let first: Void = cache.refresh()
+    while source.fetches.withLock({ $0 }) == 0 { await Task.yield() }
+    async let second: Void = {
+      isChanged.open()
+      await cache.refreshAfterChange()
+    }()
+    await isChanged.wait()
+    isAnswered.open()
+    await first
+    await second
+    #expect(source.fetches.withLock { $0 } == 2)
+  }
+}

@@ -1,0 +1,151 @@
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import Testing
+
+@testable import Gateway
+
+/// `accounts:signInWithPhoneNumber`.
+@Suite struct SignInWithPhoneTests {
+  private static let path = CallFixture.v1 + "accounts:signInWithPhoneNumber"
+
+  private func fixture(isNewUser: Bool = true) throws -> CallFixture {
+    let fixture = try CallFixture()
+    fixture.services.on(SignInWithPhone.self) { command, asked in
+      #expect(try asked.open(ifAny: command.sessionInfo) == "session-1")
+      #expect(try asked.open(ifAny: command.code) == "476431")
+      var reply = AccountSignedIn()
+      reply.localID = "local-1"
+      reply.phoneNumber = "+14155550123"
+      reply.isNewUser = isNewUser
+      reply.tokens = try asked.tokens(to: command.replyKey)
+      return reply
+    }
+    return fixture
+  }
+
+  @Test("Session and code sign in, under both names", arguments: [path, CallFixture.v3 + "verifyPhoneNumber"])
+  func sessionAndCodeSignIn(path: String) async throws {
+    let fixture = try fixture()
+    let answer = try await fixture.post(path, #"{"sessionInfo":"session-1","code":"476431"}"#)
+    #expect(
+      answer == [
+        "idToken": "id-token", "refreshToken": "refresh-token", "expiresIn": "3600", "localId": "local-1",
+        "isNewUser": true, "phoneNumber": "+14155550123",
+      ])
+    #expect(fixture.services.problems == [])
+    let body = try #require(fixture.services.bodies.first)
+    #expect(body.names == ["project", "app", "sessionInfo", "code", "client", "replyKey"])
+    #expect(body["project"] == "example" && body["app"] == "com.example.push")
+  }
+
+  @Test("A known user is not called new, and secrets travel sealed") func knownUser() async throws {
+    let fixture = try fixture(isNewUser: false)
+    let answer = try await fixture.post(Self.path, #"{"session_info":"session-1","code":"476431","idToken":"eyJ.a.b"}"#)
+    #expect(answer["isNewUser"] == nil && answer["localId"] == "local-1")
+    let body = try #require(fixture.services.messages.first).body
+    let text = String(decoding: body, as: UTF8.self)
+    for secret in ["session-1", "476431", "eyJ.a.b"] { #expect(!text.contains(secret)) }
+    for secret in ["session-1", "476431", "eyJ", "id-token", "refresh-token"] { #expect(!fixture.log.contains(secret)) }
+  }
+
+  @Test(
+    "Operations come as names and as numbers",
+    arguments: [
+      (#""VERIFY_OP_UNSPECIFIED""#, nil), ("0", nil), (#""SIGN_UP_OR_IN""#, "signUpOrIn"), ("1", "signUpOrIn"),
+      (#""REAUTH""#, "reauthenticate"), (#""2""#, "reauthenticate"), (#""UPDATE""#, "update"), ("3", "update"),
+      (#""LINK""#, "link"), ("4", "link"), ("null", nil),
+    ] as [(String, String?)])
+  func operations(json: String, operation: String?) async throws {
+    let fixture = try fixture()
+    _ = try await fixture.post(Self.path, #"{"sessionInfo":"session-1","code":"476431","operation":\#(json)}"#)
+    #expect(fixture.services.bodies.first?["operation"]?.text == operation)
+  }
+
+  @Test("A number of another account gives a proof in place of tokens") func numberOfAnotherAccount() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(SignInWithPhone.self) { command, asked in
+      #expect(try asked.open(ifAny: command.idToken) == "eyJ.a.b")
+      var reply = AccountSignedIn()
+      reply.phoneNumber = "+14155550123"
+      reply.temporaryProof = try asked.seal("proof-1", to: command.replyKey)
+      reply.temporaryProofExpiresIn = 3600
+      return reply
+    }
+    let answer = try await fixture.post(
+      Self.path, #"{"sessionInfo":"session-1","code":"476431","idToken":"eyJ.a.b","operation":"LINK"}"#)
+    #expect(
+      answer == [
+        "temporaryProof": "proof-1", "temporaryProofExpiresIn": "3600", "phoneNumber": "+14155550123",
+      ])
+  }
+
+  @Test("A proof signs in with its number, even without an app", arguments: [true, false])
+  func proofSignsIn(withApp: Bool) async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(SignInWithPhone.self) { command, asked in
+      #expect(try asked.open(ifAny: command.temporaryProof) == "proof-1")
+      #expect(command.phoneNumber == "+14155550123" && command.sessionInfo == nil && command.code == nil)
+      #expect(command.app == (withApp ? "com.example.push" : nil))
+      var reply = AccountSignedIn()
+      reply.localID = "local-1"
+      reply.tokens = try asked.tokens(to: command.replyKey)
+      return reply
+    }
+    let json = #"{"temporaryProof":"proof-1","phoneNumber":"+14155550123"}"#
+    #expect(try await fixture.post(Self.path, json, withApp: withApp)["localId"] == "local-1")
+    #expect(fixture.services.problems == [])
+  }
+
+  @Test(
+    "What is missing or cannot be is refused before anything is asked",
+    arguments: [
+      (#"{}"#, "MISSING_SESSION_INFO"), (#"{"code":"1"}"#, "MISSING_SESSION_INFO"),
+      (#"{"sessionInfo":"s"}"#, "MISSING_CODE"), (#"{"sessionInfo":"s","code":""}"#, "MISSING_CODE"),
+      (#"{"temporaryProof":"p"}"#, "MISSING_PHONE_NUMBER"),
+      (#"{"temporaryProof":"p","phoneNumber":"1"}"#, "INVALID_PHONE_NUMBER : Invalid format."),
+      (#"{"temporaryProof":"\#(String(repeating: "p", count: 17_000))"}"#, "INVALID_TEMPORARY_PROOF"),
+      (#"{"sessionInfo":"\#(String(repeating: "s", count: 257))","code":"1"}"#, "INVALID_SESSION_INFO"),
+      (#"{"sessionInfo":"s","code":"\#(String(repeating: "1", count: 257))"}"#, "INVALID_CODE"),
+      (#"{"sessionInfo":"s","code":"1","idToken":"\#(String(repeating: "e", count: 17_000))"}"#, "INVALID_ID_TOKEN"),
+    ])
+  func missingFields(json: String, message: String) async throws {
+    let fixture = try fixture()
+    let error = try await fixture.refusal(Self.path, json)
+    #expect(error.status == 400 && error.message == message)
+    #expect(fixture.services.messages.isEmpty)
+  }
+
+  @Test(
+    "Wrong types are refused without their value",
+    arguments: [
+      #"{"sessionInfo":"s","code":476431}"#, #"{"sessionInfo":["s"],"code":"1"}"#,
+      #"{"sessionInfo":"s","code":"476431","operation":"STEAL"}"#,
+      #"{"sessionInfo":"s","code":"476431","operation":5}"#,
+      #"{"sessionInfo":"s","code":"476431","operation":-1}"#,
+    ])
+  func wrongTypes(json: String) async throws {
+    let fixture = try fixture()
+    let error = try await fixture.refusal(Self.path, json)
+    #expect(error.status == 400 && error.word == "INVALID_ARGUMENT" && !error.message.contains("476431"))
+    #expect(fixture.services.messages.isEmpty)
+  }
+
+  @Test("A reply without tokens and proof, or with tokens for another key, is our failure") func badReplies()
+    async throws
+  {
+    let fixture = try CallFixture()
+    let other = try FakeServices()
+    fixture.services.on(SignInWithPhone.self) { _, _ in AccountSignedIn() }
+    let json = #"{"sessionInfo":"session-1","code":"476431"}"#
+    #expect(try await fixture.refusal(Self.path, json).status == 500)
+    fixture.services.on(SignInWithPhone.self) { _, asked in
+      var reply = AccountSignedIn()
+      reply.localID = "local-1"
+      reply.tokens = try asked.tokens(to: other.key.publicKey.jwk)
+      return reply
+    }
+    #expect(try await fixture.refusal(Self.path, json).status == 500)
+  }
+}
