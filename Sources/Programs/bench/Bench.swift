@@ -2,21 +2,25 @@ import CountersignAMQP
 import FoundationEssentials
 import ServiceRuntime
 
-/// Measures broker, workers and coordinator. `deploy/bench` runs all of it on a stack of its own.
+/// Measures broker, workers, coordinator, accounts and gateway. `deploy/bench` runs all of it on a stack of its own.
 @main enum Bench {
   private static let syntax = CommandSyntax(
-    "bench", "Measures broker, workers and coordinator. deploy/bench does all of it on a stack of its own.",
+    "bench",
+    "Measures broker, workers, coordinator, accounts and gateway. deploy/bench does all of it on a stack of its own.",
     discussion: """
       The broker comes from the environment:
         COUNTERSIGN_AMQP_URL           fill, verifications, proofs   amqp://sender:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_OPERATOR_AMQP_URL  broker, drain                 amqp://operator:PASSWORD@HOST:PORT/VHOST
+      so does the gateway, in development mode:
+        COUNTERSIGN_GATEWAY_URL        lookups, refreshes, sign-ins  http://HOST:PORT
 
-      Exit codes: 0 done, 1 verifications or proofs failed, 64 wrong arguments, 66 a file cannot be read, 69 the broker or a worker
+      Exit codes: 0 done, 1 verifications, proofs or calls failed, 64 wrong arguments, 66 a file cannot be read, 69 the broker or a worker
       does not answer, 78 a variable is missing or wrong.
       """,
     options: CommonOptions.self,
     subcommands: [
       BrokerBench.syntax, FillBench.syntax, DrainBench.syntax, VerificationBench.syntax, ProofBench.syntax,
+      LookUpBench.syntax, RefreshBench.syntax, SignInBench.syntax,
     ])
 
   static func main() async {
@@ -46,6 +50,9 @@ import ServiceRuntime
       case [BrokerBench.syntax.name]: try await BrokerBench.run(common)
       case [FillBench.syntax.name]: try await FillBench.run(try .read(arguments), common)
       case [DrainBench.syntax.name]: try await DrainBench.run(try .read(arguments), common)
+      case [LookUpBench.syntax.name]: try await LookUpBench.run(try .read(arguments), common)
+      case [RefreshBench.syntax.name]: try await RefreshBench.run(try .read(arguments), common)
+      case [SignInBench.syntax.name]: try await SignInBench.run(try .read(arguments), common)
       case [VerificationBench.syntax.name]: try await VerificationBench.run(try .read(arguments), common)
       default: try await ProofBench.run(try .read(arguments), common)
       }
@@ -67,7 +74,8 @@ struct CommonOptions: CommandOptions {
 
   init(_ reader: OptionReader) {
     json = reader.flag("json", "Print JSON, for programs.")
-    count = reader.integer("count", "NUMBER", in: 1...10_000_000, "Number of messages, jobs, verifications or proofs.")
+    count = reader.integer(
+      "count", "NUMBER", in: 1...10_000_000, "Number of messages, jobs, verifications, proofs or calls.")
   }
 }
 

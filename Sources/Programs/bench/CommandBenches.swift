@@ -13,7 +13,8 @@ struct LoadOptions: CommandOptions {
       "Port of 127.0.0.1 that the workers, or the front before them, send requests to: 5709 unless given.")
     providerPort = UInt16(port ?? 5_709)
     inProgress = reader.integer(
-      "in-progress", "NUMBER", in: 1...4_096, "Number in progress at once, without --rate: 1024 unless given.")
+      "in-progress", "NUMBER", in: 1...4_096,
+      "Number in progress at once, without --rate: 1024 unless given, or 64 calls over HTTP.")
     rate = reader.integer("rate", "NUMBER", in: 1...10_000, "Number to start each second, however long they take.")
     first = reader.integer(
       "first", "NUMBER", in: 0...100_000_000, "Number of the first phone number or device, different in each run.")
@@ -40,7 +41,7 @@ enum VerificationBench {
       providerPort: options.providerPort, firstNumber: options.first ?? 0)
     let result = try await load.run(count: common.count ?? 10_000, options.pace)
     return BenchReport(
-      text: text(
+      text: loadText(
         "\(result.approved) verifications approved, \(whole(result.rate)) a second", failed: result.failed,
         repeated: result.repeated > 0 ? "\(result.repeated) messages were sent twice" : nil,
         [("command to provider", result.commandToProvider), ("whole", result.whole)]),
@@ -60,7 +61,7 @@ enum ProofBench {
       providerPort: options.providerPort, firstDevice: options.first ?? 0)
     let result = try await load.run(count: common.count ?? 10_000, options.pace)
     return BenchReport(
-      text: text(
+      text: loadText(
         "\(result.proven) apps proven, \(whole(result.rate)) a second", failed: result.failed,
         repeated: result.repeated > 0 ? "\(result.repeated) pushes were sent twice" : nil,
         [("command to receipt", result.commandToReceipt), ("command to device", result.commandToDevice)]),
@@ -68,7 +69,8 @@ enum ProofBench {
   }
 }
 
-private func text(
+/// Report of a load, for people.
+func loadText(
   _ title: String, failed: [String: Int], repeated: String?, _ latencies: [(name: String, summary: LatencySummary?)]
 ) -> String {
   var lines = [title]

@@ -8,8 +8,11 @@ import CountersignMessages
 public struct BrokerCeiling: Sendable {
   /// Messages per second.
   public struct Result: Sendable, Hashable, Encodable {
+    /// Published with confirms.
     public let published: Double
+    /// Consumed with acks.
     public let consumed: Double
+    /// Taken, published again with a confirm, and acknowledged.
     public let relayed: Double
 
     enum CodingKeys: String, CodingKey {

@@ -1,7 +1,6 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
-import HTTPServer
 
 /// Rate at which a benchmark sends commands.
 public enum LoadPace: Sendable {
@@ -9,56 +8,16 @@ public enum LoadPace: Sendable {
   case closedLoop(inProgress: Int)
   /// At a fixed rate: late answers do not delay the next command.
   case openLoop(perSecond: Int)
-}
 
-/// Sends commands as a service would, from a process that simulates the provider as well, for verifications and proofs
-/// alike.
-struct CommandLoad: Sendable {
-  let endpoint: BrokerEndpoint
-  /// Loopback port that the workers' lane sends its requests to.
-  let providerPort: UInt16
-
-  /// One verification or proof of the run, by its number.
-  typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
-
-  private static let requestTimeout: Duration = .seconds(30)
-  /// Maximum time for a message to reach the provider.
-  private static let arrivalTimeout: Duration = .seconds(60)
-
-  /// - Returns: the duration, and the provider with all messages it received.
-  func run(count: Int, _ pace: LoadPace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider)
-  {
-    let provider = LoadProvider()
-    let server = try provider.listen(port: providerPort)
-    let client = RequestClient(endpoint: endpoint, options: ConnectionOptions(name: "bench-client"), onEvent: { _ in })
-    let took = try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await client.run() }
-      let watch = Task {
-        while !Task.isCancelled {
-          try await Task.sleep(for: .seconds(1))
-          provider.giveUp(after: Self.arrivalTimeout)
-        }
+  /// Does a number of things at this rate.
+  /// - Returns: the time until the last is done.
+  func measure(_ count: Int, _ one: @escaping @Sendable (_ index: Int) async -> Void) async throws -> Duration {
+    try await ContinuousClock().measure {
+      switch self {
+      case .closedLoop(let inProgress): await Self.closedLoop(count, inProgress, one)
+      case .openLoop(let perSecond): try await Self.openLoop(count, perSecond, one)
       }
-      defer { watch.cancel() }
-      let took: Duration
-      do {
-        took = try await ContinuousClock().measure {
-          switch pace {
-          case .closedLoop(let inProgress):
-            await Self.closedLoop(count, inProgress) { await one($0, client, provider) }
-          case .openLoop(let perSecond): try await Self.openLoop(count, perSecond) { await one($0, client, provider) }
-          }
-        }
-      } catch {
-        await client.stop()
-        throw error
-      }
-      await client.stop()
-      try await group.waitForAll()
-      return took
     }
-    await server.stop()
-    return (took, provider)
   }
 
   private static func closedLoop(
@@ -84,6 +43,42 @@ struct CommandLoad: Sendable {
       }
       try await group.waitForAll()
     }
+  }
+}
+
+/// Sends commands as a service would, from a process that simulates the provider as well, for verifications and proofs
+/// alike.
+struct CommandLoad: Sendable {
+  let endpoint: BrokerEndpoint
+  /// Loopback port that the workers' lane sends its requests to.
+  let providerPort: UInt16
+
+  /// One verification or proof of the run, by its number.
+  typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
+
+  private static let requestTimeout: Duration = .seconds(30)
+  /// - Returns: the duration, and the provider with all messages it received.
+  func run(count: Int, _ pace: LoadPace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider)
+  {
+    let provider = LoadProvider()
+    let took = try await provider.serving(port: providerPort) {
+      let client = RequestClient(
+        endpoint: endpoint, options: ConnectionOptions(name: "bench-client"), onEvent: { _ in })
+      return try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { await client.run() }
+        let took: Duration
+        do {
+          took = try await pace.measure(count) { await one($0, client, provider) }
+        } catch {
+          await client.stop()
+          throw error
+        }
+        await client.stop()
+        try await group.waitForAll()
+        return took
+      }
+    }
+    return (took, provider)
   }
 
   /// Sends a command and reads its reply.

@@ -2,9 +2,13 @@
 public struct LatencySummary: Sendable, Hashable, Encodable {
   /// Number of samples.
   public let count: Int
+  /// Half of the samples are not above it.
   public let median: Double
+  /// 95 of 100 samples are not above it.
   public let percentile95: Double
+  /// 99 of 100 samples are not above it.
   public let percentile99: Double
+  /// The longest sample.
   public let maximum: Double
 
   enum CodingKeys: String, CodingKey {

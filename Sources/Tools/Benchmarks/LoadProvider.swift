@@ -19,6 +19,8 @@ final class LoadProvider: Sendable {
   private let number = Mutex(0)
 
   private static let maxBodyBytes = 16 << 10
+  /// Maximum time for a message to reach the provider.
+  private static let arrivalTimeout: Duration = .seconds(60)
 
   /// Listens on a port of the loopback interface.
   func listen(port: UInt16) throws -> HTTPServer {
@@ -30,6 +32,21 @@ final class LoadProvider: Sendable {
         parts.starts(with: ["3", "device"]) && parts.count == 3
           ? push(request, to: String(parts[2]), now) : message(request, now))
     }
+  }
+
+  /// Listens on a port of the loopback interface while something is done, and gives waits up that last too long.
+  func serving<Output: Sendable>(port: UInt16, _ body: () async throws -> Output) async throws -> Output {
+    let server = try listen(port: port)
+    let watch = Task {
+      while !Task.isCancelled {
+        try await Task.sleep(for: .seconds(1))
+        giveUp(after: Self.arrivalTimeout)
+      }
+    }
+    defer { watch.cancel() }
+    let output = try await body()
+    await server.stop()
+    return output
   }
 
   /// Ends the waits that have lasted longer than `limit`.

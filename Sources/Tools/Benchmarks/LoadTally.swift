@@ -30,6 +30,7 @@ final class LoadTally: Sendable {
   func fail(_ code: String) { state.withLock { $0.failed[code, default: 0] += 1 } }
 
   func fail(_ error: any Error) {
-    fail((error as? APIError)?.code.rawValue ?? String(describing: type(of: error)))
+    fail(
+      (error as? APIError)?.code.rawValue ?? (error as? GatewayRefusal)?.code ?? String(describing: type(of: error)))
   }
 }

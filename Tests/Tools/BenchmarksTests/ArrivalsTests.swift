@@ -2,7 +2,7 @@ import Testing
 
 @testable import Benchmarks
 
-@Suite(.timeLimit(.minutes(1))) struct ArrivalsTests {
+@Suite(.timeLimit(.minutes(10))) struct ArrivalsTests {
   private let arrivals = Arrivals<String>()
 
   @Test("Arrived messages are available") func arrivedMessagesAreAvailable() async {

@@ -16,6 +16,7 @@ final class FakeBackend: OperatorBackend {
   let reply: Result<JSONValue, CommandLineError>
   let sent = Mutex<[String]>([])
   let jobs = Mutex<[EnqueuedJob]>([])
+  let configDirectory: String? = nil
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
@@ -376,12 +377,6 @@ struct Run {
     let run = await Run(FakeBackend(), "dead", "show", "nothing")
     #expect(run.code == .failure)
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
-  }
-
-  @Test("Keys are read back by their reader") func keysAreReadBackByTheirReader() async throws {
-    let run = await Run(FakeBackend(), "keys", "generate", "--id", "k1")
-    #expect(run.code == .success)
-    #expect(run.output.contains("\"kid\" : \"k1\""))
   }
 
   @Test("The doctor says what to mend") func theDoctorSaysWhatToMend() async {

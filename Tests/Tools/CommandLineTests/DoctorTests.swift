@@ -60,6 +60,17 @@ struct FakeProbe: HTTPProbe {
     #expect(bulk(1)?.hint?.contains("start the sms-worker with bulk.share") == true)
   }
 
+  @Test("A site may do without accounts, until commands wait") func aSiteMayDoWithoutAccountsUntilCommandsWait() {
+    func commands(_ ready: Int) -> Finding? {
+      QueueCheck.findings([
+        QueueState(name: "accounts.commands", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
+      ]).first
+    }
+    #expect(commands(0)?.status == .ok)
+    #expect(commands(1)?.status == .failed)
+    #expect(commands(1)?.hint?.contains("start accounts,") == true)
+  }
+
   @Test("Messages that are nowhere wait for their dead queue") func messagesThatAreNowhereWaitForTheirDeadQueue() {
     let findings = QueueCheck.findings([
       QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
@@ -282,6 +293,19 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.map(\.check) == ["lane twilio of sms-worker"])
     #expect(findings.map(\.status) == [.warning])
     #expect(await ProcessCheck(probe: FakeProbe(answers: [:])).lanes(name: "sms-worker", url: "http://x").isEmpty)
+  }
+
+  @Test("A process with another time is named")
+  func anotherTimeIsNamed() async {
+    let answer = HTTPProbeAnswer(status: 200, body: [], date: "Sat, 21 Nov 2026 12:01:00 GMT")
+    let check = ProcessCheck(probe: FakeProbe(answers: ["http://x/livez": answer]))
+    let findings = await check.clock(name: "gateway", url: "http://x", clock: ManualClock(ClockCheckTests.now))
+    #expect(findings.map(\.check) == ["clock of gateway"])
+    #expect(findings.map(\.status) == [.failed])
+    #expect(findings.first?.detail == "is 59 s behind that of gateway, at http://x")
+    let there = UnixTime(milliseconds: ClockCheckTests.now.milliseconds + 60_000)
+    #expect(await check.clock(name: "gateway", url: "http://x", clock: ManualClock(there)).isEmpty)
+    #expect(await check.clock(name: "gateway", url: "http://y", clock: ManualClock(there)).isEmpty)
   }
 
   @Test("A process that is not there is a failure") func aProcessThatIsNotThereIsAFailure() async {

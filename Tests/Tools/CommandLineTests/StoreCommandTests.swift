@@ -13,7 +13,7 @@ struct StoreCommandTests {
   /// Roles that no other test has: they belong to the whole server.
   private func roles() -> StoreRoles {
     let suffix = UUID().uuidString.lowercased().filter { $0 != "-" }.prefix(12)
-    return StoreRoles(owner: "owner_\(suffix)", coordinator: "coordinator_\(suffix)", worker: "worker_\(suffix)")
+    return StoreRoles(owner: "owner_\(suffix)", service: "coordinator_\(suffix)", worker: "worker_\(suffix)")
   }
 
   private func creation(_ endpoint: PostgreSQLEndpoint, _ roles: StoreRoles, _ passwords: [String: Secret] = [:])
@@ -49,16 +49,36 @@ struct StoreCommandTests {
     #expect(first.contains("tables of store: brought to version \(StoreSchemaPostgreSQL.part.version)"))
     let second = try await creation(endpoint, roles).run()
     #expect(second.allSatisfy { !$0.contains("made") && !$0.contains("brought") })
-    #expect(second.contains("role \(roles.worker): was there"))
-    for (user, parts) in [(roles.coordinator, StoreParts.coordinator), (roles.worker, StoreParts.worker)] {
+    #expect(second.contains("role \(roles.worker ?? "-"): was there"))
+    for (user, parts) in [(roles.service, StoreParts.coordinator), (roles.worker ?? "-", StoreParts.worker)] {
       let found = await findings(endpoint, user, parts)
       #expect(found.allSatisfy { $0.status == .ok }, "\(found)")
     }
     // Each role has its own tables, and no others.
-    for (user, parts) in [(roles.coordinator, StoreParts.worker), (roles.worker, StoreParts.coordinator)] {
+    for (user, parts) in [(roles.service, StoreParts.worker), (roles.worker ?? "-", StoreParts.coordinator)] {
       let found = await findings(endpoint, user, parts)
       #expect(found.contains { $0.check == "database: tables" && $0.status == .failed }, "\(found)")
     }
+  }
+
+  @Test("Accounts have a database of their own, with tables of their own, and no workers")
+  func accountsHaveADatabaseOfTheirOwn() async throws {
+    let endpoint = try await administrator()
+    var roles = StoreRoles.accounts
+    #expect(roles.users == ["countersign_accounts"])
+    roles.owner = self.roles().owner
+    roles.service = self.roles().service
+    let creation = StoreCreation(
+      endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.coordinator, timeout: .seconds(10))
+    let lines = try await creation.run()
+    #expect(!lines.contains { $0.contains("worker") || $0.contains("ledger") }, "\(lines)")
+    #expect(await findings(endpoint, roles.service, StoreParts.coordinator).allSatisfy { $0.status == .ok })
+    let printed = await Run(FakeBackend(), arguments: ["store", "create", "--print", "--for-accounts"])
+    #expect(printed.code == .success && printed.output.contains("CREATE ROLE countersign_accounts LOGIN;"))
+    #expect(!printed.output.contains("worker") && !printed.output.contains("ledger_job"))
+    // One name for two roles is one role.
+    let same = ["store", "create", "--print", "--coordinator", "one", "--worker", "one"]
+    #expect(await Run(FakeBackend(), arguments: same).code == .success)
   }
 
   @Test("Errors name what to change: an absent database, a user without rights, a wrong password")
@@ -66,15 +86,15 @@ struct StoreCommandTests {
     let administrator = try await administrator()
     let roles = roles()
     let lines = try await creation(administrator, roles).run()
-    #expect(lines.contains { $0.hasPrefix("role \(roles.worker): made, without a password") })
+    #expect(lines.contains { $0.hasPrefix("role \(roles.worker ?? "-"): made, without a password") })
     var coordinator = administrator
-    coordinator.user = roles.coordinator
+    coordinator.user = roles.service
     let stranger = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
     #expect(stranger?.message.contains("name a superuser") == true)
     coordinator.database += "_absent"
     let absent = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
     #expect(absent?.message.contains("\(coordinator.database) does not exist") == true)
-    let missing = await findings(coordinator, roles.coordinator, StoreParts.coordinator)
+    let missing = await findings(coordinator, roles.service, StoreParts.coordinator)
     #expect(missing.map(\.status) == [.failed])
     #expect(missing.first?.hint?.contains("correct the database's name") == true)
     #expect(CommandLineError(PostgreSQLError(.loginRefused, "no")).description.contains("--password-file"))
@@ -85,7 +105,7 @@ struct StoreCommandTests {
     var endpoint = try await administrator()
     let roles = roles()
     _ = try await creation(endpoint, roles).run()
-    endpoint.user = roles.coordinator
+    endpoint.user = roles.service
     let connection = try PostgreSQLConnection(endpoint)
     for sql in ["DROP TABLE store_record", "CREATE TABLE countersign.mine (a int)", "TRUNCATE store_inbox"] {
       let error = await #expect(throws: PostgreSQLError.self, "\(sql)") {
@@ -100,11 +120,11 @@ struct StoreCommandTests {
   func passwordsAreSet() async throws {
     let endpoint = try await administrator()
     let roles = roles()
-    let lines = try await creation(endpoint, roles, [roles.coordinator: Secret("it's hunter2")]).run()
-    #expect(lines.contains("role \(roles.coordinator): password set"))
+    let lines = try await creation(endpoint, roles, [roles.service: Secret("it's hunter2")]).run()
+    #expect(lines.contains("role \(roles.service): password set"))
     #expect(!lines.joined().contains("hunter2"))
     var coordinator = try await PrivatePostgreSQL.shared.server.overTCP(endpoint)
-    (coordinator.user, coordinator.password) = (roles.coordinator, "it's hunter2")
+    (coordinator.user, coordinator.password) = (roles.service, "it's hunter2")
     let connection = try PostgreSQLConnection(coordinator)
     #expect(
       try await connection.withSession { session throws(PostgreSQLError) in try session.run("SELECT 1")[0].int(0) } == 1
@@ -121,14 +141,14 @@ struct StoreCommandTests {
     #expect(error?.message.contains("CREATE ROLE \(roles.owner) NOLOGIN") == true)
     let connection = try PostgreSQLConnection(try await PrivatePostgreSQL.shared.administrator(of: endpoint))
     try await connection.withSession { session throws(PostgreSQLError) in
-      try session.script("CREATE ROLE \(roles.coordinator) LOGIN; CREATE ROLE \(roles.worker) LOGIN")
+      try session.script("CREATE ROLE \(roles.service) LOGIN; CREATE ROLE \(roles.worker ?? "-") LOGIN")
     }
     await connection.close()
     var own = roles
     own.owner = PrivatePostgreSQL.user
     let lines = try await creation(endpoint, own).run()
     #expect(lines.contains { $0.hasPrefix("schema countersign in \(endpoint.database): made") })
-    #expect(await findings(endpoint, roles.coordinator, StoreParts.coordinator).allSatisfy { $0.status == .ok })
+    #expect(await findings(endpoint, roles.service, StoreParts.coordinator).allSatisfy { $0.status == .ok })
   }
 
   @Test("The printed statements make the same")
@@ -154,10 +174,10 @@ struct StoreCommandTests {
     #expect(bare.contains { $0.detail.contains("countersign store create") })
     _ = try await creation(endpoint, roles).run()
     let late = ManualClock(SystemClock().now() - .seconds(30))
-    let behind = await findings(endpoint, roles.coordinator, StoreParts.coordinator, clock: late)
+    let behind = await findings(endpoint, roles.service, StoreParts.coordinator, clock: late)
     #expect(behind.contains { $0.check == "database: clock" && $0.status == .failed })
     let connection = try PostgreSQLConnection(endpoint)
-    let coordinator = roles.coordinator
+    let coordinator = roles.service
     try await connection.withSession { session throws(PostgreSQLError) in
       try session.script("ALTER ROLE \(coordinator) SET synchronous_commit = off")
     }

@@ -16,17 +16,17 @@ struct StoreRightsTests {
   private static let now = UnixTime(seconds: 1_782_907_200)
   private static let ticket = RecordKind("ticket")
 
-  /// Address of a database with all tables, for a role of its own.
-  private func database(_ role: KeyPath<StoreRoles, String>) async throws -> PostgreSQLEndpoint {
+  /// Address of a database with all tables, for a role of its own: a coordinator's, or a worker's.
+  private func database(isWorkers: Bool = false) async throws -> PostgreSQLEndpoint {
     let database = try await PrivatePostgreSQL.shared.database()
     var endpoint = try await PrivatePostgreSQL.shared.administrator(of: database)
     let suffix = UUID().uuidString.lowercased().filter { $0 != "-" }.prefix(12)
     let roles = StoreRoles(
-      owner: "owner_\(suffix)", coordinator: "coordinator_\(suffix)", worker: "worker_\(suffix)")
+      owner: "owner_\(suffix)", service: "coordinator_\(suffix)", worker: "worker_\(suffix)")
     let creation = StoreCreation(
       endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.all, timeout: .seconds(60))
     _ = try await creation.run()
-    endpoint.user = roles[keyPath: role]
+    endpoint.user = isWorkers ? roles.users[1] : roles.service
     return endpoint
   }
 
@@ -49,7 +49,7 @@ struct StoreRightsTests {
   @Test("A coordinator's role suffices for all that a store does")
   func coordinatorsStore() async throws {
     try await PrivatePostgreSQL.admit {
-      let endpoint = try await database(\.coordinator)
+      let endpoint = try await database()
       let stores = [try await PostgreSQLStore.open(endpoint), try await PostgreSQLStore.open(endpoint)]
       var keys = StoreKeys()
       keys.add(message: try InboxKey("m"))
@@ -80,6 +80,7 @@ struct StoreRightsTests {
         try set.forget(counter: try CounterKey([3]))
       }
       #expect(try await store.forget(repliesContaining: [2]) == 1)
+      _ = try await store.forgetCounters()
       for part in StorePart.allCases { _ = try await store.purge(part, limit: 9, at: Self.now) }
       await store.close()
     }
@@ -88,7 +89,7 @@ struct StoreRightsTests {
   @Test("Both roles suffice for marks", arguments: ["coordinator", "worker"])
   func marks(role: String) async throws {
     try await PrivatePostgreSQL.admit {
-      let store = try await PostgreSQLMarkStore.open(try await database(role == "worker" ? \.worker : \.coordinator))
+      let store = try await PostgreSQLMarkStore.open(try await database(isWorkers: role == "worker"))
       let key = MessageKey(Delivery(message: Message(messageID: "m")), queue: "q")
       let mark = NewMark(key: key, standing: MarkStanding(), isAlone: true)
       try await store.write([mark], at: Self.now)

@@ -3,7 +3,7 @@ import CountersignTelemetry
 import HTTPClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct APNsTests {
   private struct Refusal: Decodable {
     let reason: String

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import Simulation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct ControlTests {
   @Test("Number is found however it is written", arguments: ["%2B14155550123", "+14155550123", "14155550123"])
   func numberIsFoundHoweverItIsWritten(_ number: String) async throws {

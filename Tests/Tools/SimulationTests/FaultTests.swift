@@ -2,7 +2,7 @@ import HTTPClient
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct FaultTests {
   @Test("Status with retry after hits as often as ordered") func statusWithRetryAfterHitsAsOftenAsOrdered() async throws
   {

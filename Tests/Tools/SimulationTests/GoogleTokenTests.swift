@@ -5,7 +5,7 @@ import HTTPClient
 import Testing
 
 /// Google's token endpoint, and what its tokens open.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct GoogleTokenTests {
   private struct Given: Decodable {
     let accessToken: String?

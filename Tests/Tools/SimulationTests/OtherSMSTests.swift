@@ -3,7 +3,7 @@ import HTTPClient
 import Testing
 
 /// Vonage and MessageBird are as strict as they are known to be.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct OtherSMSTests {
   private struct VonageReply: Decodable {
     struct Part: Decodable { let status: String }

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import HTTPClient
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct RecaptchaTests {
   private struct Assessment: Decodable {
     struct TokenProperties: Decodable {

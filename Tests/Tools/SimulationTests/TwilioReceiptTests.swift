@@ -6,7 +6,7 @@ import Simulation
 import Synchronization
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TwilioReceiptTests {
   /// Receiver of the reports, which keeps them and resumes the waiting test.
   private final class Receiver: Sendable {

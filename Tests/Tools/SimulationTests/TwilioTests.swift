@@ -3,7 +3,7 @@ import HTTPClient
 import Simulation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct TwilioTests {
   private struct Created: Decodable {
     let sid: String

@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(10)))
 struct WebhookTests {
   @Test("Signed webhook is taken") func signedWebhookIsTaken() async throws {
     try await Bench.run { bench in

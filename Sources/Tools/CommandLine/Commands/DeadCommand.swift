@@ -24,14 +24,14 @@ enum DeadCommand {
       reason = reader.text("reason", "REASON", "Only those with this reason.")
       type = reader.text("type", "TYPE", "Only those of this message type.")
       olderThan = reader.duration("older-than", "TIME", "Only those that died longer ago than this: 30m, 2h, 7d.")
-      if let queue, !Topology.Queues.work.contains(queue) {
-        let names = Topology.Queues.work.joined(separator: ", ")
+      if let queue, !TopologyDeclaration.workQueues.contains(queue) {
+        let names = TopologyDeclaration.workQueues.joined(separator: ", ")
         reader.fail("--queue must be one of \(names): name the work queue, not its dead queue")
       }
     }
 
     /// Queues to search: all of them unless one is named.
-    var searched: [String] { queue.map { [$0] } ?? Topology.Queues.work }
+    var searched: [String] { queue.map { [$0] } ?? TopologyDeclaration.workQueues }
 
     /// Queue to change: a single one.
     var changed: String { queue ?? Topology.Queues.smsDispatch }

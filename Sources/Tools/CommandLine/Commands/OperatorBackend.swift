@@ -4,6 +4,9 @@ import Mail
 
 /// The installation that the commands work on: the broker and, through it, the other processes.
 protocol OperatorBackend: Sendable {
+  /// Directory of the processes' configuration files, if it is known.
+  var configDirectory: String? { get }
+
   /// Lends the management API of the broker.
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result

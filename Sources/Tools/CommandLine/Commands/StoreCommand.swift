@@ -24,24 +24,35 @@ extension StoreCommand {
     struct Options: CommandOptions {
       let address: StoreAddress
       let roles: StoreRoles
-      let coordinatorPasswordFile, workerPasswordFile: String?
+      let passwordFiles: [String: String]
+      let parts: [PostgreSQLSchemaPart]
       let isPrinted: Bool
 
       init(_ reader: OptionReader) {
         address = StoreAddress(reader)
-        var roles = StoreRoles()
-        for (name, path, help) in [
-          ("owner", \StoreRoles.owner, "Role that owns the tables"),
-          ("coordinator", \.coordinator, "User of the coordinators"), ("worker", \.worker, "User of the workers"),
-        ] as [(String, WritableKeyPath<StoreRoles, String>, String)] {
-          guard let role = reader.text(name, "ROLE", "\(help): \(roles[keyPath: path]) unless given.") else { continue }
+        let isForAccounts = reader.flag("for-accounts", "Makes the tables of accounts, in a database of their own.")
+        var roles = isForAccounts ? StoreRoles.accounts : StoreRoles()
+        let role = { (name: String, fallback: String, help: String) -> String in
+          guard let role = reader.text(name, "ROLE", "\(help): \(fallback) unless given.") else { return fallback }
           if !StoreRoles.isName(role) { reader.fail("--\(name) must be a name of small letters, digits and _") }
-          roles[keyPath: path] = role
+          return role
         }
+        roles.owner = role("owner", roles.owner, "Role that owns the tables")
+        let coordinator = role("coordinator", StoreRoles().service, "User of the coordinators")
+        let worker = role("worker", "countersign_worker", "User of the workers")
+        let accounts = role("accounts", StoreRoles.accounts.service, "User of accounts, with --for-accounts")
+        (roles.service, roles.worker) = isForAccounts ? (accounts, nil) : (coordinator, worker)
+        var files: [String: String] = [:]
+        for (role, name, users) in [
+          (coordinator, "coordinator", "coordinators'"), (worker, "worker", "workers'"),
+          (accounts, "accounts", "accounts'"),
+        ] {
+          let file = reader.text("\(name)-password-file", "FILE", "Sets the password of the \(users) user.")
+          if let file, roles.users.contains(role) { files[role] = file }
+        }
+        passwordFiles = files
+        parts = isForAccounts ? StoreParts.coordinator : StoreParts.all
         self.roles = roles
-        coordinatorPasswordFile = reader.text(
-          "coordinator-password-file", "FILE", "Sets the password of the coordinators' user.")
-        workerPasswordFile = reader.text("worker-password-file", "FILE", "Sets the password of the workers' user.")
         isPrinted = reader.flag("print", "Prints the statements for a new database, and runs none.")
       }
     }
@@ -49,21 +60,17 @@ extension StoreCommand {
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       let endpoint = try options.address.endpoint()
       if options.isPrinted {
-        let text = StoreScript.text(options.roles, database: endpoint?.database ?? "countersign", parts: StoreParts.all)
+        let text = StoreScript.text(
+          options.roles, database: endpoint?.database ?? "countersign", parts: options.parts)
         return CommandOutput(text: text, json: .object(["sql": .text(text)]))
       }
       guard let endpoint else {
         throw CommandLineError(.usage, "--url is missing: name the database and a user that may make tables in it")
       }
       var passwords: [String: Secret] = [:]
-      for (role, file) in [
-        (options.roles.coordinator, options.coordinatorPasswordFile),
-        (options.roles.worker, options.workerPasswordFile),
-      ] {
-        if let file { passwords[role] = try StoreAddress.password(file) }
-      }
+      for (role, file) in options.passwordFiles { passwords[role] = try StoreAddress.password(file) }
       let creation = StoreCreation(
-        endpoint: endpoint, roles: options.roles, passwords: passwords, parts: StoreParts.all, timeout: context.timeout)
+        endpoint: endpoint, roles: options.roles, passwords: passwords, parts: options.parts, timeout: context.timeout)
       do throws(PostgreSQLError) {
         let lines = try await creation.run()
         return CommandOutput(

@@ -13,15 +13,16 @@ enum ClockCheck {
   ///   - date: header `date` of an answer just received.
   ///   - now: local time.
   ///   - server: name of the server.
-  static func finding(date: String?, now: UnixTime, server: String) -> Finding {
+  ///   - check: name of the check.
+  static func finding(date: String?, now: UnixTime, server: String, check: String = "clock") -> Finding {
     guard let date, let there = HTTPDate.seconds(date).map(UnixTime.init(seconds:)) else {
-      return Finding("clock", .skipped, "\(server) did not send the time")
+      return Finding(check, .skipped, "\(server) did not send the time")
     }
     let seconds = (now.milliseconds - there.milliseconds) / 1000
     let difference = Duration.seconds(abs(seconds))
-    if difference <= tolerance { return Finding("clock", .ok, "agrees with that of \(server)") }
+    if difference <= tolerance { return Finding(check, .ok, "agrees with that of \(server)") }
     return Finding(
-      "clock", difference > limit ? .failed : .warning,
+      check, difference > limit ? .failed : .warning,
       "is \(abs(seconds)) s \(seconds > 0 ? "ahead of" : "behind") that of \(server)",
       hint: "synchronize the clocks of all machines: timedatectl set-ntp true")
   }

@@ -21,7 +21,7 @@ struct ConfigurationCheck {
 
   /// Programs with the option `--check`.
   static let processes: Set<String> = [
-    "coordinator", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
+    "accounts", "coordinator", "gateway", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
   ]
 
   private static func finding(_ file: String, _ outcome: ChildProcess.Outcome) -> Finding {

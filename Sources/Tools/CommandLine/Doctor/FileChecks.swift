@@ -6,7 +6,9 @@ enum FileChecks {
         return [
           Finding(
             "configuration \(file.name)", .failed, "cannot be read as JSON5",
-            hint: "run its process with --check --config \(file.directory)/\(file.name): it names the line")
+            hint: ConfigurationCheck.processes.contains(String(file.name.dropLast(".json5".count)))
+              ? "run its process with --check --config \(file.directory)/\(file.name): it names the line"
+              : "correct it: the processes that read it name the line, with --check")
         ]
       }
       let findings = settings.compactMap { finding($0, in: file) }
@@ -27,9 +29,16 @@ enum FileChecks {
       let found = database(check, path)
       return found.status == .ok ? ledger(setting, in: file, check) ?? found : found
     }
+    if publicFiles.contains(String(key)) {
+      guard FileFacts(path) == nil else { return Finding(check, .ok, path) }
+      return Finding(check, .failed, "\(path) does not exist", hint: "create it, or name another file")
+    }
     if key.hasSuffix("File"), key != "caFile" { return secret(check, path) }
     return nil
   }
+
+  /// Keys that name files without secrets.
+  private static let publicFiles: Set = ["projectsFile", "accountsKeysFile"]
 
   /// `database.path`, `ledger.path`.
   private static func isDatabase(_ path: String) -> Bool {

@@ -39,14 +39,14 @@ enum KeyCheck {
     return Finding(check, .ok, "they open the coordinator's seals (\(sealing.id))")
   }
 
-  private static func isSame(_ one: SymmetricKey, _ other: SymmetricKey) -> Bool {
+  static func isSame(_ one: SymmetricKey, _ other: SymmetricKey) -> Bool {
     one.withUnsafeBytes { first in
       other.withUnsafeBytes { second in constantTimeEquals(Array(first), Array(second)) }
     }
   }
 
   /// Keys that a file names; `nil` if they cannot be read, which its process explains.
-  private static func keys(of file: ConfigurationFiles.File) -> KeyRing? {
+  static func keys(of file: ConfigurationFiles.File) -> KeyRing? {
     guard let setting = file.settings?.first(where: { $0.path == "keysFile" }),
       let data = try? Data(contentsOf: URL(filePath: file.resolve(setting.value)))
     else { return nil }

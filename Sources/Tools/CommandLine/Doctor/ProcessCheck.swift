@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignTelemetry
 
 /// Asks the processes for their health.
 struct ProcessCheck {
@@ -33,6 +34,18 @@ struct ProcessCheck {
         "lane \(lane) of \(name)", .warning, "is down, at \(url)",
         hint: "look for \"lane is down\" in its log: credentials, a suspended account, or an outage of the provider")
     }
+  }
+
+  /// Reports a process whose machine has another time: commands of its clients then seem too old, and tokens expired.
+  /// - Parameters:
+  ///   - name: name of the process.
+  ///   - url: base URL of its health endpoint.
+  ///   - clock: local time.
+  func clock(name: String, url: String, clock: any WallClock) async -> [Finding] {
+    guard let answer = try? await probe.get("\(url)/livez"), answer.date != nil else { return [] }
+    let finding = ClockCheck.finding(
+      date: answer.date, now: clock.now(), server: "\(name), at \(url)", check: "clock of \(name)")
+    return finding.status == .ok ? [] : [finding]
   }
 
   /// Names of the lanes whose `countersign_lane_up` is 0.

@@ -6,7 +6,7 @@ enum QueueCheck {
   static let maxReady = 10_000
 
   static func findings(_ queues: [QueueState]) -> [Finding] {
-    Topology.Queues.work.flatMap { name -> [Finding] in
+    TopologyDeclaration.workQueues.flatMap { name -> [Finding] in
       let dead = Topology.Queues.dead(name)
       return work(name, queues.first { $0.name == name }) + deadLetters(name, queues.first { $0.name == dead })
     }
@@ -23,13 +23,13 @@ enum QueueCheck {
       return [
         Finding(
           check, isSpare ? .warning : .failed, "no consumer; \(state.ready ?? 0) messages wait",
-          hint: "start the \(consumer(of: name)), or look at its /readyz: it consumes only while it is ready")
+          hint: "start \(consumer(of: name)), or look at its /readyz: it consumes only while it is ready")
       ]
     }
     var findings: [Finding] = []
     if let ready = state.ready, ready > maxReady {
       findings.append(
-        Finding(check, .warning, "\(ready) messages wait", hint: "start more of the \(consumer(of: name))"))
+        Finding(check, .warning, "\(ready) messages wait", hint: "start more of \(consumer(of: name))"))
     }
     // With at-least-once dead-lettering, a message is neither ready nor with a consumer until its dead queue has it.
     let stuck = (state.messages ?? 0) - (state.ready ?? 0) - (state.unacknowledged ?? 0)
@@ -46,9 +46,11 @@ enum QueueCheck {
     return findings
   }
 
-  /// Whether it is the queue for SMS that can wait, which the sms-worker's configuration switches on, and idle.
+  /// Whether it is an idle queue that a site may leave without a consumer: that for SMS that can wait, which the
+  /// sms-worker's configuration switches on, and those of `accounts`.
   private static func isUnused(_ name: String, _ state: QueueState) -> Bool {
-    name == Topology.Queues.smsBulk && state.consumers == 0 && state.ready == 0
+    let optional = [Topology.Queues.smsBulk] + Topology.Queues.accounts
+    return optional.contains(name) && state.consumers == 0 && state.ready == 0
   }
 
   private static func deadLetters(_ name: String, _ state: QueueState?) -> [Finding] {
@@ -62,12 +64,13 @@ enum QueueCheck {
 
   private static func consumer(of queue: String) -> String {
     switch queue {
-    case Topology.Queues.smsDispatch: "sms-worker"
-    case Topology.Queues.smsBulk: "sms-worker with bulk.share"
-    case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "push-worker"
-    case Topology.Queues.mailRelay: "mail-worker"
-    case Topology.Queues.appleRevoke: "revocation-worker"
-    default: "coordinator"
+    case Topology.Queues.smsDispatch: "the sms-worker"
+    case Topology.Queues.smsBulk: "the sms-worker with bulk.share"
+    case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "the push-worker"
+    case Topology.Queues.mailRelay: "the mail-worker"
+    case Topology.Queues.appleRevoke: "the revocation-worker"
+    case _ where Topology.Queues.accounts.contains(queue): "accounts"
+    default: "the coordinator"
     }
   }
 }

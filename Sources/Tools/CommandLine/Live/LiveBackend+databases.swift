@@ -88,7 +88,7 @@ private struct StoreUse {
 
   init?(process: String) {
     switch process {
-    case "coordinator": (section, parts, hasReaders) = ("database", StoreParts.coordinator, true)
+    case "coordinator", "accounts": (section, parts, hasReaders) = ("database", StoreParts.coordinator, true)
     case _ where process.hasSuffix("-worker"): (section, parts, hasReaders) = ("ledger", StoreParts.worker, false)
     default: return nil
     }

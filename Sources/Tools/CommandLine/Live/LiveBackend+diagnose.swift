@@ -174,12 +174,18 @@ extension LiveBackend {
   private func processes(_ probe: CurlProbe) async -> [Finding] {
     var findings: [Finding] = []
     let check = ProcessCheck(probe: probe)
-    for url in configuration.coordinatorURLs { findings.append(await check.finding(name: "coordinator", url: url)) }
+    let ask = { (name: String, url: String) async -> [Finding] in
+      [await check.finding(name: name, url: url)] + (await check.clock(name: name, url: url, clock: clock))
+    }
+    for url in configuration.coordinatorURLs { findings += await ask("coordinator", url) }
     for worker in configuration.workers {
       for url in worker.urls {
-        findings.append(await check.finding(name: worker.name, url: url))
+        findings += await ask(worker.name, url)
         findings += await check.lanes(name: worker.name, url: url)
       }
+    }
+    for service in configuration.services {
+      for url in service.urls { findings += await ask(service.name, url) }
     }
     if findings.isEmpty {
       findings.append(
@@ -201,7 +207,8 @@ extension LiveBackend {
     do {
       let files = try ConfigurationFiles(directory: directory)
       let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
-      return FileChecks.findings(files) + KeyCheck.findings(files) + keys + (await providers(files))
+      return FileChecks.findings(files) + KeyCheck.findings(files) + AccountsCheck.findings(files) + keys
+        + (await providers(files))
         + (await serviceAccounts(directory))
     } catch {
       return [

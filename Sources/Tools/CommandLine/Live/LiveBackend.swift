@@ -11,6 +11,8 @@ struct LiveBackend: OperatorBackend {
   let clock: any WallClock
   let timeout: Duration
 
+  var configDirectory: String? { configuration.configDirectory }
+
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {

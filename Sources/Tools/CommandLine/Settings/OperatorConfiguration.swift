@@ -41,6 +41,8 @@ struct OperatorConfiguration: Configuration {
   /// Health endpoints of the coordinators and of the workers.
   let coordinatorURLs: [String]
   let workers: [(name: String, urls: [String])]
+  /// Health endpoints of accounts and of the gateways; an installation may do without them.
+  let services: [(name: String, urls: [String])]
   /// Directory of the processes' configuration files.
   let configDirectory: String?
 
@@ -65,6 +67,9 @@ struct OperatorConfiguration: Configuration {
       ("mail-worker", "mailWorker"),
     ].map { name, key in
       (name, section.section(key).strings("urls", "Health endpoint of each \(name), http://HOST:PORT."))
+    }
+    services = [("accounts", "accounts", "urls"), ("gateway", "gateway", "healthURLs")].map { name, key, urls in
+      (name, section.section(key).strings(urls, "Health endpoint of each \(name), http://HOST:PORT."))
     }
     configDirectory = section.section("config").path(
       "dir", "Directory of the processes' configuration files, for the doctor.")

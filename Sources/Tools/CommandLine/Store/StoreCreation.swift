@@ -65,7 +65,7 @@ struct StoreCreation: Sendable {
       let caller = try Caller(session)
       try caller.check()
       var lines: [String] = []
-      for (name, hasLogin) in [(roles.owner, false), (roles.coordinator, true), (roles.worker, true)] {
+      for (name, hasLogin) in [(roles.owner, false)] + roles.users.map({ ($0, true) }) {
         let isThere = try session.run("SELECT 1 FROM pg_roles WHERE rolname = $1", [.text(name)]).count > 0
         if !isThere {
           guard caller.makesRoles else { throw Self.missing(name, hasLogin: hasLogin) }
@@ -112,8 +112,8 @@ struct StoreCreation: Sendable {
       return ["schema \(schema) in \(database): \(isThere ? "was there" : "made"), owned by \(owner)"]
         + lines(of: steps, parts)
         + [
-          "rights: \(roles.coordinator) on the tables \(StoreRoles.coordinatorParts.joined(separator: "…, "))…; "
-            + "\(roles.worker) on \(StoreRoles.workerParts.joined(separator: "…, "))…"
+          "rights: \(roles.service) on the tables \(StoreRoles.serviceParts.joined(separator: "…, "))…"
+            + (roles.worker.map { "; \($0) on \(StoreRoles.workerParts.joined(separator: "…, "))…" } ?? "")
         ]
     }
   }

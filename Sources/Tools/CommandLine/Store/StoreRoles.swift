@@ -1,16 +1,22 @@
 import PostgreSQL
 
-/// Roles of the server that use the tables: their owner, and the two sorts of processes.
+/// Roles of the server that use the tables: their owner, and the sorts of processes.
 struct StoreRoles: Sendable, Hashable {
   /// Owns schema and tables, and has no login. The processes cannot change tables.
   var owner = "countersign_owner"
-  /// User of the coordinators.
-  var coordinator = "countersign_coordinator"
-  /// User of the workers, who learn nothing about verifications.
-  var worker = "countersign_worker"
+  /// User of the stateful service: of the coordinators, or of accounts.
+  var service = "countersign_coordinator"
+  /// User of the workers, who learn nothing about verifications; `nil` in a database that they do not use.
+  var worker: String? = "countersign_worker"
+
+  /// Those of the database of accounts.
+  static let accounts = StoreRoles(service: "countersign_accounts", worker: nil)
+
+  /// Roles that processes log in with.
+  var users: [String] { [service] + (worker.map { [$0] } ?? []) }
 
   /// Beginnings of the names of the tables and sequences that a role writes to.
-  static let coordinatorParts = ["store_", "mark_"]
+  static let serviceParts = ["store_", "mark_"]
   static let workerParts = ["ledger_", "suppression", "push_", "mark_"]
 
   /// Name that needs no quotes in SQL, of at most 63 bytes.
@@ -31,11 +37,11 @@ struct StoreRoles: Sendable, Hashable {
   /// Lets the processes find the tables, and read and write theirs. Run by the owner, after the tables were made.
   var grants: [String] {
     let schema = PostgreSQLSchema.name
+    let users = users.joined(separator: ", ")
     return [
-      "GRANT USAGE ON SCHEMA \(schema) TO \(coordinator), \(worker)",
-      "GRANT SELECT ON \(schema).schema_version TO \(coordinator), \(worker)",
-      Self.grant(Self.coordinatorParts, to: coordinator), Self.grant(Self.workerParts, to: worker),
-    ]
+      "GRANT USAGE ON SCHEMA \(schema) TO \(users)", "GRANT SELECT ON \(schema).schema_version TO \(users)",
+      Self.grant(Self.serviceParts, to: service),
+    ] + (worker.map { [Self.grant(Self.workerParts, to: $0)] } ?? [])
   }
 
   private static func grant(_ parts: [String], to role: String) -> String {

@@ -9,9 +9,8 @@ enum StoreScript {
       -- tables of an earlier version are brought up by 'countersign store create' alone.
       \\set ON_ERROR_STOP on
       \(StoreRoles.create(roles.owner, hasLogin: false));
-      \(StoreRoles.create(roles.coordinator, hasLogin: true));
-      \(StoreRoles.create(roles.worker, hasLogin: true));
-      -- Passwords: \\password \(roles.coordinator), \\password \(roles.worker)
+      \(roles.users.map { StoreRoles.create($0, hasLogin: true) + ";" }.joined(separator: "\n"))
+      -- Passwords: \(roles.users.map { "\\password \($0)" }.joined(separator: ", "))
       \(StoreCreation.createDatabase(database, owner: roles.owner));
       \\connect \(database)
       CREATE SCHEMA \(schema) AUTHORIZATION \(roles.owner);

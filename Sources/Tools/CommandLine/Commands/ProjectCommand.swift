@@ -1,0 +1,241 @@
+import CountersignCryptography
+import CountersignEncoding
+import Projects
+import ServiceRuntime
+
+/// `countersign project`.
+enum ProjectCommand {
+  static let group = CommandEntry(
+    "project", "Adds projects and their apps, and prints what apps need to know.",
+    discussion: """
+      All of them work on the projects file, which accounts and gateway read again a few seconds after it has changed. What stands
+      in it stays as it is, with its comments. An app has to be among the coordinator's apps, too. Domains, origins, keys and
+      ways to sign in are changed in the file itself, which Config/projects.json5 explains.
+      """,
+    options: FileOptions.self,
+    [CommandEntry(Add.self), CommandEntry(App.self), CommandEntry(List.self), CommandEntry(Show.self)])
+
+  /// Place of the projects file.
+  struct FileOptions: CommandOptions {
+    let file: String?
+
+    init(_ reader: OptionReader) {
+      file = reader.text(
+        "file", "FILE", "Projects file: projects.json5 beside the processes' configuration unless given.")
+    }
+
+    func path(_ context: CommandContext) throws(CommandLineError) -> String {
+      if let file { return file }
+      if let directory = try context.backend().configDirectory { return directory + "/projects.json5" }
+      throw CommandLineError(
+        .configuration, "the path of projects.json5 is not known: give --file, or set COUNTERSIGN_CONFIG_DIR")
+    }
+  }
+}
+
+extension ProjectCommand {
+  /// `countersign project add`.
+  enum Add: OperatorCommand {
+    static let syntax = CommandSyntax("add", "Adds a project, with a new API key.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let file: FileOptions
+      let id: String
+      let number: Int?
+      let authDomain: String?
+      let domains: [String]
+      let methods: Set<Project.Method>
+
+      init(_ reader: OptionReader) {
+        file = reader.inherited()
+        number = reader.integer(
+          "number", "NUMBER", in: ProjectForms.numbers, "Number of the project, such as 100000000001; required.")
+        authDomain = reader.text(
+          "auth-domain", "HOST", "Host of the project's pages: ID.firebaseapp.com unless given.")
+        domains = reader.texts("domain", "HOST", "Host whose pages may use the project; may be repeated.")
+        let words = reader.texts(
+          "method", "METHOD", "Way to sign in, phone or anonymous; may be repeated. phone unless given.")
+        methods = Self.methods(words, reader)
+        id = reader.operand("ID", "ID of the project: 6 to 30 lower case letters, digits and hyphens.")
+      }
+
+      private static func methods(_ words: [String], _ reader: OptionReader) -> Set<Project.Method> {
+        let methods = words.compactMap { Project.Method(rawValue: $0) }
+        if methods.count < words.count { reader.fail("--method must be phone or anonymous") }
+        return methods.isEmpty ? [.phone] : Set(methods)
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      guard let number = options.number else { throw CommandLineError(.usage, "--number is missing") }
+      guard ProjectForms.isProjectID(options.id) else {
+        throw CommandLineError(
+          .badInput,
+          "the ID must be 6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
+        )
+      }
+      var project = Project(id: options.id, number: UInt64(number))
+      project.apiKeys = [NewName.apiKey()]
+      project.authDomain = options.authDomain ?? "\(options.id).firebaseapp.com"
+      project.authorizedDomains = options.domains
+      project.methods = options.methods
+      try ProjectsDocument.change(options.file.path(context), isMade: true) { document throws(CommandLineError) in
+        try document.add(project)
+      }
+      return CommandOutput(text: text(project), json: json(project))
+    }
+  }
+
+  /// `countersign project app`.
+  enum App: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "app", "Adds an app to a project, and prints what the app needs to know.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let file: FileOptions
+      let project: String
+      let platform: ProjectApp.Platform?
+      let id: String?
+      let origins: [String]
+      let isPropertyList: Bool
+
+      init(_ reader: OptionReader) {
+        file = reader.inherited()
+        platform = reader.word("platform", "PLATFORM", "ios, web or android; required.")
+        id = reader.text("id", "ID", "Bundle ID, package name, or a name of a web app; required.")
+        origins = reader.texts("origin", "ORIGIN", "Origin of a web app, https://example.com; may be repeated.")
+        isPropertyList = reader.flag("plist", "Print GoogleService-Info.plist, for an Apple app.")
+        project = reader.operand("PROJECT", "ID of the project.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      guard let platform = options.platform else { throw CommandLineError(.usage, "--platform is missing") }
+      guard let id = options.id else { throw CommandLineError(.usage, "--id is missing") }
+      guard ProjectForms.isAppName(id) else {
+        throw CommandLineError(.badInput, "--id must be 1 to 128 letters, digits, '.', - and _")
+      }
+      if platform != .web, !options.origins.isEmpty {
+        throw CommandLineError(.usage, "--origin belongs to web apps")
+      }
+      if platform != .ios, options.isPropertyList {
+        throw CommandLineError(.usage, "--plist belongs to Apple apps, --platform ios")
+      }
+      let settings = try ProjectsDocument.change(options.file.path(context)) { document throws(CommandLineError) in
+        let project = try document.project(options.project)
+        let app = ProjectApp(
+          id: id, platform: platform, appID: NewName.appID(project, platform), origins: options.origins)
+        try document.add(app, to: project)
+        return SDKSettings(project: project, app: app)
+      }
+      context.report("note: no code is sent for \(id) until it stands in 'apps' of the coordinator's configuration")
+      return try output([settings], options.isPropertyList)
+    }
+  }
+
+  /// `countersign project list`.
+  enum List: OperatorCommand {
+    static let syntax = CommandSyntax("list", "Lists the projects.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let file: FileOptions
+
+      init(_ reader: OptionReader) { file = reader.inherited() }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let document = try ProjectsDocument(options.file.path(context))
+      let projects = document.projects.all.values.sorted { $0.id < $1.id }
+      var table = TextTable("PROJECT", "NUMBER", "METHODS", "APPS")
+      table.rows = projects.map { project in
+        let methods = project.methods.map(\.rawValue).sorted()
+        return [project.id, "\(project.number)", methods.joined(separator: ", "), "\(project.apps.count)"]
+      }
+      return CommandOutput(
+        text: projects.isEmpty ? "no projects" : table.text,
+        json: .object(["projects": .array(projects.map(ProjectCommand.json))]))
+    }
+  }
+
+  /// `countersign project show`.
+  enum Show: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "show", "Shows a project, or what one of its apps needs to know.", options: Options.self)
+
+    struct Options: CommandOptions {
+      let file: FileOptions
+      let project: String
+      let app: String?
+      let isPropertyList: Bool
+
+      init(_ reader: OptionReader) {
+        file = reader.inherited()
+        isPropertyList = reader.flag("plist", "Print GoogleService-Info.plist of the app.")
+        project = reader.operand("PROJECT", "ID of the project.")
+        app = reader.optionalOperand("APP", "ID of the app: bundle ID, package name, name of a web app.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let project = try ProjectsDocument(options.file.path(context)).project(options.project)
+      guard let id = options.app else {
+        if options.isPropertyList { throw CommandLineError(.usage, "--plist needs the operand APP") }
+        return CommandOutput(text: text(project), json: json(project))
+      }
+      guard let app = project.app(id: id) else {
+        let known = project.apps.map(\.id).sorted().joined(separator: ", ")
+        throw CommandLineError(.badInput, "the project \(project.id) has no app \(id); it has: \(known)")
+      }
+      if app.platform != .ios, options.isPropertyList {
+        throw CommandLineError(
+          .usage, "--plist belongs to Apple apps; \(id) is one of platform \(app.platform.rawValue)")
+      }
+      return try output([SDKSettings(project: project, app: app)], options.isPropertyList)
+    }
+  }
+}
+
+extension ProjectCommand {
+  private static func output(_ settings: [SDKSettings], _ isPropertyList: Bool) throws -> CommandOutput {
+    guard let only = settings.first else { throw CommandLineError(.internalError, "no app") }
+    return CommandOutput(text: isPropertyList ? only.propertyList : only.text, json: only.json)
+  }
+
+  private static func text(_ project: Project) -> String {
+    let methods = project.methods.map(\.rawValue).sorted().joined(separator: ", ")
+    let rows = [
+      ("project", project.id), ("number", "\(project.number)"),
+      ("API keys", project.apiKeys.sorted().joined(separator: ", ")),
+      ("auth domain", project.authDomain ?? "none"),
+      ("domains", project.authorizedDomains.isEmpty ? "none" : project.authorizedDomains.joined(separator: ", ")),
+      ("methods", methods.isEmpty ? "none" : methods),
+    ].map { $0 + String(repeating: " ", count: 13 - $0.count) + $1 }
+    guard !project.apps.isEmpty else { return rows.joined(separator: "\n") }
+    var table = TextTable("APP", "PLATFORM", "APP ID", "ORIGINS")
+    table.rows = project.apps.sorted { $0.id < $1.id }.map {
+      [$0.id, $0.platform.rawValue, $0.appID, $0.origins.joined(separator: ", ")]
+    }
+    return rows.joined(separator: "\n") + "\n\n" + table.text
+  }
+
+  private static func json(_ project: Project) -> JSONValue {
+    .object([
+      "id": .text(project.id), "number": .text("\(project.number)"),
+      "apiKeys": .array(project.apiKeys.sorted().map { .text($0) }), "authDomain": .optional(project.authDomain),
+      "authorizedDomains": .array(project.authorizedDomains.map { .text($0) }),
+      "methods": .array(project.methods.map(\.rawValue).sorted().map { .text($0) }),
+      "apps": .array(
+        project.apps.sorted { $0.id < $1.id }.map { SDKSettings(project: project, app: $0).json }),
+    ])
+  }
+}
+
+/// Names that are made at random.
+private enum NewName {
+  /// 39 characters that need no escaping in a URL. Apple's SDKs expect that length, and an A first.
+  static func apiKey() -> String { "A" + Base64URL.encode(SecureRandom.bytes(29)).prefix(38) }
+
+  static func appID(_ project: Project, _ platform: ProjectApp.Platform) -> String {
+    "1:\(project.number):\(platform.rawValue):\(Hexadecimal.encode(SecureRandom.bytes(11)))"
+  }
+}
