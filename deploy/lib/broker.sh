@@ -8,7 +8,7 @@
 # The users of the topology, without those that a script adds. Their rights are in Config/rabbitmq/definitions.json.
 readonly BROKER_USERS=(
   coordinator sms-worker push-worker mail-worker revocation-worker accounts gateway service sender operator)
-readonly BROKER_START_SECONDS=120
+readonly BROKER_START_SECONDS=180
 readonly BROKER_STOP_SECONDS=60
 
 broker_scripts() {
@@ -188,7 +188,7 @@ broker_start_epmd() {
   start_process "$directory/epmd.pid" "$directory/log/epmd.log" \
     env -i PATH=/usr/bin:/bin ERL_EPMD_ADDRESS=127.0.0.1 epmd -port $((BROKER_BASE + 3)) ||
     die "epmd ended at once" "see $directory/log/epmd.log"
-  wait_until 10 - port_open $((BROKER_BASE + 3)) || die "epmd does not listen" "see $directory/log/epmd.log"
+  wait_until 60 - port_open $((BROKER_BASE + 3)) || die "epmd does not listen" "see $directory/log/epmd.log"
 }
 
 # Whether the node accepts AMQP connections, and knows its users.
@@ -202,7 +202,7 @@ broker_http() {
   local secrets=$1 user=$2
   shift 2
   printf 'user = "%s:%s"\n' "$user" "$(cat "$secrets/broker-$user")" |
-    curl --config - --silent --show-error --fail --noproxy '*' --max-time 10 "$@"
+    curl --config - --silent --show-error --fail --noproxy '*' --max-time 30 "$@"
 }
 
 broker_stop() {

@@ -10,6 +10,8 @@ readonly ROOT RUN
 
 # Seconds between two lines of progress when the output is not a terminal.
 readonly PROGRESS_EVERY=15
+# Seconds after which something that the network has failed is tried again.
+readonly NETWORK_PAUSE=10
 
 if [[ -t 1 ]]; then
   BOLD=$'\e[1m' DIM=$'\e[2m' RED=$'\e[31m' GREEN=$'\e[32m' PLAIN=$'\e[0m'
@@ -98,6 +100,19 @@ wait_until() {
       note "waiting, $last of at most $limit s"
     fi
     sleep 0.1
+  done
+}
+
+# Runs a command that needs the network until it succeeds: at most three times, with a pause between. Its output tells of each failure.
+#   try_thrice COMMAND...
+try_thrice() {
+  local attempt status=0
+  for attempt in 1 2 3; do
+    status=0
+    "$@" || status=$?
+    if ((status == 0 || attempt == 3)); then return "$status"; fi
+    printf 'attempt %d of 3: exit status %d; trying again in %d s\n' "$attempt" "$status" "$NETWORK_PAUSE"
+    sleep "$NETWORK_PAUSE"
   done
 }
 
@@ -209,7 +224,7 @@ await_stop() {
   if ! wait_until "$ceiling" - no_live_process "$pidfile"; then
     note "$name did not end within $ceiling s: killed"
     kill -KILL "$pid" 2>/dev/null || true
-    wait_until 5 - no_live_process "$pidfile" || die "$name (process $pid) cannot be killed"
+    wait_until 60 - no_live_process "$pidfile" || die "$name (process $pid) cannot be killed"
   fi
   rm -f "$pidfile"
   note "$name stopped in $((SECONDS - begun)) s"

@@ -9,6 +9,7 @@
 # One certificate for all of them; whatever.localhost is this machine (RFC 6761), for libcurl too.
 readonly FRONT_NAMES=(
   localhost api.push.localhost api.sandbox.push.localhost appleid.localhost recaptcha.localhost smtp.localhost
+  auth.localhost identitytoolkit.auth.localhost securetoken.auth.localhost www.auth.localhost
 )
 # A certificate that expires sooner is replaced.
 readonly FRONT_RENEW_SECONDS=$((14 * 24 * 3600))
@@ -20,6 +21,7 @@ ensure_certificates() {
   local directory=$1 work
   if openssl verify -CAfile "$directory/ca.pem" "$directory/front-cert.pem" >/dev/null 2>&1 &&
     openssl x509 -checkend "$FRONT_RENEW_SECONDS" -noout -in "$directory/front-cert.pem" >/dev/null 2>&1 &&
+    openssl x509 -checkhost "${FRONT_NAMES[-1]}" -noout -in "$directory/front-cert.pem" 2>/dev/null | grep -qv 'NOT match' &&
     [[ -s $directory/front-key.pem ]]; then
     return 0
   fi
@@ -123,6 +125,46 @@ http {
     location /control { return 404; }
     location @no_answer { return 444; }
   }
+}
+CONF
+}
+
+# Writes the configuration of an nginx before gateways: the file that ships, with ports and certificate of the stack in its lines marked
+# 'yours', and with its own limits for one client or those of load tests.
+#   gateway_front_prepare DIRECTORY SECRETS PORT LOG shipped|raised GATEWAY_PORT...
+gateway_front_prepare() {
+  local directory=$1 secrets=$2 port=$3 log=$4 limits=$5 servers='' gateway raised=()
+  shift 5
+  mkdir -p "$directory"
+  for gateway in "$@"; do servers+="${servers:+\\n}  server 127.0.0.1:$gateway\\1"; done
+  if [[ $limits == raised ]]; then
+    raised=(-e "s#rate=[0-9]+r/s#rate=5000r/s#" -e "s#^(  limit_conn countersign_connections ).*#\\15000;#" -e "s#burst=[0-9]+#burst=10000#")
+  fi
+  # Addresses of IPv6 are left out, as everywhere in the stack.
+  sed -E -e "/listen \[::\]/d" -e "s#^(  listen ).*#\\1127.0.0.1:$port ssl http2;#" \
+    -e "s#^(  server_name ).*#\\1${FRONT_NAMES[*]};#" -e "s#^  server [^ ;]*([^;]*;).*#$servers#" \
+    -e "s#^(  ssl_certificate ).*#\\1$secrets/front-cert.pem;#" -e "s#^(  ssl_certificate_key ).*#\\1$secrets/front-key.pem;#" \
+    -e "s#^(  access_log )[^ ]* ([^;]*;).*#\\1$log.refusals.log \\2#" -e "s#^(  error_log ).*#\\1stderr crit;#" \
+    "${raised[@]}" -e "s# \# yours.*##" "$ROOT/deploy/nginx/gateway.conf" >"$directory/gateway.conf.new"
+  if grep -n -e yours -e auth.example.com "$directory/gateway.conf.new" | grep -v ':#' >&2; then
+    die "lines of deploy/nginx/gateway.conf are not filled in" "see gateway_front_prepare in deploy/lib/front.sh"
+  fi
+  mv "$directory/gateway.conf.new" "$directory/gateway.conf"
+  cat >"$directory/nginx.conf" <<CONF
+# Written by deploy/; changes are lost.
+daemon off;
+worker_processes 1;
+pid $directory/nginx.pid;
+error_log stderr crit;
+$(if ((EUID == 0)); then printf 'user root;'; fi)
+events { worker_connections 8192; }
+http {
+  client_body_temp_path $directory/body;
+  proxy_temp_path $directory/proxy;
+  fastcgi_temp_path $directory/fastcgi;
+  uwsgi_temp_path $directory/uwsgi;
+  scgi_temp_path $directory/scgi;
+  include $directory/gateway.conf;
 }
 CONF
 }

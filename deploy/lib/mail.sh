@@ -44,8 +44,9 @@ mail_python_works() { "$MAIL_PYTHON" -c 'import aiosmtpd.smtp, dkim, nacl' 2>/de
 mail_make_python() {
   rm -rf "$RUN/mail-python"
   # Debian's own Python, which python3-venv belongs to; another one on PATH may lack the module.
-  /usr/bin/python3 -m venv "$RUN/mail-python"
-  "$RUN/mail-python/bin/pip" install --disable-pip-version-check --quiet 'aiosmtpd==1.4.6' 'dkimpy==1.1.8' 'PyNaCl==1.6.2'
+  /usr/bin/python3 -m venv "$RUN/mail-python" &&
+    try_thrice "$RUN/mail-python/bin/pip" install --disable-pip-version-check --quiet --retries 5 --timeout 30 \
+      'aiosmtpd==1.4.6' 'dkimpy==1.1.8' 'PyNaCl==1.6.2'
 }
 
 # Whether the mail server greets.

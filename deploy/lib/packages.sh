@@ -13,8 +13,13 @@ readonly STACK_PACKAGES
 # The server, for tests, measurements and a stack with COUNTERSIGN_STORE=postgresql.
 readonly POSTGRESQL_PACKAGES=(postgresql-15 postgresql-client-15)
 readonly TEST_PACKAGES=(
-  python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer "${POSTGRESQL_PACKAGES[@]}"
+  python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer chromium-headless-shell esbuild
+  "${POSTGRESQL_PACKAGES[@]}"
 )
+
+# A mirror that fails or falls silent is asked again, and another program's lock is waited for.
+readonly APT_OPTIONS=(
+  -o Acquire::Retries=3 -o Acquire::http::Timeout=30 -o Acquire::https::Timeout=30 -o DPkg::Lock::Timeout=120)
 
 package_installed() { [[ $(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null) == installed ]]; }
 
@@ -52,10 +57,7 @@ install_packages() {
   # Debian starts a service as soon as its package is unpacked. This stack has its own broker and front, so no service may start
   # while these packages are installed; the previous rule is restored afterwards in any case.
   hold_services
-  as_root apt-get update >"$log" 2>&1 || status=$?
-  if ((status == 0)); then
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@" >>"$log" 2>&1 || status=$?
-  fi
+  try_thrice update_and_install "$@" >"$log" 2>&1 || status=$?
   release_services
   if ((status != 0)); then
     show_tail "$log"
@@ -68,6 +70,12 @@ install_packages() {
       note "the service $service could not be disabled; it will start with the machine"
   done
   note "done in $((SECONDS - begun)) s"
+}
+
+# The lists are loaded anew before each attempt: a package that an old one names may be gone.
+update_and_install() {
+  as_root apt-get "${APT_OPTIONS[@]}" update &&
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get "${APT_OPTIONS[@]}" install -y --no-install-recommends "$@"
 }
 
 readonly POLICY=/usr/sbin/policy-rc.d

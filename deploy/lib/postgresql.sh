@@ -5,7 +5,7 @@
 # One port, on loopback; no Unix socket. Directory: data/ (with checksums), log/, postgresql.pid. PostgreSQL refuses to run
 # as root: a script that does starts it as the user postgres, or nobody.
 
-readonly POSTGRESQL_START_SECONDS=60
+readonly POSTGRESQL_START_SECONDS=150
 readonly POSTGRESQL_STOP_SECONDS=60
 # Further variables of the server, further options of initdb, and where the server listens.
 POSTGRESQL_VARIABLES=()

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
-# Proves with the command line that a stack works, and shows every step: verifies an app by push and two numbers by SMS through
-# two providers, and revokes a token of Sign in with Apple. Sourced after stack.sh.
+# Proves that a stack works, and shows every step: with the command line, verifies an app by push and two numbers by SMS through two
+# providers, and revokes a token of Sign in with Apple; with curl, signs in with a number as an app does. Sourced after stack.sh.
 
 # App to verify by push.
 readonly PROOF_APP=com.example.push
@@ -14,6 +14,7 @@ stack_prove() {
   # deploy/dev/sms-worker.json5 uses another lane for British mobile numbers.
   proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
   proof_revocation
+  proof_sign_in
 }
 
 # A page of the simulator's control API.
@@ -122,4 +123,37 @@ proof_revocation() {
 # The mail to the address; its file is kept in PROOF_MAIL.
 proof_mail_arrived() {
   PROOF_MAIL=$(grep -lsF "Delivered-To: $PROOF_ADDRESS" "$STACK"/mail/new/* | head -n 1) && [[ -n $PROOF_MAIL ]]
+}
+
+# A call of the gateway, by an app of the project of deploy/dev/projects.json5. Prints the answer; fails on an error.
+#   proof_call PATH JSON
+proof_call() {
+  local answer
+  answer=$(curl --silent --show-error --noproxy '*' --max-time 30 --json "$2" -H 'X-Ios-Bundle-Identifier: com.example.app' \
+    "http://127.0.0.1:$GATEWAY_PORT/identitytoolkit.googleapis.com/v1/$1?key=fake-api-key") ||
+    die "the gateway did not answer $1" "its log: $STACK/log/gateway*.log"
+  if jq -e .error >/dev/null <<<"$answer"; then
+    die "the gateway refused $1: $(jq -r .error.message <<<"$answer")" "logs in $STACK/log"
+  fi
+  printf '%s\n' "$answer"
+}
+
+# Signs in with a number as an app does: has a code sent, enters it, looks the account up.
+proof_sign_in() {
+  local session code signed_in account
+  PROOF_NUMBER=+1212555$(printf '01%02d' $((RANDOM % 100)))
+  PROOF_SMS=''
+  note "POST accounts:sendVerificationCode  $PROOF_NUMBER, as com.example.app"
+  session=$(proof_call accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
+  wait_until "$PROOF_SECONDS" - proof_sms_arrived || die "no SMS reached the simulator within $PROOF_SECONDS s" "logs in $STACK/log"
+  code=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
+  note "POST accounts:signInWithPhoneNumber  session ${session:0:8}…, code $code"
+  signed_in=$(proof_call accounts:signInWithPhoneNumber "{\"sessionInfo\":\"$session\",\"code\":\"$code\"}")
+  jq -r '"      | account \(.localId), \(if .isNewUser then "new" else "known" end), tokens for \(.expiresIn) s"' <<<"$signed_in"
+  note "POST accounts:lookup"
+  account=$(proof_call accounts:lookup "{\"idToken\":$(jq .idToken <<<"$signed_in")}")
+  jq -r '.users[0] | "      | \(.localId)  \(.phoneNumber)  provider \(.providerUserInfo[0].providerId)"' <<<"$account"
+  [[ $(jq -r '.users[0].phoneNumber' <<<"$account") == "$PROOF_NUMBER" &&
+    $(jq -r '.users[0].localId' <<<"$account") == "$(jq -r .localId <<<"$signed_in")" ]] ||
+    die "the account that was found is not the one that signed in" "logs in $STACK/log"
 }

@@ -1,13 +1,16 @@
 # shellcheck shell=bash disable=SC2034
-# The stack of a developer's machine: broker, simulator with its front, coordinator, workers. Sourced after common.sh, packages.sh,
-# broker.sh, postgresql.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/, config/, data/, log/, pid/,
-# broker/, front/, mail/, and postgresql/ with COUNTERSIGN_STORE=postgresql.
+# The stack of a developer's machine: broker, simulator with its front, coordinator, workers, accounts, gateway with its front. Sourced
+# after common.sh, packages.sh, broker.sh, postgresql.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/,
+# config/, data/, log/, pid/, broker/, front/, gateway-front/, mail/, and postgresql/ with COUNTERSIGN_STORE=postgresql.
 
-readonly READY_SECONDS=60
+readonly READY_SECONDS=150
 readonly STOP_SECONDS=30
-# In the order of their start; each starts without the others too. On SQLite one coordinator runs, on PostgreSQL two.
+readonly ACCOUNTS_DATABASE=countersign_accounts
+# In the order of their start; each starts without the others too. On SQLite coordinator, accounts and gateway run once, on
+# PostgreSQL twice.
 readonly STACK_PROCESSES=(
-  simulator front coordinator coordinator-1 coordinator-2 sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker)
+  simulator front coordinator coordinator-1 coordinator-2 sms-worker-1 sms-worker-2 push-worker revocation-worker relay mail-worker
+  accounts accounts-1 accounts-2 gateway gateway-1 gateway-2 gateway-front)
 
 # Sets directory, programs, ports and store of the stack.
 #   stack_use DIRECTORY BINARIES PORT_BASE
@@ -31,6 +34,14 @@ stack_use() {
   RECEIPTS2_PORT=$((AMQP_PORT + 21))
   POSTGRESQL_PORT=$((AMQP_PORT + 22))
   COORDINATOR2_PORT=$((AMQP_PORT + 23))
+  ACCOUNTS_PORT=$((AMQP_PORT + 24))
+  ACCOUNTS2_PORT=$((AMQP_PORT + 25))
+  # For clients, and for health.
+  GATEWAY_PORT=$((AMQP_PORT + 26))
+  GATEWAY2_PORT=$((AMQP_PORT + 27))
+  GATEWAY_HEALTH_PORT=$((AMQP_PORT + 28))
+  GATEWAY2_HEALTH_PORT=$((AMQP_PORT + 29))
+  GATEWAY_TLS_PORT=$((AMQP_PORT + 30))
   SECRETS=$STACK/secrets
 }
 
@@ -41,7 +52,7 @@ stack_processes() {
   local name
   for name in "${STACK_PROCESSES[@]}"; do
     case $STORE:$name in
-      sqlite:coordinator-* | postgresql:coordinator) ;;
+      sqlite:coordinator-* | sqlite:accounts-* | sqlite:gateway-[12] | postgresql:coordinator | postgresql:accounts | postgresql:gateway) ;;
       *) printf '%s\n' "$name" ;;
     esac
   done
@@ -62,7 +73,13 @@ stack_prepare() {
   ensure_secret "$SECRETS/messagebird-signing-key"
   ensure_secret "$SECRETS/aws-secret-key"
   ensure_smpp_password "$SECRETS/smpp-password"
-  ensure_sealing_keys "$SECRETS/sealing-keys.json"
+  ensure_sealing_keys "$SECRETS/sealing-keys.json" --id dev-1
+  ensure_gateway_keys "$SECRETS/gateway-keys.json" "$SECRETS/sealing-keys.json"
+  ensure_secret "$SECRETS/accounts-pepper"
+  ensure_sealing_keys "$SECRETS/token-keys.json" --id dev-1
+  ensure_sealing_keys "$SECRETS/accounts-sealing-keys.json" --id dev-1 --sealing
+  "$BIN/countersign" keys public "$SECRETS/accounts-sealing-keys.json" >"$SECRETS/accounts-public-keys.json.new"
+  mv "$SECRETS/accounts-public-keys.json.new" "$SECRETS/accounts-public-keys.json"
   ensure_secret "$SECRETS/receipts-secret"
   ensure_secret "$SECRETS/recaptcha-api-key"
   ensure_secret "$SECRETS/recaptcha-secret"
@@ -72,31 +89,40 @@ stack_prepare() {
   ensure_certificates "$SECRETS"
   mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
+  local gateways=("$GATEWAY_PORT")
+  if [[ $STORE == postgresql ]]; then gateways+=("$GATEWAY2_PORT"); fi
+  gateway_front_prepare "$STACK/gateway-front" "$SECRETS" "$GATEWAY_TLS_PORT" "$STACK/log/gateway-front" raised "${gateways[@]}"
   ensure_secret "$SECRETS/postgresql-coordinator"
   ensure_secret "$SECRETS/postgresql-worker"
+  ensure_secret "$SECRETS/postgresql-accounts"
   local file store=()
-  if [[ $STORE == postgresql ]]; then
-    store=(-e "s#database: { path: [^}]*}#database: $(stack_database coordinator)#" -e "s#ledger: { type: \"sqlite\"[^}]*}#ledger: $(stack_database worker)#")
-  fi
   for file in "$ROOT"/deploy/dev/*.json5; do
     [[ -e $file ]] || continue
+    if [[ $STORE == postgresql ]]; then
+      local role=coordinator
+      if [[ $(basename "$file") == accounts.json5 ]]; then role=accounts; fi
+      store=(-e "s#database: { path: [^}]*}#database: $(stack_database "$role")#" -e "s#ledger: { type: \"sqlite\"[^}]*}#ledger: $(stack_database worker)#")
+    fi
     sed -e "s/@AMQP_PORT@/$AMQP_PORT/g" -e "s/@MANAGEMENT_PORT@/$MANAGEMENT_PORT/g" \
       -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" -e "s/@COORDINATOR_PORT@/$COORDINATOR_PORT/g" \
       -e "s/@WORKER1_PORT@/$WORKER1_PORT/g" -e "s/@WORKER2_PORT@/$WORKER2_PORT/g" \
       -e "s/@PUSH_WORKER_PORT@/$PUSH_WORKER_PORT/g" -e "s/@REVOCATION_WORKER_PORT@/$REVOCATION_WORKER_PORT/g" \
       -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
-      -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
+      -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
   chmod 600 "$STACK/stack.env.new"
   mv "$STACK/stack.env.new" "$STACK/stack.env"
 }
 
-# The section of a configuration for one of the two roles of the database.
+# The section of a configuration for one of the roles of the databases: accounts has a database of its own.
 stack_database() {
-  printf '{ type: "postgresql", url: "postgresql://countersign_%s@127.0.0.1:%s/countersign", passwordFile: "../secrets/postgresql-%s" }' \
-    "$1" "$POSTGRESQL_PORT" "$1"
+  local database=countersign
+  if [[ $1 == accounts ]]; then database=$ACCOUNTS_DATABASE; fi
+  printf '{ type: "postgresql", url: "postgresql://countersign_%s@127.0.0.1:%s/%s", passwordFile: "../secrets/postgresql-%s" }' \
+    "$1" "$POSTGRESQL_PORT" "$database" "$1"
 }
 
 # A secret of the Standard Webhooks form: whsec_ and base64 of 24 to 64 bytes.
@@ -124,9 +150,29 @@ ensure_service_account() {
       universe_domain: "googleapis.com" }' >"$1.new") && mv "$1.new" "$1"
 }
 
+#   ensure_sealing_keys FILE OPTION OF keys generate...
 ensure_sealing_keys() {
-  if [[ -s $1 ]]; then return 0; fi
-  (umask 077 && "$BIN/countersign" keys generate --id dev-1 >"$1.new" && mv "$1.new" "$1")
+  local file=$1
+  shift
+  if [[ -s $file ]]; then return 0; fi
+  (umask 077 && "$BIN/countersign" keys generate "$@" >"$file.new" && mv "$file.new" "$file")
+}
+
+# A key of the gateway's own, which stands last in the keys of the others: they open with it, and seal nothing with it.
+#   ensure_gateway_keys FILE KEYS_OF_THE_OTHERS
+ensure_gateway_keys() {
+  local own=$1 others=$2
+  ensure_sealing_keys "$own" --id gateway-1
+  if jq -e '.keys | any(.kid == "gateway-1")' "$others" >/dev/null; then return 0; fi
+  (umask 077 && jq -s '{keys: map(.keys[])}' "$others" "$own" >"$others.new" && mv "$others.new" "$others")
+}
+
+# Forgets the addresses of a stack whose stack.env the caller's shell has sourced: processes would take them for settings.
+stack_forget_environment() {
+  local name
+  while read -r name; do
+    if [[ $name != COUNTERSIGN_STORE ]]; then unset "$name"; fi
+  done < <(sed -n 's/^export \(COUNTERSIGN_[A-Z_]*\)=.*/\1/p' "$ROOT/deploy/lib/stack.sh")
 }
 
 # Addresses of the stack for other programs, in shell syntax.
@@ -151,6 +197,12 @@ export COUNTERSIGN_STACK_RECEIPTS_URLS=http://127.0.0.1:$RECEIPTS1_PORT,http://1
 export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_MAIL_WORKER_URLS=http://127.0.0.1:$MAIL_WORKER_PORT
+export COUNTERSIGN_ACCOUNTS_URLS=$(stack_urls "$ACCOUNTS_PORT" "$ACCOUNTS2_PORT")
+# The first for apps and tests (development mode, plain HTTP); the second is nginx before it, as on the internet.
+export COUNTERSIGN_GATEWAY_URL=http://127.0.0.1:$GATEWAY_PORT
+export COUNTERSIGN_GATEWAY_TLS_URL=https://localhost:$GATEWAY_TLS_PORT
+export COUNTERSIGN_GATEWAY_URLS=$(stack_urls "$GATEWAY_PORT" "$GATEWAY2_PORT")
+export COUNTERSIGN_GATEWAY_HEALTH_URLS=$(stack_urls "$GATEWAY_HEALTH_PORT" "$GATEWAY2_HEALTH_PORT")
 export COUNTERSIGN_MAILDIR=$STACK/mail
 export COUNTERSIGN_CONFIG_DIR=$STACK/config
 export COUNTERSIGN_BIN=$BIN
@@ -165,6 +217,13 @@ export COUNTERSIGN_STACK_DATABASE_PASSWORD_FILE=$SECRETS/postgresql-postgres
 ENV
 }
 
+# Addresses of a process that runs once on SQLite, and twice on PostgreSQL.
+#   stack_urls PORT SECOND_PORT
+stack_urls() {
+  printf 'http://127.0.0.1:%s' "$1"
+  if [[ $STORE == postgresql ]]; then printf ',http://127.0.0.1:%s' "$2"; fi
+}
+
 # --- database ----------------------------------------------------------------------------------------------------------
 
 # Starts PostgreSQL, and makes roles, schema and tables, or brings them to the version of the programs.
@@ -176,6 +235,12 @@ stack_start_database() {
     --worker-password-file "$SECRETS/postgresql-worker" >"$STACK/log/store-create.log" 2>&1 || {
     show_tail "$STACK/log/store-create.log"
     die "the tables could not be made" "see $STACK/log/store-create.log"
+  }
+  countersign store create --for-accounts --url "postgresql://postgres@127.0.0.1:$POSTGRESQL_PORT/$ACCOUNTS_DATABASE" \
+    --password-file "$SECRETS/postgresql-postgres" --accounts-password-file "$SECRETS/postgresql-accounts" \
+    >"$STACK/log/store-create-accounts.log" 2>&1 || {
+    show_tail "$STACK/log/store-create-accounts.log"
+    die "the tables of accounts could not be made" "see $STACK/log/store-create-accounts.log"
   }
 }
 
@@ -192,7 +257,7 @@ stack_start() {
       note "$name runs already, on port $port"
       return 0
     fi
-    note "$name is not ready, or was rebuilt: starting it again"
+    note "$name is not ready, or its program or a configuration has changed: starting it again"
     stop_process "$name" "$pidfile" "$STOP_SECONDS"
   fi
   require_free_port "$port"
@@ -218,6 +283,11 @@ is_ready() {
     mail_is_ready "$2"
     return
   fi
+  # Behind it the gateway has a readiness of its own.
+  if [[ $1 == gateway-front ]]; then
+    port_open "$2"
+    return
+  fi
   local url=http://127.0.0.1:$2/readyz trust=()
   if [[ $1 == front ]]; then
     url=https://localhost:$2/readyz
@@ -228,7 +298,7 @@ is_ready() {
 
 # Changes with the binary, its arguments, the configuration and the certificates.
 stack_version() {
-  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5 "$STACK/front/nginx.conf" "$SECRETS/front-cert.pem"; } |
+  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5 "$STACK/front/nginx.conf" "$STACK/gateway-front/gateway.conf" "$SECRETS/front-cert.pem"; } |
     sha256sum
 }
 
@@ -259,6 +329,17 @@ stack_start_by_name() {
       ;;
     mail-worker)
       stack_start mail-worker "$MAIL_WORKER_PORT" "$BIN/mail-worker" --config "$STACK/config/mail-worker.json5"
+      ;;
+    accounts | accounts-1) stack_start "$1" "$ACCOUNTS_PORT" "$BIN/accounts" --config "$STACK/config/accounts.json5" ;;
+    accounts-2) stack_start "$1" "$ACCOUNTS2_PORT" "$BIN/accounts" --config "$STACK/config/accounts.json5" ;;
+    gateway | gateway-1) stack_start "$1" "$GATEWAY_HEALTH_PORT" "$BIN/gateway" --config "$STACK/config/gateway.json5" ;;
+    gateway-2)
+      COUNTERSIGN_LISTEN_PORT=$GATEWAY2_PORT stack_start "$1" "$GATEWAY2_HEALTH_PORT" "$BIN/gateway" \
+        --config "$STACK/config/gateway.json5"
+      ;;
+    gateway-front)
+      stack_start gateway-front "$GATEWAY_TLS_PORT" "$(nginx_binary)" -e stderr -p "$STACK/gateway-front" \
+        -c "$STACK/gateway-front/nginx.conf"
       ;;
     *) die "no process of the stack is called $1" ;;
   esac

@@ -1,6 +1,11 @@
 # shellcheck shell=bash disable=SC2034
 # The parts of deploy/test. Sourced after common.sh, broker.sh, front.sh and stack.sh; TEST_RUN is the directory of the run.
 
+# Debian has the first six.
+readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient)
+# Seconds for what was stopped to be gone.
+readonly LEFTOVERS_SECONDS=15
+
 SWIFT_STATUS=0
 SWIFT_SUMMARY=''
 INTEROP_STATUS=0
@@ -8,21 +13,21 @@ INTEROP_SUMMARY=''
 SKIPPED=0
 STOP_STATUS=0
 
-# The first of 24 consecutive free ports.
+# The first of 31 consecutive free ports.
 tests_port_base() {
   local base port
   if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
     printf '%s\n' "$COUNTERSIGN_TEST_PORT_BASE"
     return 0
   fi
-  for ((base = 5790; base < 9000; base += 24)); do
-    for ((port = base; port < base + 24; port++)); do
+  for ((base = 5790; base < 9000; base += 31)); do
+    for ((port = base; port < base + 31; port++)); do
       if port_open "$port"; then continue 2; fi
     done
     printf '%s\n' "$base"
     return 0
   done
-  die "there are no 24 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+  die "there are no 31 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
 }
 
 tests_start_broker() {
@@ -110,28 +115,50 @@ tests_run_interop() {
   stack_stop_all
 }
 
-# A Python with the packages of Tests/Interop/requirements.txt: in its own environment from the package index, else from Debian.
+# A Python with the packages of Tests/Interop/requirements.txt: in its own environment from the package index, else from Debian,
+# which lacks some; the tests that need those fail then.
 tests_python() {
   TEST_PYTHON=$RUN/python/bin/python
-  if [[ -x $TEST_PYTHON ]] && cmp -s "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"; then return 0; fi
+  if cmp -s <(python_requirements) "$RUN/python/requirements.txt" && compgen -G "$RUN/stock-sdk/*.whl" >/dev/null &&
+    python_has "$TEST_PYTHON" "${TEST_MODULES[@]}"; then
+    return 0
+  fi
   if run_step "Making a Python environment for the interop tests" "$TEST_RUN/log/python.log" "trying Debian's own packages" \
-    make_python_environment; then
+    make_python_environment && python_has "$TEST_PYTHON" "${TEST_MODULES[@]}"; then
     return 0
   fi
   ensure_packages python3-pika python3-jwt python3-cryptography python3-dkim python3-nacl python3-jsonschema
   TEST_PYTHON=/usr/bin/python3
-  if "$TEST_PYTHON" -c 'import pika, jwt, cryptography, dkim, nacl, jsonschema' 2>/dev/null; then return 0; fi
+  if python_has "$TEST_PYTHON" "${TEST_MODULES[@]:0:6}"; then return 0; fi
   INTEROP_STATUS=1
   INTEROP_SUMMARY='the Python packages could not be installed'
   return 1
 }
 
+#   python_has PYTHON MODULE...
+python_has() {
+  local python=$1 modules
+  shift
+  modules=$(IFS=,; printf '%s' "$*")
+  "$python" -c "import $modules" 2>/dev/null
+}
+
+# What is installed or downloaded, with versions and hashes.
+python_requirements() {
+  cat "$ROOT"/Tests/Interop/requirements.txt "$ROOT"/Tests/Interop/requirements-alone.txt "$ROOT"/Tests/Interop/stock-sdk/wheel.txt
+}
+
+# Joined by &&: the caller's condition switches the shell's own stop at failures off.
 make_python_environment() {
-  rm -rf "$RUN/python"
+  local pip=("$RUN/python/bin/pip" --disable-pip-version-check --quiet --retries 5 --timeout 30) tests=$ROOT/Tests/Interop
   # Debian's own Python, which python3-venv belongs to; another one on PATH may lack the module.
-  /usr/bin/python3 -m venv "$RUN/python"
-  "$RUN/python/bin/pip" install --disable-pip-version-check --quiet --requirement "$ROOT/Tests/Interop/requirements.txt"
-  cp "$ROOT/Tests/Interop/requirements.txt" "$RUN/python/requirements.txt"
+  rm -rf "$RUN/python" "$RUN/stock-sdk" && /usr/bin/python3 -m venv "$RUN/python" &&
+    try_thrice "${pip[@]}" install --requirement "$tests/requirements.txt" &&
+    try_thrice "${pip[@]}" install --no-deps --requirement "$tests/requirements-alone.txt" &&
+    # The sources of the stock JavaScript SDK, for stock_sdk.py: kept as they came.
+    try_thrice "${pip[@]}" download --no-deps --require-hashes --only-binary :all: --dest "$RUN/stock-sdk" \
+      --requirement "$tests/stock-sdk/wheel.txt" &&
+    python_requirements >"$RUN/python/requirements.txt"
 }
 
 # Processes that this run started, from this directory's builds or for its databases, and that still run.
@@ -178,8 +205,8 @@ tests_interrupted() {
 
 # Prints the results after all processes have stopped; fails unless all tests passed.
 tests_summary() {
-  local leftovers failed=0
-  leftovers=$(tests_leftovers)
+  local leftovers failed=0 begun=$SECONDS
+  while leftovers=$(tests_leftovers) && [[ -n $leftovers ]] && ((SECONDS - begun < LEFTOVERS_SECONDS)); do sleep 0.5; done
   step "Summary"
   note "Swift tests:   $SWIFT_SUMMARY"
   note "Interop tests: ${INTEROP_SUMMARY:-none}"
