@@ -1,10 +1,19 @@
-"""The broker of the tests, by its management API."""
+"""The broker of the tests: its management API, and its queues of jobs."""
 
 import base64
 import json
 import os
+import time
+import urllib.error
 import urllib.parse
 import urllib.request
+
+import pika
+
+JOBS = "sms.dispatch"
+DELAYS = "countersign.retry."
+# How long a message may be on its way from one queue to another.
+MOVE_SECONDS = 2
 
 
 def management(path, method="GET", body=None):
@@ -16,17 +25,80 @@ def management(path, method="GET", body=None):
     if body is not None:
         request.add_header("Content-Type", "application/json")
         request.data = json.dumps(body).encode()
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         return json.loads(response.read() or "null")
 
 
+def connections(suffix):
+    """The connections whose clients have given them a name with that end. The list may still have some that are closed."""
+    return {one["name"] for one in management("/api/connections")
+            if one.get("client_properties", {}).get("connection_name", "").endswith(suffix)}
+
+
+def close_connection(suffix, closed=(), timeout=180):
+    """Closes a connection of that name, as soon as there is another one than those that are closed already: which it was."""
+    deadline = time.monotonic() + timeout
+    while True:
+        for name in connections(suffix) - set(closed):
+            try:
+                management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
+                return name
+            except urllib.error.HTTPError as error:
+                # It has ended meanwhile.
+                if error.code != 404:
+                    raise
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"no connection of {suffix} within {timeout} s")
+        time.sleep(0.1)
+
+
 def job_queues():
-    """The messages of each queue that holds jobs or delays them, by its name."""
-    return {one["name"]: one.get("messages", 0) for one in management("/api/queues/%2F")
-            if one["name"] == "sms.dispatch" or one["name"].startswith("countersign.retry.")}
+    """The queue of the jobs and those that delay them."""
+    names = [one["name"] for one in management("/api/queues/%2F")]
+    return sorted(name for name in names if name == JOBS or name.startswith(DELAYS))
 
 
-def empty_job_queues():
+class JobQueues:
+    """The jobs that no worker has in hand, as the queues themselves tell: the figures of the management API are seconds old, and those of
+    one queue of another moment than those of the next."""
+
+    def __enter__(self):
+        self.names = job_queues()
+        self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_TEST_AMQP_URL"]))
+        self.channel = self.connection.channel()
+        return self
+
+    def __exit__(self, *_):
+        self.connection.close()
+
+    def _declared(self, name):
+        return self.channel.queue_declare(name, passive=True).method
+
+    def waiting(self):
+        """How many jobs wait. One that moves meanwhile is seen twice or not at all."""
+        return sum(self._declared(name).message_count for name in self.names)
+
+    def settled(self, at_least, timeout):
+        """How many jobs wait, as soon as no worker consumes them and they are so many and stay as many."""
+        deadline = time.monotonic() + timeout
+        before, now = None, self.waiting()
+        while self._declared(JOBS).consumer_count or now < at_least or now != before:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"no {at_least} jobs that stay within {timeout} s, but {now}")
+            self.connection.sleep(MOVE_SECONDS)
+            before, now = now, self.waiting()
+        return now
+
+
+def settled_jobs(at_least=0, timeout=180):
+    """How many jobs wait, and are delayed. The workers have to be stopped: what they hold comes back."""
+    with JobQueues() as queues:
+        return queues.settled(at_least, timeout)
+
+
+def empty_job_queues(timeout=180):
     """Removes the jobs that other tests have left, for a test that counts. The workers have to be stopped: what they hold comes back."""
-    for name in job_queues():
-        management(f"/api/queues/%2F/{urllib.parse.quote(name, safe='')}/contents", "DELETE")
+    with JobQueues() as queues:
+        while queues.settled(0, timeout):
+            for name in queues.names:
+                queues.channel.queue_purge(name)

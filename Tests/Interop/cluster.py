@@ -17,7 +17,7 @@ import urllib.parse
 from process import BINARIES, CONFIGURATIONS, free_port
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-START_SECONDS = 90
+START_SECONDS = 240
 
 
 def scripts():
@@ -179,7 +179,7 @@ class Cluster:
         done = subprocess.run(
             [BINARIES / "countersign", "topology", "apply", "--management",
              f"http://operator:{login}@127.0.0.1:{self.nodes[0].management_port}"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False,
             env={"PATH": os.environ["PATH"]})
         if done.returncode:
             raise RuntimeError(f"topology apply: {done.stdout}{done.stderr}")

@@ -60,7 +60,7 @@ class Client:
         )
         return correlation_id
 
-    def wait(self, correlation_id, timeout=30):
+    def wait(self, correlation_id, timeout=90):
         """The answer: its properties and its body."""
         deadline = time.monotonic() + timeout
         while correlation_id not in self.replies:
@@ -69,7 +69,7 @@ class Client:
             self.connection.process_data_events(time_limit=0.2)
         return self.replies.pop(correlation_id)
 
-    def command(self, name, body, timeout=30, **overrides):
+    def command(self, name, body, timeout=90, **overrides):
         """Sends a command and returns the body of its reply; raises Refused for error.v1."""
         correlation_id = self.send("countersign.commands", name, body, **overrides)
         properties, reply = self.wait(correlation_id, timeout)
@@ -77,7 +77,7 @@ class Client:
             raise Refused(reply["error"])
         return reply
 
-    def job(self, job_type, body, timeout=30, **overrides):
+    def job(self, job_type, body, timeout=90, **overrides):
         """Enqueues a job and returns its result."""
         correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
         return self.wait(correlation_id, timeout)[1]

@@ -89,14 +89,14 @@ class Load:
 
     used_numbers = random.randrange(1_000_000)
 
-    def __init__(self, count, rate, limit_seconds):
+    def __init__(self, count, rate, limit_seconds, ask_again=ASK_AGAIN_SECONDS):
         first = Load.used_numbers
         Load.used_numbers += count
         # Distinct mobile numbers that the plan of Germany allows, far apart in prefix.
         self.verifications = [
             Verification(f"+49152{index * 4801 % 90_000_000 + 10_000_013}") for index in range(first, first + count)]
         self.by_number = {one.number: one for one in self.verifications}
-        self.count, self.rate, self.limit_seconds = count, rate, limit_seconds
+        self.count, self.rate, self.limit_seconds, self.ask_again = count, rate, limit_seconds, ask_again
         self.commands = {}
         # What is not answered yet, and when it is asked again.
         self.open = set()
@@ -252,7 +252,7 @@ class Load:
     def _ask(self, command):
         command.asked += 1
         self.open.add(command.message_id)
-        heapq.heappush(self.due, (time.monotonic() + command.asked * ASK_AGAIN_SECONDS, command.message_id))
+        heapq.heappush(self.due, (time.monotonic() + command.asked * self.ask_again, command.message_id))
         self._publish(command)
 
     def _publish(self, command):
@@ -334,6 +334,12 @@ class Load:
             self._check(verification)
 
     # --- figures ---
+
+    def longest_calm_gap(self):
+        """The longest time without a reply before the first accident: what a busy machine takes when nothing happens."""
+        until = self.marks[0][0] if self.marks else self.ended
+        inside = [self.begun, *[one for one in self.times if one < until], until]
+        return max(after - before for before, after in zip(inside, inside[1:]))
 
     def gaps(self):
         """Times without any reply, longest first: seconds, and when they began (seconds from the start)."""

@@ -24,7 +24,7 @@ def messages(address):
     return found
 
 
-def message(address, timeout=30):
+def message(address, timeout=90):
     """The newest mail to an address, as soon as there is one."""
     deadline = time.monotonic() + timeout
     while True:

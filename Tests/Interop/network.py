@@ -16,7 +16,7 @@ def is_allowed():
 
 
 def _ip(*arguments):
-    subprocess.run(["ip", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=20, check=True)
+    subprocess.run(["ip", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True)
 
 
 class Network:

@@ -21,7 +21,7 @@ LOGS = stack.DIRECTORY / "log" / "postgresql"
 COORDINATOR, WORKER = "coordinator", "worker"
 COORDINATORS = ["coordinator", "coordinator-1", "coordinator-2"]
 # How long the last messages may take to be published after an accident.
-SETTLE_SECONDS = 20
+SETTLE_SECONDS = 90
 
 # Whether the long runs are wanted.
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
@@ -41,8 +41,7 @@ def stop_coordinators(tests):
     stack.require_all_ready()
     for name in COORDINATORS:
         if (stack.DIRECTORY / "pid" / f"{name}.pid").exists():
-            stack.stop(name)
-            tests.addClassCleanup(stack.start, name)
+            stack.stop_for_class(tests, name)
 
 
 class Cluster:
@@ -61,7 +60,7 @@ class Cluster:
     def _control(self, *arguments, text=None, check=True):
         done = subprocess.run(
             [*self.wrapper, CONTROL, self.directory, str(self.port), SECRETS, *arguments], input=text or "",
-            capture_output=True, text=True, timeout=180, check=False, env=os.environ | self.variables)
+            capture_output=True, text=True, timeout=300, check=False, env=os.environ | self.variables)
         if check and done.returncode:
             raise RuntimeError(f"postgresql-ctl {' '.join(arguments)}: {done.stdout}{done.stderr}")
         return done.stdout.strip()
@@ -75,7 +74,7 @@ class Cluster:
              "--password-file", SECRETS / "postgresql-postgres",
              "--coordinator-password-file", SECRETS / f"postgresql-{COORDINATOR}",
              "--worker-password-file", SECRETS / f"postgresql-{WORKER}"],
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False)
         if done.returncode:
             raise RuntimeError(f"countersign store create: {done.stdout}{done.stderr}")
         return self
@@ -206,7 +205,7 @@ class SmallDisk(Cluster):
         library = self.directory / "disk_full.so"
         compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
         source = pathlib.Path(__file__).with_name("disk_full.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=60)
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=180)
         library.chmod(0o755)
         self.variables = {"POSTGRESQL_PRELOAD": str(library), "DISK_FULL_FILE": str(self.filler)}
 

@@ -14,7 +14,9 @@ import uuid
 
 CONFIGURATIONS = pathlib.Path(os.environ["COUNTERSIGN_CONFIG_DIR"])
 BINARIES = pathlib.Path(os.environ["COUNTERSIGN_BIN"])
-END_SECONDS = 20
+END_SECONDS = 60
+READY_SECONDS = 180
+GIVEN_PORTS = set()
 DATABASE = re.compile(r"(postgresql://\w+@[^/]*/)(\w+)")
 
 
@@ -24,10 +26,14 @@ def names():
 
 
 def free_port():
-    """A port that nobody listens on."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        return listener.getsockname()[1]
+    """A port that nobody listens on, and that was given to no one else: the system gives a port again as soon as it is closed."""
+    while True:
+        with socket.socket() as listener:
+            listener.bind(("127.0.0.1", 0))
+            port = listener.getsockname()[1]
+        if port not in GIVEN_PORTS:
+            GIVEN_PORTS.add(port)
+            return port
 
 
 def own_database(configuration):
@@ -35,11 +41,13 @@ def own_database(configuration):
     if not DATABASE.search(configuration):
         return configuration
     name = f"test_{uuid.uuid4().hex[:12]}"
+    # Its tables belong to another role.
+    options = ["--for-accounts"] if "countersign_accounts@" in configuration else []
     admin = os.environ["COUNTERSIGN_STACK_DATABASE_URL"].rsplit("/", 1)[0]
     subprocess.run(
-        [BINARIES / "countersign", "store", "create", "--url", f"{admin}/{name}",
+        [BINARIES / "countersign", "store", "create", *options, "--url", f"{admin}/{name}",
          "--password-file", os.environ["COUNTERSIGN_STACK_DATABASE_PASSWORD_FILE"]],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=60, check=True)
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=180, check=True)
     return DATABASE.sub(rf"\g<1>{name}", configuration)
 
 
@@ -65,6 +73,12 @@ class Process:
         if name == "sms-worker":
             self.receipts_port = free_port()
             self.variables["COUNTERSIGN_RECEIPTS_PORT"] = str(self.receipts_port)
+        if name in {"accounts", "gateway"}:
+            self.projects = root / "config" / "projects.json5"
+            self.projects.write_text((CONFIGURATIONS / "projects.json5").read_text())
+        if name == "gateway":
+            self.listen_port = free_port()
+            self.variables["COUNTERSIGN_LISTEN_PORT"] = str(self.listen_port)
         self.arguments = ["--config", str(self.file)]
         # A program that starts it in its own place, with that one's arguments.
         self.wrapper = []
@@ -134,7 +148,7 @@ class Process:
         self.running.send_signal(signal.SIGTERM)
         return self.running.wait(timeout=END_SECONDS)
 
-    def line(self, text, timeout=20):
+    def line(self, text, timeout=READY_SECONDS):
         """The first line of its log with that text, as soon as there is one."""
         deadline = time.monotonic() + timeout
         while True:
@@ -147,7 +161,7 @@ class Process:
                 raise TimeoutError(f"{self.name} did not say \"{text}\" within {timeout} s: {self.output()}")
             time.sleep(0.05)
 
-    def ready(self, timeout=60):
+    def ready(self, timeout=READY_SECONDS):
         """Waits until it says that it is ready."""
         deadline = time.monotonic() + timeout
         while True:
@@ -165,7 +179,7 @@ class Process:
     def get(self, path):
         """The status and the body of a page."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
                 return response.status, response.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

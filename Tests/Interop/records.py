@@ -1,4 +1,4 @@
-"""Reads and changes records of the coordinator's store, as no user can."""
+"""Reads and changes records of the stores of coordinator and accounts, as no user can."""
 
 import sqlite3
 
@@ -41,21 +41,31 @@ def body(found):
     return bytes(text)
 
 
-def set_time(kind, identifier, tag, milliseconds):
+def set_time(kind, identifier, tag, milliseconds, of="coordinator"):
     """Sets a time in a record."""
     value = milliseconds.to_bytes((milliseconds.bit_length() // 8) + 1, "big")
+    change(kind, identifier, lambda found: [(each, value if each == tag else old) for each, old in found], of)
+
+
+def set_flag(kind, identifier, tag, of="coordinator"):
+    """Sets a flag in a record that does not have it."""
+    change(kind, identifier, lambda found: [*found, (tag, b"\x01")], of)
+
+
+def change(kind, identifier, edit, of):
+    """Puts edited fields in the place of those that a record has."""
     if stack.IS_POSTGRESQL:
         condition = f"kind = '{kind}' AND id = '{identifier}'"
-        found = stack.sql(f"SELECT encode(body, 'hex') FROM countersign.store_record WHERE {condition}")
+        found = stack.sql(f"SELECT encode(body, 'hex') FROM countersign.store_record WHERE {condition}", stack.DATABASES[of])
         if not found:
             raise RuntimeError(f"there is no such {kind}")
-        changed = body([(each, value if each == tag else old) for each, old in fields(bytes.fromhex(found))])
-        stack.sql(f"UPDATE countersign.store_record SET body = decode('{changed.hex()}', 'hex') WHERE {condition}")
+        changed = body(edit(fields(bytes.fromhex(found))))
+        stack.sql(
+            f"UPDATE countersign.store_record SET body = decode('{changed.hex()}', 'hex') WHERE {condition}", stack.DATABASES[of])
         return
-    with sqlite3.connect(stack.DIRECTORY / "data" / "coordinator.sqlite", timeout=10) as database:
+    with sqlite3.connect(stack.DIRECTORY / "data" / f"{of}.sqlite", timeout=30) as database:
         row = database.execute(
             "SELECT number, body FROM store_record WHERE kind = ? AND id = ?", [kind, identifier]).fetchone()
         if row is None:
             raise RuntimeError(f"there is no such {kind}")
-        changed = body([(each, value if each == tag else old) for each, old in fields(row[1])])
-        database.execute("UPDATE store_record SET body = ? WHERE number = ?", [changed, row[0]])
+        database.execute("UPDATE store_record SET body = ? WHERE number = ?", [body(edit(fields(row[1]))), row[0]])

@@ -19,7 +19,7 @@ def _request(method, path, body=None):
         data=None if body is None else json.dumps(body).encode(),
         headers={"Content-Type": "application/json"},
     )
-    with urllib.request.urlopen(request, timeout=20) as response:
+    with urllib.request.urlopen(request, timeout=60) as response:
         data = response.read()
     return json.loads(data) if data else None
 
@@ -35,7 +35,7 @@ def newest(limit):
     return _request("GET", f"/control/sms?limit={limit}")
 
 
-def message(number, timeout=30, count=1):
+def message(number, timeout=90, count=1):
     """The newest message to a number, as soon as there are `count`."""
     deadline = time.monotonic() + timeout
     while True:
@@ -52,7 +52,7 @@ def pushes(device_token):
     return _request("GET", "/control/pushes?deviceToken=" + device_token)
 
 
-def push(device_token, timeout=30, count=1):
+def push(device_token, timeout=90, count=1):
     """The newest push to a device, as soon as there are `count`."""
     deadline = time.monotonic() + timeout
     while True:

@@ -78,7 +78,7 @@ class SMSC:
         self._thread.join()
         self._loop.close()
 
-    def call(self, coroutine, timeout=60):
+    def call(self, coroutine, timeout=180):
         """Runs something on the loop and waits for it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
 

@@ -11,17 +11,22 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_STACK"])
 # Whether the stack is on PostgreSQL, with two coordinators, which are one to most tests.
 IS_POSTGRESQL = os.environ.get("COUNTERSIGN_STORE") == "postgresql"
+# The databases of a stack on PostgreSQL, by the processes that they belong to.
+DATABASES = {"coordinator": "countersign", "accounts": "countersign_accounts"}
+# Longer than the scripts' own limits for a stop and a start, of which theirs is the better message.
+CONTROL_SECONDS = 300
+READY_SECONDS = 180
 
 
 def processes(name):
-    """The names that a process has here: of the coordinator there may be two."""
-    return ["coordinator-1", "coordinator-2"] if IS_POSTGRESQL and name == "coordinator" else [name]
+    """The names that a process has here: of those on PostgreSQL, and of the gateway, there may be two."""
+    return [f"{name}-1", f"{name}-2"] if IS_POSTGRESQL and name in {"coordinator", "accounts", "gateway"} else [name]
 
 
 def _control(*arguments):
     done = subprocess.run(
         [ROOT / "deploy/lib/stack-ctl", *arguments],
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False)
+        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=CONTROL_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(f"stack-ctl {' '.join(arguments)}: {done.stdout}{done.stderr}")
 
@@ -38,6 +43,22 @@ def stop(name):
         _control("stop", one)
 
 
+def stop_for(test, *names):
+    """Stops processes until a test is over, whatever becomes of it."""
+    for name in names:
+        test.addCleanup(start, name)
+    for name in names:
+        stop(name)
+
+
+def stop_for_class(tests, *names):
+    """Stops processes until the tests of a class are over, whatever becomes of them."""
+    for name in names:
+        tests.addClassCleanup(start, name)
+    for name in names:
+        stop(name)
+
+
 def start(name):
     """Starts a process and waits until it is ready."""
     for one in processes(name):
@@ -49,14 +70,34 @@ def restart_broker():
     _control("restart-broker")
 
 
+def configure_front(directory, port, gateways):
+    """Writes the configuration of an nginx before gateways, given by their ports, with the limits that ship."""
+    _control("gateway-front", str(directory), str(port), *map(str, gateways))
+
+
 def coordinator_urls():
     """Where the coordinators show their health and metrics."""
     return os.environ.get("COUNTERSIGN_COORDINATOR_URLS", os.environ["COUNTERSIGN_COORDINATOR_URL"]).split(",")
 
 
-def require_all_ready(timeout=60):
+def accounts_urls():
+    """Where the processes of accounts show their health and metrics."""
+    return os.environ["COUNTERSIGN_ACCOUNTS_URLS"].split(",")
+
+
+def gateway_urls():
+    """Where the gateways take calls."""
+    return os.environ["COUNTERSIGN_GATEWAY_URLS"].split(",")
+
+
+def gateway_health_urls():
+    """Where the gateways show their health and metrics."""
+    return os.environ["COUNTERSIGN_GATEWAY_HEALTH_URLS"].split(",")
+
+
+def require_all_ready(timeout=READY_SECONDS):
     """Waits until every process of the stack answers that it is ready."""
-    urls = [*coordinator_urls(), os.environ["COUNTERSIGN_SIMULATOR_URL"]]
+    urls = [*coordinator_urls(), *accounts_urls(), *gateway_health_urls(), os.environ["COUNTERSIGN_SIMULATOR_URL"]]
     deadline = time.monotonic() + timeout
     for url in urls + os.environ["COUNTERSIGN_SMS_WORKER_URLS"].split(","):
         while True:
@@ -74,14 +115,23 @@ def ledger_unknown_calls():
     if IS_POSTGRESQL:
         return int(sql("SELECT COALESCE(SUM(unknown_calls), 0) FROM countersign.ledger_job"))
     path = DIRECTORY / "data" / "sms-ledger.sqlite"
-    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
         return database.execute("SELECT COALESCE(SUM(unknown_calls), 0) FROM job").fetchone()[0]
+
+
+def records(kind, of="coordinator"):
+    """How many records of a kind a process has stored."""
+    query = f"SELECT count(*) FROM {{}}store_record WHERE kind = '{kind}'"
+    if IS_POSTGRESQL:
+        return int(sql(query.format("countersign."), DATABASES[of]))
+    with sqlite3.connect(f"file:{DIRECTORY / 'data' / of}.sqlite?mode=ro", uri=True, timeout=30) as database:
+        return database.execute(query.format("")).fetchone()[0]
 
 
 def sql(statements, database="countersign"):
     """Runs statements on the stack's PostgreSQL as its superuser: what they select."""
     done = subprocess.run(
-        [ROOT / "deploy/lib/stack-ctl", "sql", database], input=statements, capture_output=True, text=True, timeout=60,
+        [ROOT / "deploy/lib/stack-ctl", "sql", database], input=statements, capture_output=True, text=True, timeout=180,
         check=True)
     return done.stdout.strip()
 

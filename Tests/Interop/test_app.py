@@ -79,7 +79,7 @@ class AppTest(unittest.TestCase):
         for secret in (proof or {}).values():
             self.assertNotIn(secret, error.message)
 
-    def ended(self, receipt, timeout=30):
+    def ended(self, receipt, timeout=90):
         """The status of a receipt, when it is not running any more."""
         deadline = time.monotonic() + timeout
         while True:
@@ -211,7 +211,7 @@ class PushTest(AppTest):
     def test_throttled_push_comes_later(self):
         device = new_device(reason="TooManyRequests", count=1)
         self.verify_app(device)
-        simulator.push(device, timeout=60)
+        simulator.push(device, timeout=180)
 
     def test_reset_is_no_loss(self):
         device = new_device()

@@ -24,7 +24,7 @@ EVENT_BYTES = 3_000
 MAX_MESSAGES = 10_000
 MAX_BYTES = 16 << 20
 # How long the broker's figures may be older than what they are about.
-FIGURES_SECONDS = 20
+FIGURES_SECONDS = 60
 
 
 def url(user):
@@ -83,7 +83,7 @@ class RightsTest(AttackTest):
                     channel = self.channel(user)
                     self.assert_refused(lambda: channel.basic_publish(exchange, key, b"{}", mandatory=True))
 
-    def test_a_command_of_accounts_comes_back_to_who_sent_it(self):
+    def test_a_command_that_there_is_not_comes_back_to_who_sent_it(self):
         channel = self.channel("service")
         with self.assertRaises(pika.exceptions.UnroutableError):
             channel.basic_publish("countersign.commands", "account.create", b"{}", mandatory=True)
@@ -152,7 +152,7 @@ class CheckTest(AttackTest):
             environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
         done = subprocess.run(
             [BINARIES / "countersign", "topology", *arguments], env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=60, check=False)
+            capture_output=True, text=True, timeout=180, check=False)
         return done.returncode, done.stdout + done.stderr
 
     def test_who_may_not_see_users_says_so(self):
@@ -215,7 +215,7 @@ class CheckTest(AttackTest):
         for line in text.splitlines():
             program, *arguments = shlex.split(line)
             subprocess.run([os.environ["COUNTERSIGN_TEST_BROKER_CTL"], program, "--quiet", *arguments],
-                           stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+                           stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=True)
         code, text = self.topology("check")
         self.assertEqual(code, 0, text)
         self.assertIn("user billing has the rights of service", text)
@@ -238,15 +238,14 @@ class ForgottenQueueTest(AttackTest):
         while True:
             state = self.figures(name)
             count, size = state.get("messages"), state.get("message_bytes")
-            if count and (size or state["type"] == "stream"):
+            # The bound, and not a gap on the way to it.
+            if count and (state["type"] == "stream" or (size or 0) > MAX_BYTES - 2 * EVENT_BYTES):
                 break
             self.assertLess(time.monotonic(), deadline, state)
             time.sleep(0.5)
         self.assertLessEqual(count, MAX_MESSAGES, name)
         if state["type"] != "stream":
             self.assertLessEqual(size, MAX_BYTES, name)
-            # The bound, and not a gap on the way to it.
-            self.assertGreater(size, MAX_BYTES - 2 * EVENT_BYTES, name)
 
     def test_it_stays_at_its_bound_and_the_broker_goes_on(self):
         channel = self.channel("service")
@@ -339,9 +338,7 @@ class PastTheCoordinatorTest(AttackTest):
         self.assertEqual(self.dispatch(number, lane="twilio")["outcome"], "accepted")
 
     def test_a_region_outside_the_list_gets_nothing(self):
-        for name in ["sms-worker-1", "sms-worker-2"]:
-            stack.stop(name)
-            self.addCleanup(stack.start, name)
+        stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         with Process("sms-worker") as worker:
             worker.replace(r'regions: \{ allowed: \["\*"\] \}', 'regions: { allowed: ["DE"] }')
             worker.start()

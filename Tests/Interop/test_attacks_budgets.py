@@ -46,8 +46,7 @@ class BudgetTest(unittest.TestCase):
     """Each test meets budgets that no other has used."""
 
     def setUp(self):
-        stack.stop("coordinator")
-        self.addCleanup(stack.start, "coordinator")
+        stack.stop_for(self, "coordinator")
         self.running = Process("coordinator")
         self.running.replace_limits(LIMITS)
         self.running.start()
@@ -57,7 +56,7 @@ class BudgetTest(unittest.TestCase):
         self.addCleanup(self.client.close)
 
     def command(self, name, body):
-        return self.client.command(name, body, timeout=60)
+        return self.client.command(name, body, timeout=180)
 
     def refused(self, name, body):
         with self.assertRaises(Refused) as caught:
@@ -163,7 +162,7 @@ class BudgetTest(unittest.TestCase):
         if stack.IS_POSTGRESQL:
             return int(stack.sql(f"SELECT count(*) FROM countersign.{table}", self.running.database()))
         path = pathlib.Path(self.running.directory.name) / "data" / "coordinator.sqlite"
-        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=10) as database:
+        with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def test_commands_that_change_nothing_fill_no_table(self):

@@ -127,8 +127,7 @@ class RoundsTest(unittest.TestCase):
     """
 
     def setUp(self):
-        stack.stop("coordinator")
-        self.addCleanup(stack.start, "coordinator")
+        stack.stop_for(self, "coordinator")
         self.running = Process("coordinator")
         self.addCleanup(self.running.__exit__)
         self.running.replace_limits(ROUNDS_LIMITS)
@@ -146,7 +145,7 @@ class RoundsTest(unittest.TestCase):
 
     def start(self, requester):
         return self.client.command(
-            "verification.start", {"phoneNumber": self.number, "app": APP, "requester": requester}, timeout=60
+            "verification.start", {"phoneNumber": self.number, "app": APP, "requester": requester}, timeout=180
         )["verificationID"]
 
     def check(self, identifier, code):

@@ -60,7 +60,7 @@ class PlaintextTest(unittest.TestCase):
 
             def run(**variables):
                 return subprocess.run(
-                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False,
+                    command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180, check=False,
                     env=environment | variables)
 
             refused = run()
@@ -92,7 +92,7 @@ class PlaintextTest(unittest.TestCase):
         environment["COUNTERSIGN_OPERATOR_AMQP_URL"] = "amqp://operator:hunter2@192.0.2.1:5672"
         done = subprocess.run(
             [BINARIES / "countersign", "dead", "list"], stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=60, check=False, env=environment)
+            text=True, timeout=180, check=False, env=environment)
         self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stderr)
         self.assertIn("amqps://", done.stderr)
         self.assertNotIn("hunter2", done.stderr + done.stdout)
@@ -110,7 +110,7 @@ class ReportPortTest(unittest.TestCase):
 
     def ask(self, port, path, method="GET", source="127.0.0.1"):
         """The status of an answer."""
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10, source_address=(source, 0))
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=(source, 0))
         with contextlib.closing(connection):
             connection.request(method, path)
             return connection.getresponse().status
@@ -138,9 +138,10 @@ class ReportPortTest(unittest.TestCase):
             status = self.ask(
                 self.worker.receipts_port, "/receipts/twilio?job=a.sms.1&t=1&mac=AAAA", "POST", "127.0.0.2")
             self.assertEqual(status, 403)
-            self.assertLess(time.monotonic() - begun, 2)
+            # Not as late as when the half requests end: after 10 s.
+            self.assertLess(time.monotonic() - begun, 5)
             # The rest are ended though they are not silent.
-            deadline = time.monotonic() + 20
+            deadline = time.monotonic() + 60
             while time.monotonic() < deadline and not self.turned_away("late"):
                 for one in idle:
                     with contextlib.suppress(OSError):
@@ -212,26 +213,21 @@ class SealTest(unittest.TestCase):
         self.assertIn("@shop.example #482913", simulator.message(number)["body"])
 
     def test_a_clear_code_is_refused_where_sealing_is_required(self):
-        for name in WORKERS:
-            stack.stop(name)
-        try:
-            with Process("sms-worker") as worker:
-                worker.variables["COUNTERSIGN_REQUIRE_SEALED"] = "true"
-                worker.start().ready()
-                number, message_id = new_number(), str(uuid.uuid4())
-                body = {"to": number, "template": "verification", "deadline": in_seconds(60)}
-                clear = self.client.job("sms.dispatch", body | {"variables": {"code": "482913", "appName": "Shop"}})
-                self.assertEqual((clear["outcome"], clear["reason"]["code"]), ("refused", "INVALID_MESSAGE"))
-                self.assertIn("variables.code is in the clear", clear["reason"]["detail"])
-                self.assertNotIn("482913", json.dumps(clear))
-                self.assertEqual(simulator.messages(number), [])
-                code = seal("482913", messageType="sms.dispatch.v1", messageID=message_id, recipient=number)
-                sealed = self.client.job(
-                    "sms.dispatch", body | {"variables": {"code": code, "appName": "Shop"}}, message_id=message_id)
-                self.assertEqual(sealed["outcome"], "accepted")
-        finally:
-            for name in WORKERS:
-                stack.start(name)
+        stack.stop_for(self, *WORKERS)
+        with Process("sms-worker") as worker:
+            worker.variables["COUNTERSIGN_REQUIRE_SEALED"] = "true"
+            worker.start().ready()
+            number, message_id = new_number(), str(uuid.uuid4())
+            body = {"to": number, "template": "verification", "deadline": in_seconds(60)}
+            clear = self.client.job("sms.dispatch", body | {"variables": {"code": "482913", "appName": "Shop"}})
+            self.assertEqual((clear["outcome"], clear["reason"]["code"]), ("refused", "INVALID_MESSAGE"))
+            self.assertIn("variables.code is in the clear", clear["reason"]["detail"])
+            self.assertNotIn("482913", json.dumps(clear))
+            self.assertEqual(simulator.messages(number), [])
+            code = seal("482913", messageType="sms.dispatch.v1", messageID=message_id, recipient=number)
+            sealed = self.client.job(
+                "sms.dispatch", body | {"variables": {"code": code, "appName": "Shop"}}, message_id=message_id)
+            self.assertEqual(sealed["outcome"], "accepted")
 
 
 class MemoryTest(unittest.TestCase):
@@ -244,11 +240,11 @@ class MemoryTest(unittest.TestCase):
         """What somebody of the same user reads of a process; None if it is kept from him."""
         done = subprocess.run(
             [*self.WRAPPER, "cat", f"/proc/{process_id}/{name}"], stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=60, check=False)
+            timeout=180, check=False)
         return done.stdout.decode() if done.returncode == 0 else None
 
     def wait(self, condition):
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while not condition():
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
@@ -288,7 +284,7 @@ class KeysTest(unittest.TestCase):
             spoil(spoilt)
             done = subprocess.run(
                 [BINARIES / name, "--check", "--config", str(spoilt.file)], stdin=subprocess.DEVNULL,
-                capture_output=True, text=True, timeout=60, check=False)
+                capture_output=True, text=True, timeout=180, check=False)
             self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stdout + done.stderr)
             for word in words:
                 self.assertIn(word, done.stderr)

@@ -38,8 +38,7 @@ class ConversionTest(unittest.TestCase):
     """With a coordinator of its own in the place of the stack's, to which three verifications are enough."""
 
     def setUp(self):
-        stack.stop("coordinator")
-        self.addCleanup(stack.start, "coordinator")
+        stack.stop_for(self, "coordinator")
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
         self.events = []
@@ -62,7 +61,7 @@ class ConversionTest(unittest.TestCase):
     def ready(self, running):
         """Starts it, and waits until it is ready."""
         running.start()
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while True:
             try:
                 if running.get("/readyz")[0] == 200:
@@ -75,15 +74,15 @@ class ConversionTest(unittest.TestCase):
 
     def start(self, prefix=PREFIX):
         number = f"{prefix}{next(self.numbers):04d}"
-        return self.client.command("verification.start", {"phoneNumber": number, "app": APP}, timeout=60)
+        return self.client.command("verification.start", {"phoneNumber": number, "app": APP}, timeout=180)
 
     def sent(self, prefix=PREFIX):
         """A verification of which the coordinator knows that a provider took its message, and its code."""
         started = self.start(prefix)
         code = simulator.code(simulator.message(started["phoneNumber"], timeout=120)["body"])
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 180
         while self.client.command(
-                "verification.status", {"verificationID": started["verificationID"]}, timeout=60)["state"] != "sent":
+                "verification.status", {"verificationID": started["verificationID"]}, timeout=180)["state"] != "sent":
             self.assertLess(time.monotonic(), deadline, "the result did not come")
             time.sleep(0.05)
         return started["verificationID"], code
@@ -92,9 +91,9 @@ class ConversionTest(unittest.TestCase):
         identifier, code = self.sent(prefix)
         wrong = f"{(int(code) + 1) % 1_000_000:06d}"
         with self.assertRaises(Refused):
-            self.client.command("verification.check", {"verificationID": identifier, "code": wrong}, timeout=60)
+            self.client.command("verification.check", {"verificationID": identifier, "code": wrong}, timeout=180)
 
-    def event(self, name, timeout=60):
+    def event(self, name, timeout=180):
         deadline = time.monotonic() + timeout
         while not self.events:
             self.assertLess(time.monotonic(), deadline, f"no {name}")
@@ -113,7 +112,7 @@ class ConversionTest(unittest.TestCase):
         with self.coordinator() as running:
             self.ready(running)
             identifier, code = self.sent(NEIGHBOR)
-            self.client.command("verification.check", {"verificationID": identifier, "code": code}, timeout=60)
+            self.client.command("verification.check", {"verificationID": identifier, "code": code}, timeout=180)
             for _ in range(MINIMUM):
                 self.fail()
             event = self.event("conversion.blocked")
@@ -184,7 +183,7 @@ class ConversionTest(unittest.TestCase):
 
     def only_operators_may(self):
         with self.assertRaises(Refused) as caught:
-            self.client.command("conversion.lift", {"key": PREFIX}, timeout=60)
+            self.client.command("conversion.lift", {"key": PREFIX}, timeout=180)
         self.assertEqual((caught.exception.code, caught.exception.field), ("OPERATION_NOT_ALLOWED", "user_id"))
         # Who says that he is somebody else is thrown out by the broker.
         liar = Client(os.environ["COUNTERSIGN_AMQP_URL"])

@@ -29,7 +29,7 @@ QUEUES = ["coordinator.commands", "coordinator.results", "sms.dispatch", "sms.bu
 PROCESSES = ["coordinator", "sms-worker-1", "sms-worker-2", "push-worker", "revocation-worker", "mail-worker"]
 # Messages that may be under way at once.
 WINDOW = 1_000
-PATIENCE_SECONDS = 180
+PATIENCE_SECONDS = 600
 # Reasons that say no more than that it was refused: those of the broker, and that of a failure here.
 EMPTY_REASONS = {None, "", "rejected", "delivery_limit", "expired", "maxlen", "INTERNAL_ERROR", "CRASHED"}
 

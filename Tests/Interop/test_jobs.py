@@ -46,7 +46,7 @@ class JobTest(unittest.TestCase):
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         try:
             channel = connection.channel()
-            for method, properties, body in channel.consume(DEAD_QUEUE, inactivity_timeout=10):
+            for method, properties, body in channel.consume(DEAD_QUEUE, inactivity_timeout=30):
                 if method is None:
                     return None
                 if properties.message_id == message_id:
@@ -86,15 +86,15 @@ class JobTest(unittest.TestCase):
         self.assertTrue(result["reason"]["code"])
 
     def test_a_refused_first_lane_hands_over_to_the_second(self):
-        simulator.inject(provider="twilio", fault="429", count=1, retryAfterSeconds=1)
         number = new_number()
+        simulator.inject(provider="twilio", fault="429", to=number, count=1, retryAfterSeconds=1)
         result = self.dispatch(self.text_job(number))
         self.assertEqual(result["outcome"], "accepted")
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_no_answer_is_unknown_and_not_sent_again(self):
-        simulator.inject(provider="twilio", fault="reset", count=1, processed=True)
         number = new_number()
+        simulator.inject(provider="twilio", fault="reset", to=number, count=1, processed=True)
         result = self.dispatch(self.text_job(number))
         self.assertEqual(result["outcome"], "unknown")
         self.assertEqual(len(simulator.messages(number)), 1)

@@ -95,7 +95,7 @@ class SignatureTest(unittest.TestCase):
     def second_verifier(self, path):
         done = subprocess.run(
             ["perl", "-e", MAIL_DKIM, stack.DIRECTORY / "secrets" / "dkim-records.json", path],
-            capture_output=True, text=True, timeout=60, check=True)
+            capture_output=True, text=True, timeout=180, check=True)
         return done.stdout.split("\n")[:-1]
 
     def test_plain(self):
@@ -171,7 +171,7 @@ class DeliveryTest(unittest.TestCase):
     def address(self, word="ada"):
         return f"{word}+{uuid.uuid4().hex[:12]}@privaterelay.appleid.com"
 
-    def relay(self, to, timeout=60, **fields):
+    def relay(self, to, timeout=180, **fields):
         body = {"to": to, "subject": "Hello", "text": "Hi\n.dot\n", "deadline": in_seconds(120), **fields}
         return self.client.job("mail.relay", body, timeout=timeout)
 
@@ -262,12 +262,12 @@ class DeliveryTest(unittest.TestCase):
         stack.stop("relay")
         to = self.address()
         try:
-            body = {"to": to, "subject": "Hello", "text": "Hi", "deadline": in_seconds(120)}
+            body = {"to": to, "subject": "Hello", "text": "Hi", "deadline": in_seconds(400)}
             job = self.client.send("countersign.jobs", "mail.relay", body)
             time.sleep(2)
         finally:
             stack.start("relay")
-        self.assertEqual(self.client.wait(job, timeout=120)[1]["outcome"], "accepted")
+        self.assertEqual(self.client.wait(job, timeout=400)[1]["outcome"], "accepted")
         self.assertEqual(len(received(to)), 1)
 
 

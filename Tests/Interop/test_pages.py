@@ -191,6 +191,24 @@ class FormTest(unittest.TestCase):
         self.assertEqual(wrong, [])
         self.assertGreater(min(counts.values()), 4, counts)
 
+    def test_labels_of_alerts_are_those_of_the_metrics(self):
+        """A selector with a label that a metric lacks never matches; AlertsTests has the names of the metrics."""
+        sources = "\n".join(path.read_text() for path in files("Sources") if path.suffix == ".swift")
+        declared = {}
+        for name, labels in re.findall(
+                r'"(countersign_\w+)",\s*(?:"(?:[^"\\]|\\.)*"|"""[\s\S]*?""")\s*(?:,\s*labels: \[([^\]]*)\])?', sources):
+            declared.setdefault(name, set()).update(re.findall(r'"(\w+)"', labels))
+        alerts = text("deploy/prometheus/alerts.yml")
+        used = [(name, re.findall(r"(\w+)!?=", selector)) for name, selector in
+                re.findall(r"(countersign_\w+?)(?:_bucket)?\{([^}]*)\}", alerts)]
+        used += [(name, re.findall(r"\w+", labels)) for labels, name in
+                 re.findall(r"by \(([^)]*)\)\s*\((?:\w+\()*(countersign_\w+?)(?:_bucket)?[\[{) ]", alerts)]
+        # Prometheus itself adds the instance, and a histogram the upper bounds of its buckets.
+        wrong = [(name, label) for name, labels in used for label in labels
+                 if label not in {"instance", "le"} and label not in declared.get(name, set())]
+        self.assertEqual(wrong, [])
+        self.assertGreater(len(used), 25)
+
 
 # Names of systemd and Swift.
 FOREIGN_TYPES = {"FoundationEssentials", "LoadCredential"}
@@ -316,10 +334,18 @@ class NumbersTest(unittest.TestCase):
         configuration = text("deploy/dev/coordinator.json5")
         page = " ".join(text("README.md").split())
         apps = set(re.findall(r'"(com\.example\.\w+)": \{', configuration))
-        told = re.search(r"The stack has four apps: (.*?), one for each way of proof\. Two numbers (.*?)\. `curl", page)
-        self.assertEqual({span if span.startswith("com") else f"com.example{span}" for span in code(told[1])}, apps)
-        numbers = dict(re.findall(r'"(\+1650555\d{4})": "(\d{6})"', configuration))
-        self.assertEqual(dict(re.findall(r"(\+1650555\d{4}) with (?:the code )?(\d{6})", told[2])), numbers)
+        told = re.search(r"The stack has six apps: (.*?), pages of `localhost`\. In (.*?) two numbers are (.*?); in (.*?) one is: (.*?)\. `curl ", page)
+        full = lambda text: {span if span.startswith("com") else f"com.example{span}" for span in code(text)}
+        self.assertEqual(full(told[1]), apps)
+        lines = configuration.splitlines()
+        starts = {name: next(number for number, line in enumerate(lines) if f'"{name}": {{' in line) for name in apps}
+        numbers = {}
+        for number, line in enumerate(lines):
+            if found := re.findall(r'"(\+1650555\d{4})": "(\d{6})"', line):
+                numbers[max((name for name in apps if starts[name] <= number), key=starts.get)] = dict(found)
+        said = {name: dict(re.findall(r"(\+1650555\d{4}) with (?:the code )?(\d{6})", words))
+                for names, words in [(told[2], told[3]), (told[4], told[5])] for name in full(names)}
+        self.assertEqual(said, numbers)
 
     def test_the_broker_closes_channels_that_acknowledge_nothing(self):
         said = subprocess.run([os.environ["COUNTERSIGN_TEST_BROKER_CTL"], "rabbitmqctl", "eval",

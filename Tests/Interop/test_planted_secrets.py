@@ -114,6 +114,7 @@ class PlantedSecretsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
+        cls.addClassCleanup(cls.restart)
         os.environ["COUNTERSIGN_LOG_LEVEL"] = "trace"
         try:
             for name in PROCESSES:
@@ -121,7 +122,6 @@ class PlantedSecretsTest(unittest.TestCase):
                 stack.start(name)
         finally:
             del os.environ["COUNTERSIGN_LOG_LEVEL"]
-        cls.addClassCleanup(cls.restart)
 
     @classmethod
     def restart(cls):
@@ -218,7 +218,7 @@ class PlantedSecretsTest(unittest.TestCase):
                 if kind != "notify":
                     self.planted.add(kind, value)
             operation = self.client.command("revocation.start", {"app": APP, **fields})["operationID"]
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 180
             while self.client.command("operation.status", {"operationID": operation})["state"] == "running":
                 self.assertLess(time.monotonic(), deadline, fields.keys())
                 time.sleep(0.1)
@@ -292,7 +292,7 @@ class PlantedSecretsTest(unittest.TestCase):
                     code = self.planted.add("code to the provider", str(secrets.randbelow(900_000) + 100_000))
                     result = self.client.job("sms.dispatch", {
                         "to": number, "template": "verification", "variables": {"code": code, "appName": "Shop"},
-                        "deadline": in_seconds(20)}, timeout=60)
+                        "deadline": in_seconds(20)}, timeout=180)
                     self.assertEqual(self.planted.found(json.dumps(result)), {}, result)
                 self.extra_logs["sms-worker of the test"] = worker.output() + worker.get("/metrics")[1]
                 data = pathlib.Path(worker.directory.name) / "data"
@@ -319,7 +319,7 @@ class PlantedSecretsTest(unittest.TestCase):
             urls += os.environ[f"COUNTERSIGN_{variable}_WORKER_URLS"].split(",")
         for url in urls:
             for page in ["/metrics", "/readyz"]:
-                with urllib.request.urlopen(url + page, timeout=20) as response:
+                with urllib.request.urlopen(url + page, timeout=60) as response:
                     text = response.read().decode()
                 yield url + page, re.sub(r" [^ ]+$", "", text, flags=re.MULTILINE) if page == "/metrics" else text
 

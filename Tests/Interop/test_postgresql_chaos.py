@@ -25,9 +25,7 @@ class ChaosTest(unittest.TestCase):
         postgresql.stop_coordinators(cls)
 
     def setUp(self):
-        for name in ["sms-worker-1", "sms-worker-2"]:
-            stack.stop(name)
-            self.addCleanup(stack.start, name)
+        stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         self.cluster = postgresql.Cluster().create()
         self.addCleanup(self.cluster.remove)
         self.coordinators = [postgresql.coordinator(self, self.cluster) for _ in range(2)]
@@ -65,7 +63,7 @@ class ChaosTest(unittest.TestCase):
             accidents = [(f"kill worker {number}", functools.partial(self.kill, worker))
                          for number, worker in enumerate(self.workers)] + accidents
             accidents.append(("restart the broker", stack.restart_broker))
-        load = Load(VERIFICATIONS, RATE, limit_seconds=VERIFICATIONS / RATE + 240).start()
+        load = Load(VERIFICATIONS, RATE, limit_seconds=VERIFICATIONS / RATE + 600).start()
         for number, (what, act) in enumerate(accidents):
             while load.approved < VERIFICATIONS * (number + 0.5) / (len(accidents) + 1) and not load.is_over():
                 time.sleep(0.05)

@@ -15,7 +15,12 @@ VERIFICATIONS = int(os.environ.get("COUNTERSIGN_KILL_VERIFICATIONS", size(640, 1
 # Debug builds on two cores take little more. The figure of a release build is measured with COUNTERSIGN_LOAD_RATE=300.
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(40, 60)))
 KILL_SECONDS = 3
-# 2 s is the target; a shared machine stops for a moment now and then.
+# What a busy machine has not answered by then is lost.
+PATIENCE_SECONDS = 10
+# At least.
+KILLS = 2
+SPARE_SECONDS = 120
+# 2 s is the target; a shared machine stops for a moment now and then, and a busy one takes longer even when nothing happens.
 MAX_GAP_SECONDS = float(os.environ.get("COUNTERSIGN_MAX_GAP_SECONDS", "3"))
 # Longer than the server bears a silent transaction.
 HANG_SECONDS = size(7, 15)
@@ -38,7 +43,7 @@ class CoordinatorsTest(unittest.TestCase):
         self.unknown_before = stack.ledger_unknown_calls()
 
     def load(self, count):
-        return Load(count, RATE, limit_seconds=count / RATE + 120).start()
+        return Load(count, RATE, limit_seconds=count / RATE + 600, ask_again=PATIENCE_SECONDS).start()
 
     def end(self, load):
         load.wait()
@@ -57,21 +62,21 @@ class CoordinatorsTest(unittest.TestCase):
         return time.monotonic()
 
     def test_stopped_and_then_killed_every_three_seconds(self):
-        load = self.load(VERIFICATIONS)
+        # Where the starts take long, there is load left for the kills.
+        load = self.load(VERIFICATIONS + SPARE_SECONDS * RATE)
         begun = self.stop_and_start_each(load)
-        restarts = sum(one.restarts for one in self.coordinators)
-        while not load.is_over():
-            for process in self.coordinators:
-                time.sleep(KILL_SECONDS)
-                if load.is_over() or load.approved >= VERIFICATIONS:
-                    break
-                process.kill()
-                process.start()
-        killed = sum(one.restarts for one in self.coordinators) - restarts
+        killed = 0
+        while not load.is_over() and (load.approved < VERIFICATIONS or killed < KILLS):
+            time.sleep(KILL_SECONDS)
+            process = self.coordinators[killed % 2]
+            process.kill()
+            process.start()
+            killed += 1
+        load.end_soon()
         print(f"\n  {killed} coordinators killed", flush=True)
-        self.assertGreaterEqual(killed, 2)
+        self.assertGreaterEqual(killed, KILLS)
         self.end(load)
-        self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS)
+        self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS + 2 * load.longest_calm_gap())
         # What one had begun it ended before it stopped, and what it had not, the other one got at once.
         again = [one.name for one in load.commands.values() if one.first_asked < begun - 0.5 and one.asked > 1]
         self.assertEqual(again, [])
@@ -101,7 +106,7 @@ class CoordinatorsTest(unittest.TestCase):
         self.coordinators[0].resume()
         self.end(load)
         print("  pauses: " + ", ".join(f"{text} {pause:.2f} s" for text, pause in load.pauses()), flush=True)
-        self.assertLess(load.gaps()[0][0], MAX_HANG_SECONDS)
+        self.assertLess(load.gaps()[0][0], MAX_HANG_SECONDS + 2 * load.longest_calm_gap())
         for process in self.coordinators:
             process.ready()
 

@@ -14,7 +14,7 @@ RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(40, 60)))
 BETWEEN_SECONDS = size(3, 8)
 FAULT_SECONDS = size(2, 5)
 # The server's stop and start, and the coordinators' way back, take no longer.
-RECOVERY_SECONDS = 20
+RECOVERY_SECONDS = 90
 
 
 class FaultsTest(unittest.TestCase):
@@ -36,7 +36,7 @@ class FaultsTest(unittest.TestCase):
         before = stack.ledger_unknown_calls()
         # More than enough; it ends with the last fault.
         seconds = sum(times for _, _, times, _ in faults) * (BETWEEN_SECONDS + FAULT_SECONDS + RECOVERY_SECONDS)
-        load = Load(RATE * seconds, RATE, limit_seconds=seconds + 150).start()
+        load = Load(RATE * seconds, RATE, limit_seconds=seconds + 600).start()
         for fault in faults:
             self.run_fault(load, *fault)
         time.sleep(BETWEEN_SECONDS / 2)
@@ -85,7 +85,7 @@ class FaultsTest(unittest.TestCase):
 
         def end_connections():
             self.assertGreaterEqual(cluster.end_connections(), 2)
-            eventually("they are connected again", lambda: cluster.connections() >= 2, timeout=20)
+            eventually("they are connected again", lambda: cluster.connections() >= 2)
 
         def fail_over():
             cluster.add_standby()

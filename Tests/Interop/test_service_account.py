@@ -108,8 +108,7 @@ class GoogleTest(JobTest):
 
     @classmethod
     def setUpClass(cls):
-        stack.stop(WORKER)
-        cls.addClassCleanup(stack.start, WORKER)
+        stack.stop_for_class(cls, WORKER)
 
     def setUp(self):
         super().setUp()
@@ -144,18 +143,20 @@ class GoogleTest(JobTest):
         # The worker does not show a token in its last ten seconds.
         self.google.life = 12
         self.worker.start()
-        end = time.monotonic() + 7
-        while time.monotonic() < end:
+        end = time.monotonic() + 90
+        while len(self.google.tokens) < 4 and time.monotonic() < end:
             self.accepted(self.assess())
         self.assertEqual(self.google.refused, [])
-        self.assertGreaterEqual(len(self.google.tokens), 3)
-        self.assertLessEqual(len(self.google.tokens), 8)
+        self.assertGreaterEqual(len(self.google.tokens), 4)
+        # Each is shown for two seconds from when it was asked for, which on a busy machine is a while before it is given.
+        given = sorted(ends - self.google.life for ends in self.google.tokens.values())
+        self.assertGreater(given[3] - given[0], 1.5)
 
     def test_key_that_google_does_not_know_is_told_and_mended(self):
         self.google.knows_key = False
         self.worker.start()
         job_id = self.assess()
-        line = self.worker.line("invalid_grant.signature", timeout=60)
+        line = self.worker.line("invalid_grant.signature", timeout=180)
         self.assertIn("PROVIDER_CREDENTIALS", line)
         self.assertIn("make another one", line)
         self.google.knows_key = True
@@ -166,7 +167,7 @@ class GoogleTest(JobTest):
         self.google.takes_tokens = False
         self.worker.start()
         job_id = self.assess()
-        self.worker.line("UNAUTHENTICATED", timeout=60)
+        self.worker.line("UNAUTHENTICATED", timeout=180)
         self.assertLessEqual(len(self.google.tokens), 2)
         self.google.takes_tokens = True
         self.accepted(job_id)

@@ -18,8 +18,14 @@ from process import Process
 from test_lost_connection import eventually
 
 JOBS = 40
-# How long the provider takes to accept a message: long enough for a connection to be cut, and for its jobs to come to the other worker.
+# How long the provider takes to accept a message from then on that a connection is cut: long enough for its jobs to come to the other worker.
 CALL_SECONDS = 4
+# How long it waits for that, and the lane for an answer: on a busy machine it takes a while until all jobs are being called.
+HOLD_SECONDS = 40
+LANE_SECONDS = 60
+# Without a result and without a job that waits or is delayed: longer than a call.
+QUIET_SECONDS = CALL_SECONDS + 6
+PATIENCE_SECONDS = 170
 
 
 class SlowProvider(http.server.BaseHTTPRequestHandler):
@@ -30,6 +36,7 @@ class SlowProvider(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
         form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
         self.server.called(form["Body"][0])
+        self.server.goes_on.wait(HOLD_SECONDS)
         time.sleep(CALL_SECONDS)
         body = json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode()
         self.send_response(201)
@@ -49,15 +56,17 @@ class SlowServer(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), SlowProvider)
         self.sent, self.lock = collections.Counter(), threading.Lock()
+        # Until then every call is under way.
+        self.goes_on = threading.Event()
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def called(self, text):
         with self.lock:
             self.sent[text] += 1
 
-    def calls(self):
+    def has_all(self, texts):
         with self.lock:
-            return sum(self.sent.values())
+            return all(self.sent[text] for text in texts)
 
     def handle_error(self, *_):
         """A worker that stops resets its connections."""
@@ -65,9 +74,7 @@ class SlowServer(http.server.ThreadingHTTPServer):
 
 class SeveralHostsTest(unittest.TestCase):
     def setUp(self):
-        for name in ["sms-worker-1", "sms-worker-2"]:
-            stack.stop(name)
-            self.addCleanup(stack.start, name)
+        stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         broker.empty_job_queues()
         self.provider = SlowServer()
         self.addCleanup(self.provider.server_close)
@@ -87,7 +94,7 @@ class SeveralHostsTest(unittest.TestCase):
         self.addCleanup(worker.__exit__, None, None, None)
         worker.replace(
             r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.provider.server_address[1]}"')
+            f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {LANE_SECONDS}')
         worker.replace(r"(?<=\n)  ledger:", '  queue: { consumers: "severalHosts" },\n  ledger:')
         worker.start()
         worker.ready()
@@ -97,16 +104,14 @@ class SeveralHostsTest(unittest.TestCase):
         result = json.loads(body)
         self.told[result["jobID"]].append(result["outcome"])
 
-    def consumer(self):
-        """The name of the first worker's connection that consumes."""
-        suffix = f"/{self.workers[0].running.pid} consumer"
-        return next((one["name"] for one in broker.management("/api/connections")
-                     if one.get("client_properties", {}).get("connection_name", "").endswith(suffix)), None)
+    def cut(self):
+        """Cuts the first worker's connection that consumes, and lets the calls go on."""
+        broker.close_connection(f"/{self.workers[0].running.pid} consumer")
+        self.provider.goes_on.set()
 
     def lose_a_connection(self, on_unknown):
         """Cuts the connection of one worker while all jobs are being called: their texts by their IDs."""
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 180))
-        name = eventually("the consumer is there", self.consumer)
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {str(uuid.uuid4()): f"{uuid.uuid4()}" for _ in range(JOBS)}
         for number, (identifier, text) in enumerate(texts.items()):
             body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": deadline,
@@ -114,21 +119,22 @@ class SeveralHostsTest(unittest.TestCase):
             self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
                 user_id="operator"))
-        eventually("all calls are under way", lambda: self.provider.calls() >= JOBS, timeout=CALL_SECONDS)
-        broker.management(f"/api/connections/{urllib.parse.quote(name, safe='')}", "DELETE")
+        eventually("all calls are under way", lambda: self.provider.has_all(texts.values()), timeout=HOLD_SECONDS)
+        self.cut()
         return texts
 
     def wait(self, texts):
         """Until every job is told of, and nothing comes any more: neither a result nor a job out of a delay step."""
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         quiet_since, seen = time.monotonic(), -1
-        while time.monotonic() < deadline:
-            self.connection.process_data_events(time_limit=0.2)
-            count = sum(map(len, self.told.values()))
-            if count != seen:
-                quiet_since, seen = time.monotonic(), count
-            if set(texts) <= set(self.told) and time.monotonic() - quiet_since > 7 and not sum(broker.job_queues().values()):
-                return
+        with broker.JobQueues() as queues:
+            while time.monotonic() < deadline:
+                self.connection.process_data_events(time_limit=0.2)
+                count = sum(map(len, self.told.values()))
+                if count != seen or queues.waiting():
+                    quiet_since, seen = time.monotonic(), count
+                if set(texts) <= set(self.told) and time.monotonic() - quiet_since > QUIET_SECONDS:
+                    return
         self.fail(f"{len(set(texts) - set(self.told))} jobs are not told of")
 
     def test_nothing_is_sent_twice_that_must_not_be(self):

@@ -41,7 +41,7 @@ def in_seconds(seconds):
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def wait_until(condition, timeout=30):
+def wait_until(condition, timeout=120):
     """Waits until something is so."""
     deadline = time.monotonic() + timeout
     while not condition():
@@ -56,9 +56,7 @@ class SMPPTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        for name in WORKERS:
-            stack.stop(name)
-            cls.addClassCleanup(stack.start, name)
+        stack.stop_for_class(cls, *WORKERS)
 
     def setUp(self):
         self.smsc = self.server()
@@ -94,7 +92,7 @@ class SMPPTest(unittest.TestCase):
 
     def job(self, text="482913 is your code", number=None, **fields):
         number = number or f"+49170{uuid.uuid4().int % 10_000_000:07d}"
-        return {"to": number, "text": text, "deadline": in_seconds(120), "onUnknown": "report", **fields}
+        return {"to": number, "text": text, "deadline": in_seconds(300), "onUnknown": "report", **fields}
 
     def send(self, count=1, **fields):
         """Enqueues jobs; their correlation IDs."""
@@ -112,11 +110,11 @@ class SMPPTest(unittest.TestCase):
             channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=str(uuid.uuid4()),
                 correlation_id="bulk", reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
-        while len(results) < len(jobs) and time.monotonic() < begun + 120:
+        while len(results) < len(jobs) and time.monotonic() < begun + 280:
             connection.process_data_events(time_limit=0.2)
         return results, time.monotonic() - begun
 
-    def results(self, ids, timeout=60):
+    def results(self, ids, timeout=120):
         return [self.client.wait(one, timeout)[1] for one in ids]
 
     def test_a_message_is_taken_and_the_server_reads_what_was_meant(self):
@@ -186,7 +184,8 @@ class SMPPTest(unittest.TestCase):
 
         def at_most_twenty_a_quarter_second(message):
             now = time.monotonic()
-            if sum(at > now - 0.25 for at in taken) >= 20:
+            # A worker that is slow of itself is throttled, too.
+            if sum(at > now - 0.25 for at in taken) >= 20 or 20 <= len(taken) + len(refused) < 30:
                 refused.append(now)
                 message.reject(smpp34.ESME_RTHROTTLED)
             else:
@@ -202,7 +201,8 @@ class SMPPTest(unittest.TestCase):
         self.assertLess(len(refused), 200)
 
     def test_a_connection_cut_in_mid_window_leaves_unknown_what_was_under_way_and_doubles_nothing(self):
-        self.worker()
+        # Nothing is unknown because it took too long.
+        self.worker(timeout=60)
         answered = []
 
         def answer_every_other(message):
@@ -213,7 +213,13 @@ class SMPPTest(unittest.TestCase):
         self.smsc.decide = answer_every_other
         ids = self.send(40)
         wait_until(lambda: len(self.smsc.messages) == 40)
-        time.sleep(0.2)
+
+        def has_heard_of_the_answers():
+            self.client.connection.process_data_events(time_limit=0.1)
+            return len(self.client.replies) == len(answered)
+
+        # What is in flight is lost with the connection.
+        wait_until(has_heard_of_the_answers)
         self.smsc.decide = smsc.Message.accept
         self.smsc.cut()
         results = self.results(ids)
@@ -262,7 +268,7 @@ class SMPPTest(unittest.TestCase):
         found = []
 
         def wait(count):
-            deadline = time.monotonic() + 30
+            deadline = time.monotonic() + 120
             while len(found) < count and time.monotonic() < deadline:
                 method, properties, body = channel.basic_get(queue, auto_ack=True)
                 if method:

@@ -98,7 +98,7 @@ class PatienceTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         broker_ctl("add_vhost", VHOST)
-        for user in ["coordinator", *(name for name in process.names() if name.endswith("-worker"))]:
+        for user in [name for name in process.names() if name != "simulator"]:
             broker_ctl("set_permissions", "-p", VHOST, user, "", ".*", ".*")
 
     @classmethod

@@ -1,0 +1,319 @@
+"""A strict client of the gateway, as the stock SDKs speak the protocol: the JavaScript one's calls and the Apple one's.
+
+Every answer is held to the protocol: Google's schema of the call, or the one form that errors have.
+"""
+
+import http.client
+import json
+import os
+import random
+import ssl
+import time
+import urllib.parse
+
+import jwt
+
+import google_schemas
+import simulator
+import stack
+
+PROJECT, PROJECT_NUMBER, KEY = "example", "100000000001", "fake-api-key"
+ISSUER = f"https://securetoken.google.com/{PROJECT}"
+IDENTITY_TOOLKIT = "/identitytoolkit.googleapis.com"
+RELYING_PARTY = "/www.googleapis.com/identitytoolkit/v3/relyingparty"
+SECURE_TOKEN = "/securetoken.googleapis.com/v1/token"
+JWK_SET = "/www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com"
+CERTIFICATES = "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
+# The names that the Apple SDK knows the calls of v1 by.
+OLD_NAMES = {
+    "accounts:signUp": "signupNewUser", "accounts:sendVerificationCode": "sendVerificationCode",
+    "accounts:signInWithPhoneNumber": "verifyPhoneNumber", "accounts:verifyIosClient": "verifyClient",
+    "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo", "accounts:delete": "deleteAccount",
+    "recaptchaParams": "getRecaptchaParam", "projects": "getProjectConfig",
+}
+TOKENS = {"idToken", "refreshToken", "expiresIn"}
+TIMEOUT = 60
+
+
+def new_number(prefix="+49162"):
+    """A mobile number of the plan of Germany that no other test uses."""
+    return f"{prefix}{random.randrange(10_000_000):07d}"
+
+
+def wrong(code):
+    """Another code than this one."""
+    return f"{(int(code) + 1) % 1_000_000:06d}"
+
+
+def received_code(number, **options):
+    """The code of the newest SMS to a number."""
+    return simulator.code(simulator.message(number, **options)["body"])
+
+
+class APIError(Exception):
+    """An error of the protocol."""
+
+    def __init__(self, status, error):
+        super().__init__(f"{status} {error['message']}")
+        self.status = status
+        self.message = error["message"]
+        # Clients split it so: at both spaces (JavaScript), at the colon (Apple).
+        self.code, _, self.detail = error["message"].partition(" : ")
+        self.reason = error["errors"][0].get("reason")
+        self.word = error.get("status")
+        self.error = error
+
+
+class Answer:
+    """A response of the gateway."""
+
+    def __init__(self, status, headers, body):
+        self.status, self.headers, self.body = status, headers, body
+
+    def json(self):
+        """The body, a JSON object."""
+        kind = self.headers.get("Content-Type", "")
+        if kind.split(";")[0].strip().lower() != "application/json":
+            raise AssertionError(f"an answer of type {kind}")
+        value = json.loads(self.body)
+        if not isinstance(value, dict):
+            raise AssertionError(f"an answer that is no object: {value!r}")
+        return value
+
+    def error(self):
+        """The body as an error, in the one form that errors have."""
+        answer = self.json()
+        error = answer.get("error")
+        if set(answer) != {"error"} or not isinstance(error, dict):
+            raise AssertionError(f"{self.status} without an error: {answer}")
+        unknown = set(error) - {"code", "message", "errors", "status", "details"}
+        if unknown or error.get("code") != self.status or not error.get("message"):
+            raise AssertionError(f"an error that breaks the format, with status {self.status}: {error}")
+        entries = error.get("errors")
+        if not isinstance(entries, list) or len(entries) != 1:
+            raise AssertionError(f"an error without its entry: {error}")
+        if entries[0].get("message") != error["message"] or set(entries[0]) != {"message", "domain", "reason"}:
+            raise AssertionError(f"an entry that breaks the format: {error}")
+        return APIError(self.status, error)
+
+
+def send(url, method, path, body=None, headers=None, timeout=TIMEOUT):
+    """One request on a connection of its own."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme == "https":
+        context = ssl.create_default_context(cafile=os.environ["COUNTERSIGN_CA_FILE"])
+        connection = http.client.HTTPSConnection(parts.hostname, parts.port, timeout=timeout, context=context)
+    else:
+        connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+    try:
+        connection.request(method, path, body, headers or {})
+        response = connection.getresponse()
+        return Answer(response.status, response.headers, response.read())
+    finally:
+        connection.close()
+
+
+class Client:
+    """What both SDKs have in common."""
+
+    # Headers of every request, and the prefix of the calls.
+    headers = {}
+
+    def __init__(self, url=None, key=KEY, **headers):
+        self.url = url or os.environ["COUNTERSIGN_GATEWAY_URL"]
+        self.key = key
+        self.headers = {**type(self).headers, **{name.replace("_", "-"): text for name, text in headers.items()}}
+        self.timeout = TIMEOUT
+
+    def path(self, call, version="v1", query=None):
+        """The path of a call with its query."""
+        raise NotImplementedError
+
+    def send(self, method, path, body=None, **headers):
+        """A request with the headers of the SDK: the answer, whatever it is."""
+        fields = {**self.headers, **{name.replace("_", "-"): text for name, text in headers.items()}}
+        return send(self.url, method, path, body, {name: text for name, text in fields.items() if text is not None}, self.timeout)
+
+    def read(self, answer):
+        """The object of a good answer."""
+        if answer.status != 200:
+            raise answer.error()
+        return answer.json()
+
+    def call(self, name, body=None, version="v1", method="POST", query=None, **headers):
+        """A call, held to Google's schema of its answer."""
+        data = None
+        if method == "POST":
+            headers.setdefault("Content_Type", "application/json")
+            data = json.dumps(body or {}).encode()
+        answer = self.read(self.send(method, self.path(name, version, query), data, **headers))
+        google_schemas.require(version, method, name, answer)
+        return answer
+
+    def get(self, name, version="v1", query=None):
+        """A call without a body."""
+        return self.call(name, version=version, method="GET", query=query)
+
+    # --- calls ------------------------------------------------------------------------------------------------------
+
+    def send_code(self, number, **fields):
+        """Asks for an SMS: the session."""
+        answer = self.call("accounts:sendVerificationCode", {"phoneNumber": number, **fields})
+        if set(answer) != {"sessionInfo"}:
+            raise AssertionError(f"more than a session: {sorted(answer)}")
+        return answer["sessionInfo"]
+
+    def sign_in(self, session, code, **fields):
+        """Enters a code."""
+        return self.call("accounts:signInWithPhoneNumber", {"sessionInfo": session, "code": code, **fields})
+
+    def sign_in_with_proof(self, number, proof, **fields):
+        """Signs in with what another answer gave."""
+        return self.call("accounts:signInWithPhoneNumber", {"phoneNumber": number, "temporaryProof": proof, **fields})
+
+    def sign_in_as(self, number, **fields):
+        """A whole sign-in by SMS. The number has no other SMS than this one's."""
+        session = self.send_code(number)
+        return self.sign_in(session, received_code(number), **fields)
+
+    def anonymous(self):
+        """A new account without anything."""
+        return self.call("accounts:signUp", {"returnSecureToken": True})
+
+    def lookup(self, id_token):
+        """The one user that a token is of."""
+        users = self.call("accounts:lookup", {"idToken": id_token}).get("users")
+        if not isinstance(users, list) or len(users) != 1:
+            raise AssertionError("the Apple SDK needs exactly one user")
+        return users[0]
+
+    def update(self, id_token, **fields):
+        """Changes a profile."""
+        return self.call("accounts:update", {"idToken": id_token, **fields})
+
+    def delete(self, id_token):
+        """Deletes an account."""
+        return self.call("accounts:delete", {"idToken": id_token})
+
+    def token_request(self, refresh_token):
+        """What is sent to get a new ID token: the body and its type."""
+        raise NotImplementedError
+
+    def refresh(self, refresh_token):
+        """A new ID token."""
+        body, kind = self.token_request(refresh_token)
+        return self.exchange(body, kind)
+
+    def exchange(self, body, kind):
+        """Asks for tokens with any body."""
+        answer = self.read(self.send("POST", f"{SECURE_TOKEN}?key={self.key}", body, Content_Type=kind))
+        expected = {"access_token", "id_token", "refresh_token", "expires_in", "token_type", "user_id", "project_id"}
+        if set(answer) != expected or not all(isinstance(text, str) for text in answer.values()):
+            raise AssertionError(f"an answer with other fields: { {name: type(value).__name__ for name, value in answer.items()} }")
+        return answer
+
+    # --- keys -------------------------------------------------------------------------------------------------------
+
+    def keys(self):
+        """The keys of the tokens, by their IDs, as a verifier loads them."""
+        answer = self.read(send(self.url, "GET", JWK_SET))
+        return {entry["kid"]: jwt.PyJWK(entry) for entry in answer["keys"]}
+
+    def claims(self, id_token):
+        """The claims of an ID token, after all that a stock verifier checks."""
+        header = jwt.get_unverified_header(id_token)
+        if header.get("alg") != "RS256" or not header.get("kid"):
+            raise AssertionError(f"a header that no verifier takes: {header}")
+        return jwt.decode(
+            id_token, self.keys()[header["kid"]].key, algorithms=["RS256"], audience=PROJECT, issuer=ISSUER,
+            options={"require": ["iss", "aud", "sub", "iat", "exp", "auth_time"]})
+
+
+class Web(Client):
+    """The JavaScript SDK, `connectAuthEmulator` or a host of one's own: names of v1, refreshes by form."""
+
+    headers = {
+        "Origin": "http://localhost:5000", "Referer": "http://localhost:5000/", "Accept": "*/*",
+        "User-Agent": "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0 Safari/537.36",
+        "X-Client-Version": "Chrome/JsCore/11.0.2/FirebaseCore-web",
+        "X-Firebase-Client": "eyJ2ZXJzaW9uIjoyLCJoZWFydGJlYXRzIjpbXX0",
+    }
+
+    def path(self, call, version="v1", query=None):
+        return f"{IDENTITY_TOOLKIT}/{version}/{call}?{urllib.parse.urlencode({'key': self.key, **(query or {})})}"
+
+    def send_code(self, number, **fields):
+        return super().send_code(number, **{"clientType": "CLIENT_TYPE_WEB", **fields})
+
+    def token_request(self, refresh_token):
+        form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
+        return urllib.parse.urlencode(form), "application/x-www-form-urlencoded"
+
+
+class Apple(Client):
+    """The Apple SDK: the old names, the bundle ID in a header, refreshes by JSON."""
+
+    headers = {
+        "X-Ios-Bundle-Identifier": "com.example.app", "X-Client-Version": "iOS/FirebaseSDK/11.5.0/FirebaseCore-iOS",
+        "User-Agent": "FirebaseAuth.iOS/11.5.0 com.example.app/1.0 iPhone/17.5 hw/iPhone14_5",
+        "Accept-Language": "en", "Accept": "*/*",
+    }
+
+    def __init__(self, app="com.example.app", **options):
+        super().__init__(**{"X_Ios_Bundle_Identifier": app, **options})
+
+    def path(self, call, version="v1", query=None):
+        text = urllib.parse.urlencode({"key": self.key, **(query or {})})
+        if version == "v1":
+            return f"{RELYING_PARTY}/{OLD_NAMES[call]}?{text}"
+        return f"{IDENTITY_TOOLKIT}/{version}/{call}?{text}"
+
+    def send_code(self, number, **fields):
+        return super().send_code(number, **{"clientType": "CLIENT_TYPE_IOS", **fields})
+
+    def token_request(self, refresh_token):
+        return json.dumps({"grantType": "refresh_token", "refreshToken": refresh_token}), "application/json"
+
+
+class Assertions:
+    """What tests of the gateway assert. Mixed into test cases."""
+
+    def refused(self, code, call, *arguments, status=400, **fields):
+        """A call is answered with an error of that code."""
+        with self.assertRaises(APIError) as caught:
+            call(*arguments, **fields)
+        error = caught.exception
+        self.assertEqual((error.status, error.code), (status, code), error)
+        return error
+
+    def require_tokens(self, answer, client, provider, number=None, age=60):
+        """The tokens of an answer are good, and say what they have to: the claims of the ID token."""
+        self.assertLessEqual(TOKENS, set(answer))
+        self.assertEqual(answer["expiresIn"], "3600")
+        return self.require_claims(client, answer["idToken"], provider, number, answer.get("localId"), age)
+
+    def require_claims(self, client, id_token, provider, number=None, local_id=None, age=60):
+        """An ID token passes a stock verifier, and its claims are those of the protocol."""
+        claims = client.claims(id_token)
+        self.assertEqual(claims["sub"], claims["user_id"])
+        self.assertLessEqual(len(claims["sub"]), 128)
+        self.assertEqual(claims["exp"] - claims["iat"], 3600)
+        self.assertLessEqual(claims["auth_time"], claims["iat"])
+        self.assertLess(abs(claims["iat"] - time.time()), age)
+        identities = {"phone": [number]} if number else {}
+        self.assertEqual(claims["firebase"]["sign_in_provider"], provider)
+        self.assertEqual(claims["firebase"]["identities"], identities)
+        self.assertEqual(claims.get("phone_number"), number)
+        self.assertEqual(claims.get("provider_id"), "anonymous" if provider == "anonymous" and not number else None)
+        if local_id is not None:
+            self.assertEqual(claims["sub"], local_id)
+        return claims
+
+    def restart(self, *names):
+        """Kills processes of the stack and starts them again."""
+        try:
+            for name in names:
+                stack.kill(name)
+        finally:
+            for name in names:
+                stack.start(name)

@@ -1,0 +1,158 @@
+"""Tokens and sign-ins that are old, ways to sign in that are off, and limits: on an accounts process of the test's own, whose
+clock and configuration it sets."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+
+import simulator
+import stack
+from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code
+from process import Process
+
+HOUR = 3600
+# Deletion needs a sign-in of the last five minutes.
+RECENT_SECONDS = 300
+
+
+class OwnAccountsTest(Assertions, unittest.TestCase):
+    """The stack's own accounts and gateways are stopped meanwhile."""
+
+    @classmethod
+    def setUpClass(cls):
+        stack.stop_for_class(cls, "accounts", "gateway")
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.library = pathlib.Path(directory.name) / "clock_step.so"
+        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
+        source = pathlib.Path(__file__).with_name("clock_step.c")
+        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
+
+    def setUp(self):
+        self.accounts, self.gateway = Process("accounts"), Process("gateway")
+        for process in [self.accounts, self.gateway]:
+            self.addCleanup(process.__exit__)
+        self.step = pathlib.Path(self.accounts.directory.name) / "step"
+        self.set_clock(0)
+        self.accounts.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.step)}
+
+    def start(self):
+        """Starts both: the clients."""
+        for process in [self.accounts, self.gateway]:
+            process.start()
+        for process in [self.accounts, self.gateway]:
+            process.ready()
+        url = f"http://127.0.0.1:{self.gateway.listen_port}"
+        self.web, self.apple = Web(url), Apple(url=url)
+
+    def set_clock(self, seconds):
+        """Sets the clock of accounts so far off; in one go, since it is read all the time."""
+        new = self.step.with_suffix(".new")
+        new.write_text(str(seconds))
+        new.rename(self.step)
+
+    def test_id_token_of_an_hour_ago_has_expired_and_its_session_has_not(self):
+        self.set_clock(-HOUR - 10)
+        self.start()
+        user = self.web.anonymous()
+        self.assertEqual(self.web.lookup(user["idToken"])["localId"], user["localId"])
+        self.set_clock(0)
+        for client in [self.web, self.apple]:
+            self.refused("TOKEN_EXPIRED", client.lookup, user["idToken"])
+            self.refused("TOKEN_EXPIRED", client.update, user["idToken"], displayName="x")
+            self.refused("TOKEN_EXPIRED", client.delete, user["idToken"])
+            fresh = client.refresh(user["refreshToken"])
+            self.assertEqual(client.lookup(fresh["id_token"])["localId"], user["localId"])
+        number = new_number()
+        session = self.web.send_code(number)
+        code = received_code(number)
+        self.refused("TOKEN_EXPIRED", self.web.sign_in, session, code, idToken=user["idToken"])
+        self.web.sign_in(session, code, idToken=fresh["id_token"])
+
+    def test_deletion_needs_a_sign_in_of_now(self):
+        self.set_clock(-RECENT_SECONDS - 10)
+        self.start()
+        user = self.web.anonymous()
+        self.set_clock(0)
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, user["idToken"])
+        # Neither a refresh nor a new number is a sign-in.
+        fresh = self.web.refresh(user["refreshToken"])["id_token"]
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, fresh)
+        number = new_number()
+        session = self.web.send_code(number)
+        linked = self.web.sign_in(session, received_code(number), idToken=fresh)
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, linked["idToken"])
+        session = self.web.send_code(number)
+        again = self.web.sign_in(session, received_code(number, count=2), operation="REAUTH")
+        self.assertEqual(again["localId"], user["localId"])
+        self.web.delete(again["idToken"])
+        self.refused("USER_NOT_FOUND", self.web.lookup, again["idToken"])
+
+    def test_ways_to_sign_in_that_are_off(self):
+        self.start()
+        user = self.web.anonymous()
+        number, other, sent = new_number(), new_number(), new_number()
+        phone = self.web.sign_in_as(number)
+        session = self.web.send_code(sent)
+        code = received_code(sent)
+        text = self.accounts.projects.read_text()
+        for process in [self.accounts, self.gateway]:
+            changed, count = re.subn(r"methods: \{[^}]*\}", "methods: { phone: false, anonymous: false }", text)
+            self.assertEqual(count, 1)
+            process.projects.write_text(changed)
+        # It is read again without a restart.
+        deadline = time.monotonic() + 120
+        while not (self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other)):
+            self.assertLess(time.monotonic(), deadline, "the change is not noticed")
+            time.sleep(0.5)
+        # No SMS is paid for, and a code that was sent before is good for nothing.
+        refused = new_number()
+        self.refused("OPERATION_NOT_ALLOWED", self.web.send_code, refused)
+        self.assertEqual(simulator.messages(refused), [])
+        self.refused("OPERATION_NOT_ALLOWED", self.web.sign_in, session, code)
+        self.refused("OPERATION_NOT_ALLOWED", self.web.sign_in, session, code, idToken=user["idToken"])
+        # Who is signed in stays it.
+        self.assertEqual(self.web.lookup(phone["idToken"])["phoneNumber"], number)
+        self.assertEqual(self.web.refresh(user["refreshToken"])["user_id"], user["localId"])
+
+    def is_off(self, call, *arguments):
+        try:
+            call(*arguments)
+        except APIError as error:
+            self.assertEqual((error.status, error.code), (400, "OPERATION_NOT_ALLOWED"))
+            return True
+        return False
+
+    def test_anonymous_accounts_of_one_address_are_limited(self):
+        self.accounts.replace("development: true", "development: false, limits: { anonymousPerAddressPerHour: 3 }")
+        self.start()
+        for _ in range(3):
+            self.web.anonymous()
+        self.refused("TOO_MANY_ATTEMPTS_TRY_LATER", self.web.anonymous)
+        # Not by what the client says of its address, unless a proxy says it.
+        self.assertEqual(self.web.sign_in_as(new_number())["isNewUser"], True)
+
+    def test_keys_of_other_processes_are_told_to_the_operator_and_not_to_clients(self):
+        """Accounts cannot open what the gateway has sealed."""
+        other = pathlib.Path(self.gateway.directory.name) / "other.json"
+        made = subprocess.run(
+            [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "keys", "generate", "--sealing", "--id", "other"],
+            stdin=subprocess.DEVNULL, capture_output=True, timeout=90, check=True)
+        other.write_bytes(made.stdout)
+        other.chmod(0o600)
+        self.accounts.replace(r'sealingKeysFile: "[^"]*"', f'sealingKeysFile: "{other}"')
+        self.start()
+        self.refused("Internal error encountered.", self.web.lookup, "x", status=500)
+        self.assertGreaterEqual(sum(
+            float(line.split()[-1]) for line in self.gateway.get("/metrics")[1].splitlines()
+            if line.startswith("countersign_gateway_misconfigured_total{")), 1)
+        self.gateway.line("keys")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,642 @@
+"""nginx before the gateway, with the file and the limits that ship: what it refuses and how, whom it believes, what it repeats.
+
+Each test is a client of its own to the limits: an address of 127.0.0.0/8.
+"""
+
+import concurrent.futures
+import contextlib
+import email
+import http.client
+import http.server
+import itertools
+import json
+import os
+import shutil
+import socket
+import ssl
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import urllib.parse
+
+import stack
+from gateway_client import IDENTITY_TOOLKIT, JWK_SET, KEY, SECURE_TOKEN, Answer, Assertions, Web, new_number, received_code, send
+from process import free_port
+
+# The limits of deploy/nginx/gateway.conf.
+MAX_BODY = 64 * 1024
+CONNECTIONS = 100
+BURST = 200
+# Connections on which one client calls as fast as it can.
+FLOODS = 16
+REQUEST_SECONDS = 10
+# Below the 10 s for which nginx leaves out a server that failed, unless it is told otherwise.
+RETURN_SECONDS = 8
+# Exit codes of curl for connections that end without an answer.
+CURL_NO_ANSWER = {16, 18, 52, 55, 56, 92}
+# A machine under load notices a time-out late, never early.
+LATE_SECONDS = 15
+
+ORIGIN = "https://app.example.com"
+SIGN_UP = f"{IDENTITY_TOOLKIT}/v1/accounts:signUp?key={KEY}"
+LOOKUP = f"{IDENTITY_TOOLKIT}/v1/accounts:lookup?key={KEY}"
+OLD_LOOKUP = f"/www.googleapis.com/identitytoolkit/v3/relyingparty/getAccountInfo?key={KEY}"
+TOKEN = f"/securetoken.googleapis.com/v1/token?key={KEY}"
+PROJECTS = f"{IDENTITY_TOOLKIT}/v1/projects?key={KEY}"
+_clients = itertools.count(1)
+
+
+def new_client():
+    """An address that no other test sends from."""
+    number = next(_clients)
+    return f"127.0.{1 + number // 250}.{1 + number % 250}"
+
+
+def ports(urls):
+    return [urllib.parse.urlsplit(url).port for url in urls]
+
+
+class Front:
+    """nginx before gateways, for the length of a `with` block."""
+
+    def __init__(self, *gateways):
+        self.directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        self.port = free_port()
+        stack.configure_front(self.directory.name, self.port, gateways)
+        self.running = None
+
+    def __enter__(self):
+        command = [shutil.which("nginx") or "/usr/sbin/nginx", "-e", "stderr", "-p", self.directory.name]
+        self.running = subprocess.Popen([*command, "-c", f"{self.directory.name}/nginx.conf"], stdin=subprocess.DEVNULL)
+        deadline = time.monotonic() + 30
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=5).close()
+                return self
+            except OSError:
+                if self.running.poll() is not None or time.monotonic() > deadline:
+                    self.__exit__()
+                    raise
+                time.sleep(0.05)
+
+    def __exit__(self, *_):
+        self.running.terminate()
+        self.running.wait(timeout=30)
+        self.directory.cleanup()
+
+    def log(self):
+        """What it has logged."""
+        with open(f"{self.directory.name}/log.refusals.log", encoding="utf-8") as file:
+            return file.read()
+
+    def connect(self, client, plain=False, timeout=30):
+        """A connection from an address."""
+        connection = socket.create_connection(("127.0.0.1", self.port), timeout=timeout, source_address=(client, 0))
+        if plain:
+            return connection
+        context = ssl.create_default_context(cafile=os.environ["COUNTERSIGN_CA_FILE"])
+        return context.wrap_socket(connection, server_hostname="auth.localhost")
+
+    def send(self, client, request, plain=False):
+        """The answer to the bytes of one request."""
+        with self.connect(client, plain) as connection:
+            with contextlib.suppress(OSError):  # It may refuse before it has read all.
+                connection.sendall(request)
+            return read(connection)
+
+    def call(self, client, method, path, body=b"", host="auth.localhost", **headers):
+        """The answer to one request in order."""
+        return self.send(client, request(method, path, body, host, **headers))
+
+    def curl(self, client, path, *options, host="auth.localhost"):
+        """A request over HTTP/2 by a client that is not ours: the version that was spoken, and the answer."""
+        with tempfile.NamedTemporaryFile() as head:
+            done = subprocess.run(
+                ["curl", "--silent", "--show-error", "--noproxy", "*", "--http2", "--max-time", "30", "--interface", client,
+                 "--cacert", os.environ["COUNTERSIGN_CA_FILE"], "--connect-to", f"::127.0.0.1:{self.port}", "--dump-header", head.name,
+                 "--write-out", "\n%{http_version} %{http_code}", *options, f"https://{host}:{self.port}{path}"],
+                stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=False)
+            lines = head.read()
+        body, _, outcome = done.stdout.rpartition(b"\n")
+        version, status = outcome.decode().split()
+        if done.returncode in CURL_NO_ANSWER:
+            raise ConnectionResetError(done.stderr.decode())
+        if done.returncode:
+            raise OSError(done.stderr.decode())
+        fields = lines.rstrip().split(b"\r\n\r\n")[-1].split(b"\r\n")[1:]
+        message = email.message_from_bytes(b"\r\n".join(fields), _class=http.client.HTTPMessage)
+        return version, Answer(int(status), message, body)
+
+
+def request(method, path, body=b"", host="auth.localhost", **headers):
+    """The bytes of a request."""
+    fields = {"Host": host, "Origin": ORIGIN, **{name.replace("_", "-"): text for name, text in headers.items()}}
+    if body:
+        fields.setdefault("Content-Length", str(len(body)))
+        fields.setdefault("Content-Type", "application/json")
+    head = "".join(f"{name}: {text}\r\n" for name, text in fields.items() if text is not None)
+    return f"{method} {path} HTTP/1.1\r\n{head}\r\n".encode() + body
+
+
+def read(connection):
+    """The answer on a connection."""
+    response = http.client.HTTPResponse(connection, method="POST")
+    response.begin()
+    return Answer(response.status, response.headers, response.read())
+
+
+class Upstream:
+    """A gateway that counts what it is sent, and may die once it has read it."""
+
+    def __init__(self, port=0):
+        self.requests = []
+        self.dies = False
+        self.keeps = True
+        outer = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def handle_any(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+                outer.requests.append((self.command, self.path, self.headers, body))
+                if outer.dies:
+                    self.close_connection = True
+                    return
+                self.send_response(200)
+                self.send_header("Content-Length", "2")
+                self.send_header("Content-Type", "application/json")
+                if not outer.keeps:
+                    self.send_header("Connection", "close")
+                self.end_headers()
+                self.wfile.write(b"{}")
+
+            do_GET = do_POST = do_DELETE = do_OPTIONS = handle_any
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.port = self.server.server_port
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+class ProxyTest(Assertions, unittest.TestCase):
+    """What all tests here assert."""
+
+    def require_refusal(self, answer, status, message=None, origin=ORIGIN):
+        """The answer is an error of the protocol, which a page of an origin may read, or none may."""
+        self.assertEqual(answer.status, status, answer.body)
+        error = answer.error()
+        if message is not None:
+            self.assertEqual(error.message, message)
+        self.assertEqual(answer.headers.get("Access-Control-Allow-Origin"), origin)
+        self.assertEqual(answer.headers.get_all("Vary"), ["Origin"])
+        self.assertEqual(answer.headers.get("Cache-Control"), "no-store")
+        self.assertEqual(answer.headers.get("X-Content-Type-Options"), "nosniff")
+        self.assertEqual(answer.headers.get("Content-Type"), "application/json; charset=utf-8")
+        if status in {429, 503}:
+            self.assertIn(int(answer.headers["Retry-After"]), range(1, 11))
+        else:
+            self.assertNotIn("Retry-After", answer.headers)
+        return error
+
+
+class RefusalTest(ProxyTest):
+    """What nginx itself refuses, before the gateways of the stack."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
+
+    def setUp(self):
+        self.client = new_client()
+
+    def test_cannot_be_read(self):
+        post = f"POST {SIGN_UP} HTTP/1.1\r\nHost: auth.localhost\r\nOrigin: {ORIGIN}\r\n"
+        for status, origin, data in [
+            (400, None, b"nonsense\r\n\r\n"),
+            (400, None, b"GET / HTTP/1.1\r\n\r\n"),
+            (400, None, b"GET /%00 HTTP/1.1\r\nHost: auth.localhost\r\n\r\n"),
+            (400, None, b"GET /%zz HTTP/1.1\r\nHost: auth.localhost\r\n\r\n"),
+            (400, None, b"GET / HTTP/1.1\r\nHost: a b\r\n\r\n"),
+            (400, ORIGIN, f"{post}Content-Length: 2\r\nContent-Length: 3\r\n\r\n{{}}".encode()),
+            (400, ORIGIN, f"{post}Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\n\r\n".encode()),
+            (400, ORIGIN, f"{post}Transfer-Encoding: chunked\r\n\r\nzz\r\n".encode()),
+            (501, ORIGIN, f"{post}Transfer-Encoding: gzip\r\n\r\n".encode()),
+            (400, None, b"CONNECT auth.localhost:443 HTTP/1.1\r\nHost: auth.localhost\r\n\r\n"),
+            (505, None, b"GET / HTTP/3.0\r\nHost: auth.localhost\r\n\r\n"),
+        ]:
+            with self.subTest(data=data):
+                self.require_refusal(self.front.send(self.client, data), status, origin=origin)
+
+    def test_too_long(self):
+        long = "x" * 9_000
+        flood = {f"X_Flood_{index}": "x" * 1_000 for index in range(40)}
+        self.require_refusal(self.front.call(self.client, "GET", f"/{long}"), 414, origin=None)
+        self.require_refusal(self.front.call(self.client, "GET", "/", X_Long=long), 431)
+        self.require_refusal(self.front.call(self.client, "GET", "/", **flood), 431)
+        body = b" " * (MAX_BODY + 1)
+        for name, answer in {
+            "length": self.front.call(self.client, "POST", SIGN_UP, body),
+            "promised": self.front.call(self.client, "POST", SIGN_UP, b"{}", Content_Length="1000000000000"),
+            "chunked": self.front.send(
+                self.client, request("POST", SIGN_UP, Transfer_Encoding="chunked") + b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)),
+        }.items():
+            with self.subTest(name):
+                self.require_refusal(answer, 413)
+        # As much as may be is let through, and the gateway understands it.
+        body = b'{"returnSecureToken":true}'.ljust(MAX_BODY)
+        answer = self.front.call(self.client, "POST", SIGN_UP, body, Origin="http://localhost:5000")
+        self.assertEqual(answer.status, 200, answer.body)
+
+    def test_headers_that_are_let_through(self):
+        """nginx refuses before the gateway has to, whose HTTP library answers headers that are too long with HTML."""
+        statuses = set()
+        for count in range(20, 35):
+            flood = {f"X_Flood_{index}": "0" * 990 for index in range(count)}
+            with self.subTest(count=count):
+                answer = self.front.call(self.client, "GET", PROJECTS, Origin=None, **flood)
+                statuses.add(answer.status)
+                if answer.status != 200:
+                    self.require_refusal(answer, 431, origin=None)
+                options = [part for name, text in flood.items() for part in ["-H", f"{name}: {text}".replace("_", "-")]]
+                try:
+                    statuses.add(self.front.curl(self.client, PROJECTS, *options)[1].status)
+                except ConnectionResetError:
+                    statuses.add(None)
+        self.assertEqual(statuses, {200, 431, None})
+
+    def test_methods(self):
+        answer = self.front.call(self.client, "TRACE", SIGN_UP)
+        self.require_refusal(answer, 405)
+        self.assertEqual(answer.headers["Allow"], "GET, HEAD, OPTIONS, POST")
+
+    def test_plain_http(self):
+        answer = self.front.send(self.client, request("POST", SIGN_UP, b"{}"), plain=True)
+        self.require_refusal(answer, 400)
+
+    def test_same_words_as_the_gateway(self):
+        """nginx refuses in the gateway's own words."""
+        gateway = stack.gateway_urls()[0]
+        web = Web(gateway)
+        body = b" " * (MAX_BODY + 1)
+        for ours, theirs in [
+            (self.front.call(self.client, "GET", "/emulator/"), send(gateway, "GET", "/nowhere")),
+            (self.front.call(self.client, "POST", SIGN_UP, body), send(gateway, "POST", SIGN_UP, body)),
+            (self.front.call(self.client, "TRACE", SIGN_UP), send(gateway, "PUT", web.path("accounts:signUp"))),
+        ]:
+            self.assertEqual(ours.json(), theirs.json())
+            self.assertEqual(ours.headers["Content-Type"], theirs.headers["Content-Type"])
+            self.assertEqual(ours.headers["Cache-Control"], theirs.headers["Cache-Control"])
+
+    def test_origins(self):
+        """An origin is reflected as the gateway does it."""
+        for origin in [None, "null", "x" * 1_024]:
+            self.require_refusal(self.front.call(self.client, "GET", "/emulator", Origin=origin), 404, origin=origin)
+        for origin in ["x" * 1_025, "https://\u00e9.example"]:
+            self.require_refusal(self.front.call(self.client, "GET", "/emulator", Origin=origin), 404, origin=None)
+
+    def test_development_mode_is_not_mapped(self):
+        codes = "/emulator/v1/projects/example/verificationCodes"
+        host = f"127.0.0.1:{self.front.port}"
+        targets = [
+            codes, "/emulator", "/emulator/", f"/{codes}", f"//{codes}", f"/x/..{codes}", f"/./{codes}", codes.replace("emu", "%65mu"),
+            codes.replace("/v1", "/x/../v1"), f"/x%2f..{codes}", f"/%2e{codes}", f"https://auth.localhost{codes}",
+            f"http://{host}{codes}", f"https://{host}/{codes}", f"{codes}?a=/../../x", f"{codes}#/../../x",
+            "/emulator/v1/projects/example/accounts",
+        ]
+        for target, method, name in itertools.product(targets, ["GET", "DELETE"], ["auth.localhost", "127.0.0.1", "localhost", host]):
+            with self.subTest(target=target, method=method, host=name):
+                answer = self.front.call(new_client(), method, target, host=name, Authorization="Bearer owner")
+                self.require_refusal(answer, 404, "The requested URL was not found on this server.")
+        # Were one of them mapped, the gateway would see that it was passed on.
+        for target in ["/x/../EMULATOR", "/emulator;/v1/projects/example/verificationCodes", "/%2565mulator/v1/projects/example/accounts"]:
+            self.assertIn(self.front.call(self.client, "GET", target, host="127.0.0.1").status, {403, 404})
+        answer = self.front.call(self.client, "GET", codes, host="identitytoolkit.auth.localhost")
+        self.assertEqual(answer.status, 404)
+
+    def test_refusals_are_logged_without_queries(self):
+        secret = "secret-of-a-query"
+        self.front.call(self.client, "GET", f"/emulator/x?key={secret}")
+        self.front.call(self.client, "POST", f"/logged?key={secret}", b" " * (MAX_BODY + 1))
+        self.front.send(self.client, f"GET /bad?key={secret} HTTP/1.1\r\nHost: a b\r\n\r\n".encode())
+        self.front.send(self.client, f"GET  /worse?key={secret} HTTP/1.1\r\n\r\n".encode())
+        deadline = time.monotonic() + 10
+        while self.front.log().count(f" {self.client} ") < 4 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        log = self.front.log()
+        for line in ['"GET /emulator/x" 404', '"POST /logged" 413', '"GET /bad" 400']:
+            self.assertIn(f" {self.client} {line} ", log)
+        self.assertNotIn(secret, log)
+        self.assertNotIn("countersign-refusal", log)
+
+
+class NameTest(ProxyTest):
+    """TLS, HTTP/2 and host names, before the gateways of the stack."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
+
+    def setUp(self):
+        self.client = new_client()
+
+    def test_hosts_are_prefixes(self):
+        """A host for each of Google's, as an app sees them that is told of nothing but names."""
+        for host, path, method in [
+            ("identitytoolkit.auth.localhost", f"/v1/projects?key={KEY}", "GET"),
+            ("identitytoolkit.auth.localhost", f"/v1/accounts:signUp?key={KEY}", "POST"),
+            ("identitytoolkit.auth.localhost", f"/v2/recaptchaConfig?key={KEY}&clientType=CLIENT_TYPE_WEB", "GET"),
+            ("www.auth.localhost", f"/identitytoolkit/v3/relyingparty/getProjectConfig?key={KEY}", "GET"),
+            ("www.auth.localhost", JWK_SET.removeprefix("/www.googleapis.com"), "GET"),
+            ("auth.localhost", PROJECTS, "GET"),
+            ("AUTH.localhost:443", PROJECTS, "GET"),
+            ("IdentityToolkit.Auth.localhost", f"/v1/projects?key={KEY}", "GET"),
+        ]:
+            body = b"{}" if method == "POST" else b""
+            with self.subTest(host=host, path=path):
+                answer = self.front.call(self.client, method, path, body, host=host, Origin="http://localhost:5000")
+                self.assertEqual(answer.status, 200, answer.body)
+                answer.json()
+        user = self.front.call(self.client, "POST", SIGN_UP, b'{"returnSecureToken":true}', Origin=None).json()
+        form = urllib.parse.urlencode({"grant_type": "refresh_token", "refresh_token": user["refreshToken"]}).encode()
+        answer = self.front.call(
+            self.client, "POST", SECURE_TOKEN.removeprefix("/securetoken.googleapis.com") + f"?key={KEY}", form,
+            host="securetoken.auth.localhost", Origin=None, Content_Type="application/x-www-form-urlencoded")
+        self.assertEqual(answer.json()["user_id"], user["localId"])
+        # One host's paths are not another's.
+        for host in ["securetoken.auth.localhost", "www.auth.localhost", "auth.localhost"]:
+            self.assertEqual(self.front.call(self.client, "GET", f"/v1/projects?key={KEY}", host=host, Origin=None).status, 404)
+
+    def test_http2(self):
+        version, answer = self.front.curl(self.client, SIGN_UP, "--json", '{"returnSecureToken":true}')
+        self.assertEqual((version, answer.status), ("2", 200), answer.body)
+        self.assertTrue(answer.json()["idToken"])
+        with tempfile.NamedTemporaryFile() as body:
+            body.write(b" " * (MAX_BODY + 1))
+            body.flush()
+            for status, path, options in [
+                (404, "/emulator/v1/projects/example/verificationCodes", []),
+                (404, "/%65mulator", ["-X", "DELETE"]),
+                (405, SIGN_UP, ["-X", "TRACE"]),
+                (413, SIGN_UP, ["--data-binary", f"@{body.name}"]),
+                (413, SIGN_UP, ["--data-binary", f"@{body.name}", "-H", "Content-Length:"]),
+            ]:
+                with self.subTest(status=status, path=path):
+                    version, answer = self.front.curl(self.client, path, "-H", f"Origin: {ORIGIN}", *options)
+                    self.assertEqual(version, "2")
+                    self.require_refusal(answer, status)
+
+    def test_sign_in_over_http2(self):
+        """A whole sign-in by phone, by names."""
+        number = new_number()
+        host = "identitytoolkit.auth.localhost"
+        _, answer = self.front.curl(
+            self.client, f"/v1/accounts:sendVerificationCode?key={KEY}", "--json", json.dumps({"phoneNumber": number}), host=host)
+        session = answer.json()["sessionInfo"]
+        version, answer = self.front.curl(
+            self.client, f"/v1/accounts:signInWithPhoneNumber?key={KEY}", "--json",
+            json.dumps({"sessionInfo": session, "code": received_code(number)}), host=host)
+        self.assertEqual((version, answer.status), ("2", 200))
+        self.require_tokens(answer.json(), Web(), "phone", number)
+
+
+class SlowTest(ProxyTest):
+    """Clients that take their time."""
+
+    def test_slow_clients_are_closed(self):
+        begin = request("POST", "/slow", b"{}", Content_Length="60000")
+        slow = {
+            "nothing": (b"", False),
+            "headers": (b"POST /slow HTTP/1.1\r\nHost: auth.localhost\r\nX-Slow: ", True),
+            "body": (begin, False),
+        }
+        with Upstream() as upstream, Front(upstream.port) as front, concurrent.futures.ThreadPoolExecutor() as threads:
+            lasts = {name: threads.submit(self.last, front, *how) for name, how in slow.items() if name != "nothing"}
+            lasts["nothing"] = threads.submit(self.last_without_tls, front)
+            # Others are answered meanwhile.
+            self.assertEqual(front.call(new_client(), "GET", "/").status, 200)
+            for name, last in lasts.items():
+                with self.subTest(name):
+                    seconds = last.result(timeout=60)
+                    self.assertGreater(seconds, REQUEST_SECONDS - 1)
+                    self.assertLess(seconds, REQUEST_SECONDS + LATE_SECONDS)
+            self.assertEqual([path for _, path, _, _ in upstream.requests], ["/"])
+
+    def last(self, front, begin, drips):
+        """How long a connection lasts on which a request begins, and drips."""
+        # nginx counts from the moment when it takes the connection.
+        begun = time.monotonic()
+        with front.connect(new_client()) as connection:
+            connection.sendall(begin)
+            connection.settimeout(0.5)
+            while time.monotonic() - begun < 60:
+                try:
+                    if drips:
+                        connection.sendall(b"x")
+                    self.assertEqual(connection.recv(4_096), b"")
+                    break
+                except TimeoutError:
+                    continue
+                except OSError:  # Closed while something was sent.
+                    break
+            return time.monotonic() - begun
+
+    def last_without_tls(self, front):
+        """How long a connection lasts that does not even begin with TLS."""
+        begun = time.monotonic()
+        with front.connect(new_client(), plain=True, timeout=60) as connection:
+            self.assertEqual(connection.recv(4_096), b"")
+            return time.monotonic() - begun
+
+
+class LimitTest(ProxyTest):
+    """What one client may ask."""
+
+    def test_connections_of_one_client(self):
+        client, other = new_client(), new_client()
+        begin = request("POST", "/held", b"{}", Content_Length="60000")
+        held = []
+
+        def call():
+            # What pauses is closed.
+            for connection in held:
+                connection.sendall(b" ")
+            return front.call(client, "GET", "/")
+
+        with Upstream() as upstream, Front(upstream.port) as front, contextlib.ExitStack() as connections:
+            for number in range(CONNECTIONS):
+                if number % 5 == 0 or number == CONNECTIONS - 1:
+                    self.assertEqual(call().status, 200)
+                held.append(connections.enter_context(front.connect(client)))
+                held[-1].sendall(begin)
+            answer = self.until(429, call)
+            self.require_refusal(answer, 429, "TOO_MANY_ATTEMPTS_TRY_LATER")
+            self.assertEqual(front.call(other, "GET", "/").status, 200)
+            held.clear()
+            connections.close()
+            self.until(200, call)
+
+    def test_calls_of_one_client(self):
+        client, other = new_client(), new_client()
+        admitted, refused = [], []
+        is_over = threading.Event()
+
+        def flood(front):
+            with front.connect(client) as connection:
+                while not is_over.is_set():
+                    connection.sendall(request("POST", SIGN_UP, b"{}"))
+                    answer = read(connection)
+                    (refused if answer.status == 429 else admitted).append(answer)
+                    if answer.status == 429:
+                        is_over.set()
+
+        # Without a gateway nginx answers what it admits by itself, faster than the limit however slow the machine is.
+        with Front(free_port()) as front, concurrent.futures.ThreadPoolExecutor(FLOODS) as threads:
+            floods = [threads.submit(flood, front) for _ in range(FLOODS)]
+            if not is_over.wait(60):
+                is_over.set()
+                self.fail(f"{len(admitted)} calls of one client were not too many")
+            for one in floods:
+                one.result(timeout=60)
+            self.assertGreater(len(admitted), BURST)
+            self.assertEqual({answer.status for answer in admitted}, {503})
+            for answer in refused:
+                self.require_refusal(answer, 429, "TOO_MANY_ATTEMPTS_TRY_LATER")
+            self.assertEqual(front.call(other, "POST", SIGN_UP, b"{}").status, 503)
+            # Who waits as it is told to has the whole burst again.
+            time.sleep(int(refused[0].headers["Retry-After"]))
+            with front.connect(client) as connection:
+                for _ in range(BURST):
+                    connection.sendall(request("POST", SIGN_UP, b"{}"))
+                    self.assertEqual(read(connection).status, 503)
+
+    def until(self, status, call):
+        """Repeats a call until it is answered so."""
+        deadline = time.monotonic() + LATE_SECONDS
+        while True:
+            answer = call()
+            if answer.status == status or time.monotonic() > deadline:
+                self.assertEqual(answer.status, status)
+                return answer
+            time.sleep(0.05)
+
+
+class ForwardingTest(ProxyTest):
+    """What reaches a gateway, and how often."""
+
+    def test_clients_cannot_name_their_address(self):
+        forged = {name: "10.9.8.7" for name in ["X_Forwarded_For", "X_Real_IP", "Forwarded", "X-Forwarded-For", "x_forwarded_for"]}
+        forged["Forwarded"] = "for=10.9.8.7"
+        forged["X_Forwarded_Proto"] = "gopher"
+        client = new_client()
+        twice = request("POST", SIGN_UP, b"{}").replace(b"Origin:", b"X-Forwarded-For: 10.9.8.7\r\nX-Forwarded-For: 10.9.8.6\r\nOrigin:")
+        with Upstream() as upstream, Front(upstream.port) as front:
+            self.assertEqual(front.call(client, "POST", SIGN_UP, b"{}", **forged).status, 200)
+            self.assertEqual(front.send(client, twice).status, 200)
+            version, answer = front.curl(client, SIGN_UP, "--json", "{}", "-H", "X-Forwarded-For: 10.9.8.7", "-H", "Forwarded: for=10.9.8.7")
+            self.assertEqual((version, answer.status), ("2", 200))
+            for _, path, headers, body in upstream.requests:
+                self.assertEqual((path, body), (SIGN_UP, b"{}"))
+                self.assertEqual(headers.get_all("X-Forwarded-For"), [client])
+                self.assertEqual(headers.get_all("X-Forwarded-Proto"), ["https"])
+                self.assertNotIn("10.9.8", str(headers))
+                self.assertNotIn("X-Real-IP", headers)
+                self.assertNotIn("Forwarded", headers)
+            self.assertEqual(len(upstream.requests), 3)
+
+    def test_no_gateway(self):
+        client = new_client()
+        for gateways in [[free_port()], [free_port(), free_port()]]:
+            with Front(*gateways) as front:
+                for method, body in [("POST", b"{}"), ("GET", b""), ("OPTIONS", b"")]:
+                    for _ in range(3):
+                        answer = front.call(client, method, SIGN_UP, body)
+                        self.require_refusal(answer, 503, "The service is currently unavailable.")
+                version, answer = front.curl(client, SIGN_UP, "--json", "{}", "-H", f"Origin: {ORIGIN}")
+                self.assertEqual(version, "2")
+                self.require_refusal(answer, 503)
+                # The JavaScript SDK makes these by itself, and takes an error that it can read for the end of its user.
+                for path in [LOOKUP, OLD_LOOKUP, TOKEN, TOKEN.partition("?")[0]]:
+                    self.require_refusal(front.call(client, "POST", path, b"{}"), 503, origin=None)
+                # A key that only looks like one of them.
+                self.require_refusal(front.call(client, "POST", f"{SIGN_UP}:lookup", b"{}"), 503)
+
+    def test_gateways_that_come_back(self):
+        """Gateways that all failed get calls again at once."""
+        client = new_client()
+        with Upstream() as first, Upstream() as second, Front(first.port, second.port) as front:
+            first.dies = second.dies = True
+            for _ in range(4):
+                self.require_refusal(front.call(client, "POST", SIGN_UP, b"{}"), 503)
+            first.dies = second.dies = False
+            self.assertEqual(front.call(client, "POST", SIGN_UP, b"{}").status, 200)
+            self.until_both(front, client, first, second)
+
+    def test_gateways_restart_one_after_the_other(self):
+        """No call fails while one of two gateways is there."""
+        client = new_client()
+        gateways = [free_port(), free_port()]
+        with Front(*gateways) as front:
+            for turn in range(6):
+                with Upstream(gateways[turn % 2]) as upstream:
+                    upstream.keeps = False
+                    for _ in range(4):
+                        self.assertEqual(front.call(client, "POST", SIGN_UP, b"{}").status, 200)
+
+    def until_both(self, front, client, first, second):
+        """Calls until both gateways have got one."""
+        before = [len(first.requests), len(second.requests)]
+        begun = time.monotonic()
+        while not (len(first.requests) > before[0] and len(second.requests) > before[1]):
+            front.call(client, "POST", SIGN_UP, b"{}")
+            self.assertLess(time.monotonic() - begun, RETURN_SECONDS)
+            time.sleep(0.05)
+
+    def test_one_gateway_is_dead(self):
+        """A gateway that is gone costs no call."""
+        with Upstream() as living, Front(free_port(), living.port) as front:
+            client = new_client()
+            for number in range(50):
+                answer = front.call(client, "POST", SIGN_UP, json.dumps({"number": number}).encode())
+                self.assertEqual(answer.status, 200, answer.body)
+            self.assertEqual(len(living.requests), 50)
+
+    def test_no_call_is_sent_twice(self):
+        """A gateway that dies after it has read a call may have carried it out."""
+        with Upstream() as first, Upstream() as second, Front(first.port, second.port) as front:
+            client = new_client()
+            # On new connections, then on connections that were kept.
+            for when in ["new", "kept"]:
+                first.requests.clear()
+                second.requests.clear()
+                first.dies = second.dies = True
+                for number in range(4):
+                    answer = front.call(client, "POST", SIGN_UP, json.dumps({"number": number}).encode())
+                    self.require_refusal(answer, 503)
+                bodies = [body for _, _, _, body in first.requests + second.requests]
+                with self.subTest(when):
+                    self.assertLessEqual({b'{"number": 0}', b'{"number": 1}'}, set(bodies))
+                    self.assertEqual(len(bodies), len(set(bodies)))
+                first.dies = second.dies = False
+                self.until_both(front, client, first, second)
+            # Were calls repeated, this would show it: reading is.
+            first.dies = True
+            begun = time.monotonic()
+            while first.requests[-1][0] != "GET":
+                self.assertEqual(front.call(client, "GET", PROJECTS).status, 200)
+                self.assertLess(time.monotonic() - begun, RETURN_SECONDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
