@@ -59,13 +59,14 @@ struct PoolerTests {
   }
 }
 
-/// A pgbouncer before a database. It ends with the tests, whose pipe it waits for.
+/// A pgbouncer before a database. It ends with the tests, whose socket it waits for.
 private final class Pooler: Sendable {
   static let program = "/usr/sbin/pgbouncer"
 
   let endpoint: PostgreSQLEndpoint
   private let directory: String
   private let input: Int32
+  private let shell: pid_t
 
   init(before endpoint: PostgreSQLEndpoint, mode: String) async throws {
     var template = Array("/tmp/countersign-pooler-XXXXXX".utf8CString)
@@ -84,10 +85,11 @@ private final class Pooler: Sendable {
     fputs(lines.joined(separator: "\n") + "\n", file)
     fclose(file)
     var ends: [Int32] = [-1, -1]
-    try #require(pipe(&ends) == 0)
-    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    // Closed in other children from the beginning: other tests may be starting some now.
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    try #require(socketpair(AF_UNIX, type, 0, &ends) == 0)
     input = ends[1]
-    try Self.start(directory, input: ends[0])
+    shell = try Self.start(directory, input: ends[0])
     close(ends[0])
     var copy = endpoint
     copy.hosts = [ServerAddress(host: "127.0.0.1", port: port)]
@@ -97,6 +99,9 @@ private final class Pooler: Sendable {
 
   func end() {
     close(input)
+    // A child that nobody waits for keeps the library from seeing the end of a test's own process.
+    var status: Int32 = 0
+    while waitpid(shell, &status, 0) < 0, errno == EINTR {}
     unlink("\(directory)/pgbouncer.ini")
     rmdir(directory)
   }
@@ -109,7 +114,7 @@ private final class Pooler: Sendable {
     kill -9 $!
     """
 
-  private static func start(_ directory: String, input: Int32) throws {
+  private static func start(_ directory: String, input: Int32) throws -> pid_t {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
@@ -124,6 +129,7 @@ private final class Pooler: Sendable {
     defer { for text in arguments + environment { free(text) } }
     var pid: pid_t = 0
     try #require(posix_spawn(&pid, "/bin/sh", &actions, nil, &arguments, &environment) == 0)
+    return pid
   }
 
   private static func wait(for port: Int) async throws {
