@@ -3,6 +3,8 @@
 
 # Debian has the first six.
 readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient)
+# Tests that keep both processors busy: flows and queues, most of them in memory.
+readonly TEST_ENGINES='^(AccountsTests|CommandEngineTests|CoordinationTests|CrashMarksTests|JobEngineTests|TicketFlowTests)\.'
 # Seconds for what was stopped to be gone.
 readonly LEFTOVERS_SECONDS=15
 

@@ -58,7 +58,9 @@ struct CommandQueueStageTests {
       door.open()
       await running.value
       #expect(source.ackedCount == 3)
-      #expect(bench.replies.map(\.messageID) == ["a.reply", "b.reply", "slow.reply"])
+      // Two batches may publish in either order.
+      #expect(Set(bench.replies.dropLast().map(\.messageID)) == ["a.reply", "b.reply"])
+      #expect(bench.replies.count == 3 && bench.replies.last?.messageID == "slow.reply")
       #expect(bench.jobs.count == 1)
       #expect(try await bench.recorded(["slow"]) == 1)
     }

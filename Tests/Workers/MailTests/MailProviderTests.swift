@@ -44,7 +44,7 @@ struct MailProviderTests {
       return
     }
     let attempt = JobAttempt(
-      job: MessageIdentity(sender: "sender", messageID: "m1"), deadline: job.deadline, timeout: .seconds(8),
+      job: MessageIdentity(sender: "sender", messageID: "m1"), deadline: job.deadline, timeout: .seconds(240),
       startedAt: now)
     let outcome = await relay.handler.perform(prepared.job, on: "e", attempt)
     #expect(outcome == .retry(Reason("PROVIDER_THROTTLED", "Too many.", providerCode: "HTTP 429")))

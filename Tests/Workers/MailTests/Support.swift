@@ -85,7 +85,7 @@ let time = UnixTime(seconds: 1_782_907_200)
 func attempt(_ jobID: String = "job-1") -> JobAttempt {
   JobAttempt(
     job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: time + .seconds(600),
-    timeout: .seconds(30), startedAt: time)
+    timeout: .seconds(240), startedAt: time)
 }
 
 func temporaryPath(_ name: String) -> String {

@@ -22,7 +22,7 @@ struct ExampleProviderTests {
     messageID: "v.sms.1", messageType: SMSDispatchJob.type, receivedAt: now)
   private let attempt = JobAttempt(
     job: MessageIdentity(sender: "coordinator", messageID: "v.sms.1"), correlationID: "v",
-    deadline: now + .seconds(300), timeout: .seconds(8),
+    deadline: now + .seconds(300), timeout: .seconds(240),
     startedAt: now)
 
   @Test("It is used through configuration, sends over HTTP, and its delivery report is published")

@@ -11,7 +11,7 @@ enum Sample {
   static func attempt(_ jobID: String = "job-1", secondsLeft: Int = 300) -> JobAttempt {
     JobAttempt(
       job: MessageIdentity(sender: SenderRule.unnamed, messageID: jobID), deadline: now + .seconds(secondsLeft),
-      timeout: .seconds(8), startedAt: now)
+      timeout: .seconds(240), startedAt: now)
   }
 
   static func message(_ text: String = "482913 is your code") -> OutgoingSMS {
