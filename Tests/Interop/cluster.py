@@ -114,6 +114,19 @@ class Node:
             self.running.wait()
             self.running = None
 
+    def pause(self):
+        """Has it do nothing, but keep its connections."""
+        os.killpg(self.running.pid, signal.SIGSTOP)
+
+    def resume(self):
+        os.killpg(self.running.pid, signal.SIGCONT)
+
+    def ctl(self, *arguments):
+        """Output of rabbitmqctl for this node."""
+        return subprocess.run(
+            [scripts() / "rabbitmqctl", "--quiet", "-n", self.name, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+            text=True, timeout=180, check=True, env=self.environment()).stdout
+
 
 class Cluster:
     """Nodes with the users of the stack, and their passwords. Ends with the `with` block, whatever happens."""
@@ -172,6 +185,11 @@ class Cluster:
     def named(self, user):
         """The URL of all nodes for a user whose password is in a file."""
         return f"amqp://{user}@{','.join(f'127.0.0.1:{node.port}' for node in self.nodes)}/"
+
+    def messages(self, queue, figure):
+        """A figure of a queue: `messages`, or those that are ready or unacknowledged; 0 while nobody knows it."""
+        rows = self.nodes[1].ctl("list_queues", "--no-table-headers", "name", figure).splitlines()
+        return next((int(row.split("\t")[1] or 0) for row in rows if row.split("\t")[0] == queue), 0)
 
     def apply(self):
         """Declares the topology: once all nodes are there, for its queues get their copies when they are declared."""

@@ -1,11 +1,13 @@
 """Several hosts of a broker in one URL: a dead one is passed over, and a lost one costs nothing but a moment."""
 
+import contextlib
 import json
 import os
 import pathlib
 import re
 import select
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -35,6 +37,8 @@ SLACK_SECONDS = 6
 CUT_GAP_SECONDS = 4
 # The same when a node of a cluster dies: the queues choose a new leader as well.
 NODE_GAP_SECONDS = 15
+# A process that stands still loses its connections after two heartbeats, 40 s, and a node its others after 45 s.
+STOPPED_SECONDS = 30
 # Until connections are at another host, and until all that was begun has ended.
 SETTLE_SECONDS = 120
 
@@ -389,6 +393,38 @@ class CutTest(BrokerListCase):
 
 
 class ClusterTest(BrokerListCase):
+    def test_a_channel_learns_of_a_leader_that_is_dead(self):
+        """The first jobs of a channel while their queue has no leader: the broker refuses its jobs until that node is back."""
+        self.stop_stack()
+        count = 20
+        with Cluster() as cluster:
+            cluster.apply()
+            first, second, third = cluster.nodes
+            only = f"amqp://coordinator@127.0.0.1:{second.port}/"
+            coordinator = self.process("coordinator", only)
+            coordinator.ready()
+            with contextlib.closing(Client(f"amqp://sender:{password('sender')}@127.0.0.1:{second.port}/%2F")) as sender:
+                numbers = Load(lambda: sender)
+                # Delivered, but not read before the leader is dead and nobody can be elected.
+                coordinator.running.send_signal(signal.SIGSTOP)
+                self.addCleanup(coordinator.running.send_signal, signal.SIGCONT)
+                asked = [sender.send("countersign.commands", "verification.start", {
+                    "phoneNumber": numbers.new_number(), "app": APP}, timestamp=None) for _ in range(count)]
+                stopped = time.monotonic()
+                while cluster.messages("coordinator.commands", "messages_unacknowledged") < count:
+                    self.assertLess(time.monotonic() - stopped, STOPPED_SECONDS)
+                third.pause()
+                first.kill()
+                coordinator.running.send_signal(signal.SIGCONT)
+                for one in asked:
+                    self.assertEqual(sender.wait(one, STOPPED_SECONDS)[0].type, "verification.started.v1")
+                coordinator.line("jobs are kept, because the broker does not take them", STOPPED_SECONDS)
+                third.resume()
+                at = time.monotonic()
+                while cluster.messages("sms.dispatch", "messages_ready") < count:
+                    self.assertLess(time.monotonic() - at, SETTLE_SECONDS, coordinator.output())
+                print(f"\n    all {count} jobs in their queue {time.monotonic() - at:.1f} s after a node went on", end=" ")
+
     def test_a_node_dies(self):
         """The node of all leaders and of the lock, while verifications run."""
         self.stop_stack()

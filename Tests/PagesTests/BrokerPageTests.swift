@@ -104,10 +104,13 @@ struct BrokerPageTests {
     page.expect("within \(Gathering.publishes.interval.milliseconds) ms of the last publish")
     let results = Gathering.workerResults
     page.expect("results of workers wait for up to \(results.interval.milliseconds) ms or \(results.count) others")
-    page.expect("Workers wait up to \(Gathering.workerAcknowledgements.interval.milliseconds) ms")
+    let settled = Gathering.workerAcknowledgements
+    page.expect(
+      "Workers wait up to \(settled.interval.milliseconds) ms, or until \(settled.count) jobs or a quarter of the prefetch are settled"
+    )
     #expect(AckSchedule.gatheredPart == 4 && AckSchedule.gapInterval == .milliseconds(250))
-    page.expect("or until a quarter of the prefetch is settled")
-    page.expect("jobs that overtook an earlier one wait for it for a quarter of a second")
+    page.expect(
+      "jobs that overtook an earlier one wait for it for a quarter of a second, or until they are half of the prefetch")
   }
 
   @Test("Only the reply codes that it names may be due to a publication")

@@ -7,6 +7,8 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   case disconnected(AMQPError, at: BrokerHost, retryIn: Duration)
   /// The broker closed the channel, which was opened again.
   case channelReopened(AMQPError)
+  /// The broker refused a publication; the channel was replaced, because a new one may be able to send it.
+  case channelRenewed
   /// The broker has stopped reading from this connection for now.
   case blocked(reason: String)
   /// The broker reads again.
@@ -26,6 +28,7 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
     case .disconnected(let error, let host, let delay):
       "disconnected from \(host) (\(error)), next attempt in \(delay)"
     case .channelReopened(let error): "channel closed by the broker (\(error)) and opened again"
+    case .channelRenewed: "channel replaced, because the broker refused a publication"
     case .blocked(let reason): "blocked by the broker (\(reason))"
     case .unblocked: "unblocked by the broker"
     case .consumerCanceled(let queue): "the broker canceled the consumer of queue '\(queue)'"

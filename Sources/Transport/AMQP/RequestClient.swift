@@ -3,8 +3,8 @@ import CountersignEncoding
 
 /// Sends requests and waits for their replies, on a connection of its own, which it keeps up until it is stopped.
 ///
-/// A request whose reply was lost with a connection is sent again on the next one, under the same message ID, for as
-/// long as its caller waits.
+/// A request whose reply was lost with a connection, or with a channel that is replaced after a refusal, is sent again,
+/// under the same message ID, for as long as its caller waits.
 public final class RequestClient: Sendable {
   /// Default maximum number of unanswered requests; others wait.
   public static let defaultMaxOutstanding = 4096
@@ -40,7 +40,8 @@ public final class RequestClient: Sendable {
   ///   - message: request; its `replyTo` is set here, and its `correlationID` if it has none. It needs a `messageID`,
   ///     by which the receiver recognizes a repeated request.
   ///   - timeout: maximum wait, including the wait for a connection. The request may be carried out even after it.
-  /// - Throws: `notFound` if no queue takes the request, `nacked` if a queue refuses it, `timedOut`, `closed`,
+  /// - Throws: `notFound` if no queue takes the request, `nacked` if a queue refuses it that has not taken it before,
+  ///   `timedOut`, `closed`,
   ///   `tooLarge`, `preconditionFailed` if the correlation ID is in use, `canceled` with the task.
   public func request(
     _ message: Message, exchange: String, routingKey: String, timeout: Duration

@@ -176,6 +176,32 @@ extension WithBroker {
       }
     }
 
+    @Test("A queue that is full has the channel replaced, now and then, and what follows arrives")
+    func aFullQueueHasTheChannelReplaced() async throws {
+      let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
+      try await Broker.withQueue(arguments: arguments) { full, _ in
+        try await fill(full)
+        try await Broker.withQueue { queue, admin in
+          try await withPublisher { publisher, log in
+            var outcomes: [PublishOutcome] = []
+            for number in 0..<400 {
+              let target = number.isMultiple(of: 2) ? full : queue
+              outcomes.append(
+                try await publisher.publish(
+                  Publication(message: Message(id: "\(number)"), exchange: "", routingKey: target)))
+            }
+            for (number, outcome) in outcomes.enumerated() {
+              #expect(outcome == (number.isMultiple(of: 2) ? .nacked : .confirmed))
+            }
+            #expect(try await admin.declareQueue(queue, passive: true).messageCount == 200)
+            let renewals = log.all.count { $0 == .channelRenewed }
+            #expect(renewals >= 1 && renewals < 20, "\(renewals)")
+            #expect(!log.contains { if case .disconnected = $0 { true } else { false } })
+          }
+        }
+      }
+    }
+
     @Test("A tool survives the brokers errors") func aToolSurvivesTheBrokersErrors() async throws {
       try await Broker.withQueue { queue, admin in
         _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))

@@ -45,6 +45,81 @@ extension WithBroker {
       }
     }
 
+    @Test("A request that a full queue refuses fails, and one that waits for its reply gets it on the new channel")
+    func aRefusedRequestLeavesTheOthers() async throws {
+      let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
+      try await Broker.withQueue(arguments: arguments) { full, _ in
+        try await Broker.withQueue { queue, admin in
+          try await fill(full)
+          try await withRequestClient { client, log in
+            let reply = Task {
+              try await client.request(
+                Message(id: "w", "early"), exchange: "", routingKey: queue, timeout: .seconds(300))
+            }
+            try await waitForMessage(in: queue, admin)
+            let refused = await #expect(throws: AMQPError.self) {
+              try await client.request(Message(id: "r"), exchange: "", routingKey: full, timeout: .seconds(60))
+            }
+            #expect(refused?.code == .nacked)
+            try await eventually("the channel is replaced") { log.contains { $0 == .channelRenewed } }
+            // The reply address of the old channel is gone: only the request that was sent again can be answered.
+            try await withConsumer(queue) { consumer, _ in
+              try await withPublisher { publisher, _ in
+                let answering = Task { try await answer(consumer, publisher, count: .max) }
+                let body = try await reply.value.body
+                #expect(body == Array("answer to early".utf8))
+                answering.cancel()
+                await consumer.close()
+                // Canceled, maybe while it answers a copy.
+                _ = await answering.result
+              }
+            }
+          }
+        }
+      }
+    }
+
+    @Test("A request that a queue has taken is sent again while it refuses the copy on the next channel")
+    func anAcceptedRequestIsNotRefused() async throws {
+      let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
+      try await Broker.withQueue(arguments: arguments) { queue, admin in
+        try await Broker.withQueue(arguments: arguments) { full, _ in
+          try await fill(full)
+          try await withRequestClient { client, log in
+            let waiting = Task {
+              try await client.request(
+                Message(id: "w", "early"), exchange: "", routingKey: queue, timeout: .seconds(300))
+            }
+            try await waitForMessage(in: queue, admin)
+            try await fill(queue)
+            _ = try? await client.request(Message(id: "r"), exchange: "", routingKey: full, timeout: .seconds(60))
+            // The second time, because its own queue refuses its copy.
+            try await eventually("the channel is replaced again") {
+              log.all.count { $0 == .channelRenewed } >= 2
+            }
+            _ = try await admin.purge(queue)
+            try await withConsumer(queue) { consumer, _ in
+              try await withPublisher { publisher, _ in
+                let answering = Task { try await answer(consumer, publisher, count: .max) }
+                let body = try await waiting.value.body
+                #expect(body == Array("answer to early".utf8))
+                answering.cancel()
+                await consumer.close()
+                // Canceled, maybe while it answers a copy.
+                _ = await answering.result
+              }
+            }
+          }
+        }
+      }
+    }
+
+    private func waitForMessage(in queue: String, _ admin: AdminConnection) async throws {
+      try await eventually("the early request is in its queue") {
+        (try? await admin.declareQueue(queue, passive: true).messageCount) == 1
+      }
+    }
+
     @Test("A channel that confirms nothing is noticed also while requests go out")
     func aChannelThatConfirmsNothingIsNoticedAlsoWhileRequestsGoOut() async throws {
       try await Broker.withQueue { queue, _ in

@@ -1,4 +1,5 @@
 import CountersignAMQP
+import Testing
 
 /// Lends a running publisher, which is stopped afterwards.
 func withPublisher<R: Sendable>(
@@ -64,5 +65,17 @@ func withRequestClient<R: Sendable>(
     await client.stop()
     await running
     throw error
+  }
+}
+
+/// Publishes until the queue refuses.
+func fill(_ queue: String) async throws {
+  try await withPublisher { publisher, _ in
+    for number in 0..<50 {
+      let outcome = try await publisher.publish(
+        Publication(message: Message(id: "f\(number)"), exchange: "", routingKey: queue))
+      if outcome == .nacked { return }
+    }
+    Issue.record("the queue refuses nothing")
   }
 }

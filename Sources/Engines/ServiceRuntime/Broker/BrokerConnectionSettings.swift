@@ -49,6 +49,10 @@ public struct BrokerConnectionSettings: Sendable {
       "countersign_broker_publications_given_up_total",
       "Publications that made the broker close the connection each time they were sent.", labels: ["connection"]
     ).with(role)
+    let renewed = context.metrics.counter(
+      "countersign_broker_channels_renewed_total",
+      "Channels that were replaced because the broker refused a publication.", labels: ["connection"]
+    ).with(role)
     let repeats = RepeatFilter(interval: Self.repeatedErrorInterval, clock: context.clocks.monotonic)
     let current = Mutex<BrokerHost?>(nil)
     return { event in
@@ -68,6 +72,7 @@ public struct BrokerConnectionSettings: Sendable {
         connected.set(0)
         if let host { inUse.with(role, host.description).set(0) }
       case .publicationGivenUp: givenUp.increment()
+      case .channelRenewed: renewed.increment()
       default: break
       }
       // The one host, while there is one: "connected to the broker" is of no use without it.

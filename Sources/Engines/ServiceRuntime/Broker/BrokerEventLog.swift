@@ -15,6 +15,8 @@ enum BrokerEventLog {
         [.error: error.description, .hint: advice.mend, .retryIn: retryIn])
     case .channelReopened(let error):
       logger.warning("the broker closed the channel; reopening it", [.error: error.description])
+    case .channelRenewed:
+      logger.info("the broker refused a publication; the channel was replaced: a new one may be able to send it")
     case .blocked(let reason):
       logger.warning(
         "the broker accepts no messages for now",

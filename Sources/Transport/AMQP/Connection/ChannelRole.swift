@@ -3,12 +3,16 @@
 protocol ChannelRole: AnyObject {
   typealias Instant = ContinuousClock.Instant
 
+  /// Notes a new connection; `opened` follows.
+  func connected()
   /// Prepares a newly opened channel.
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Handles an event from the broker.
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Does pending work: at the end of each turn, after a call was added, and when the socket has room again.
   func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp
+  /// Decides whether to replace the channel before the next `work`; if so, `lost` and `opened` follow.
+  func takesNewChannel(now: Instant) -> Bool
   /// Called at the end of a turn, when the status reflects its effects.
   func turnEnded()
   /// Latest time for the next `tick`; `nil`: no deadline is pending.
@@ -36,6 +40,8 @@ protocol ChannelRole: AnyObject {
 }
 
 extension ChannelRole {
+  func connected() {}
+  func takesNewChannel(now: Instant) -> Bool { false }
   func turnEnded() {}
   func connectionClosed(_ error: AMQPError) {}
 }

@@ -114,6 +114,7 @@ actor ConnectionActor {
       phase = .open(session)
       link.watchdog.enter()
       defer { link.watchdog.leave() }
+      role.connected()
       try link.openChannel()
       try role.opened(link, now: .now)
       showOpen(.connected(rotation.host))
@@ -201,7 +202,7 @@ actor ConnectionActor {
     link.watchdog.enter()
     defer { link.watchdog.leave() }
     do {
-      let now = Instant.now
+      var now = Instant.now
       // A turn that precedes an expired timer does the timer's work: a busy connection must not postpone it.
       let ticks = ticks || session.isTickDue(now)
       var hasMore = false
@@ -211,6 +212,10 @@ actor ConnectionActor {
         }
       }
       if ticks { try role.tick(link, now: now) }
+      if !link.isBlocked, !isStopDue, role.takesNewChannel(now: now) {
+        try renewChannel(link)
+        now = .now
+      }
       let next = try role.work(link, now: now)
       reportRole()
       role.turnEnded()
@@ -273,6 +278,16 @@ actor ConnectionActor {
     }
     report(.channelReopened(error))
     onQueue { $0.turn(reads: true) }
+  }
+
+  private func renewChannel(_ link: AMQPLink) throws(AMQPError) {
+    try link.closeChannel()
+    // Everything that came before the close, which would go with the channel.
+    _ = try link.read(limit: 0) { event throws(AMQPError) in try received(event, link, .now) }
+    role.lost(AMQPError(.nacked, "the broker refused a publication, and the channel is replaced"))
+    try link.openChannel()
+    try role.opened(link, now: .now)
+    report(.channelRenewed)
   }
 
   private func close(_ session: AMQPSession) throws(AMQPError) {

@@ -31,6 +31,7 @@ final class PublisherRole: ChannelRole {
   /// Number of entries at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
+  private var renewal = ChannelRenewal()
   private var events: [ConnectionEvent] = []
 
   init(
@@ -53,14 +54,17 @@ final class PublisherRole: ChannelRole {
     return events
   }
 
+  func connected() { renewal = ChannelRenewal() }
+
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     confirms.start(at: now)
+    renewal.recordOpening()
     try link.selectConfirms()
   }
 
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError) {
     switch event {
-    case .confirm(let tag, let multiple, let isAck): try confirmed(tag, multiple, isAck)
+    case .confirm(let tag, let multiple, let isAck): try confirmed(tag, multiple, isAck, now)
     case .content(let content):
       if case .returned(let code, let text, let exchange, let routingKey) = content.start {
         returned(content.message, code, text, exchange, routingKey)
@@ -69,6 +73,8 @@ final class PublisherRole: ChannelRole {
     case .blocked, .consumerCanceled, .reply: break
     }
   }
+
+  func takesNewChannel(now: Instant) -> Bool { renewal.take(isAnswered: tracker.isEmpty, now: now) }
 
   func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp {
     // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
@@ -90,7 +96,7 @@ final class PublisherRole: ChannelRole {
     if isBatch { link.socket.setCork(true) }
     defer { if isBatch { link.socket.setCork(false) } }
     var room = 0
-    while !waiting.isEmpty, !link.isBlocked, mayHaveMoreOutstanding {
+    while !waiting.isEmpty, !link.isBlocked, mayHaveMoreOutstanding(now) {
       if room <= 0 {
         guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
         room = Self.bytesPerLook
@@ -101,11 +107,13 @@ final class PublisherRole: ChannelRole {
   }
 
   func due(isBlocked: Bool, now: Instant) -> Instant? {
-    confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
+    let confirm = confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
+    return [confirm, isBlocked ? nil : renewal.due(now: now)].compactMap(\.self).min()
   }
 
   func tick(_ link: AMQPLink, now: Instant) throws(AMQPError) {
-    guard let due = due(isBlocked: link.isBlocked, now: now), now >= due else { return }
+    let due = confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: link.isBlocked)
+    guard let due, now >= due else { return }
     throw AMQPError(.timedOut, "a publish was not confirmed within \(options.confirmTimeout)")
   }
 
@@ -154,10 +162,11 @@ final class PublisherRole: ChannelRole {
     for ticket in inbox.takeAll() { ticket.fail(error) }
   }
 
-  private var mayHaveMoreOutstanding: Bool {
+  private func mayHaveMoreOutstanding(_ now: Instant) -> Bool {
     // The span, not the count: confirmed entries behind an unconfirmed one take memory as well.
     tracker.isEmpty
-      || (suspects == 0 && tracker.span < maxOutstanding && outstandingBytes < maxOutstandingBytes)
+      || (suspects == 0 && tracker.span < maxOutstanding && outstandingBytes < maxOutstandingBytes
+        && !renewal.holds(now: now))
   }
 
   /// - Returns: approximate number of bytes sent.
@@ -174,9 +183,10 @@ final class PublisherRole: ChannelRole {
     return size
   }
 
-  private func confirmed(_ tag: UInt64, _ multiple: Bool, _ isAck: Bool) throws(AMQPError) {
+  private func confirmed(_ tag: UInt64, _ multiple: Bool, _ isAck: Bool, _ now: Instant) throws(AMQPError) {
     let isKnown = tracker.settle(tag, multiple: multiple) { entry, returned in
       outstandingBytes -= Self.size(entry)
+      renewal.record(entry.publication, isAck: isAck, isReturned: returned != nil, now: now)
       let outcome: PublishOutcome =
         if let returned { .returned(code: returned.code, text: returned.text) } else if isAck { .confirmed } else {
           .nacked

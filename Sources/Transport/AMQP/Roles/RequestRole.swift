@@ -16,6 +16,8 @@ final class RequestRole: ChannelRole {
 
   /// Maximum delay until waiting requests notice the room left by requests that ended without a reply.
   private static let roomTick: Duration = .milliseconds(100)
+  /// Delay before a refused request that was taken before is sent again.
+  private static let retryDelay: Duration = .seconds(1)
   /// Fewer unanswered requests are not searched for abandoned ones.
   private static let leastBeforeDrop = 1_024
 
@@ -24,12 +26,15 @@ final class RequestRole: ChannelRole {
   private let maxOutstanding: Int
   private let exchange: String?
   private var waiting = RingBuffer<RequestTicket>()
+  /// Requests that a queue has taken, and refused on a later channel, in the order of their times.
+  private var refused = RingBuffer<(ticket: RequestTicket, retryAt: Instant)>()
   private var tracker = ConfirmTracker<Entry>()
   /// Unanswered requests by correlation ID.
   private var asked: [String: RequestTicket] = [:]
   /// Number of tickets at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
+  private var renewal = ChannelRenewal()
   /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
@@ -42,12 +47,17 @@ final class RequestRole: ChannelRole {
     self.maxOutstanding = maxOutstanding
   }
 
-  var isDrained: Bool { waiting.isEmpty && inbox.isEmpty && asked.values.allSatisfy(\.isDecided) }
+  var isDrained: Bool {
+    waiting.isEmpty && refused.isEmpty && inbox.isEmpty && asked.values.allSatisfy(\.isDecided)
+  }
   var openPhase: ConnectionStatus.Phase { .connected }
   func takeEvents() -> [ConnectionEvent] { [] }
 
+  func connected() { renewal = ChannelRenewal() }
+
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
     confirms.start(at: now)
+    renewal.recordOpening()
     if let exchange {
       // Only its name counts.
       try link.declareExchange(exchange, type: "direct", isPassive: true, isDurable: true, arguments: [:])
@@ -61,10 +71,8 @@ final class RequestRole: ChannelRole {
     switch event {
     case .content(let content): received(content)
     case .confirm(let tag, let multiple, let isAck):
-      let isKnown = tracker.settle(tag, multiple: multiple) { entry, _ in
-        if !isAck {
-          fail(entry.ticket, AMQPError(.nacked, "the broker refused the request; the queue may be full"))
-        }
+      let isKnown = tracker.settle(tag, multiple: multiple) { entry, returned in
+        settle(entry.ticket, isAck: isAck, isReturned: returned != nil, now)
       }
       guard isKnown else {
         throw AMQPError(.protocolViolation, "the broker confirmed publish \(tag), which is not outstanding")
@@ -75,12 +83,19 @@ final class RequestRole: ChannelRole {
     }
   }
 
+  /// Requests without a reply are then sent again, for their reply address goes with the channel.
+  func takesNewChannel(now: Instant) -> Bool { renewal.take(isAnswered: tracker.isEmpty, now: now) }
+
   func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp {
     // While the broker does not read, calls stay in the inbox, which drops those whose callers have given up.
     guard !link.isBlocked else { return FollowUp() }
     for ticket in inbox.takeAll() { waiting.append(ticket) }
+    while let first = refused.first, first.retryAt <= now {
+      _ = refused.popFirst()
+      waiting.append(first.ticket)
+    }
     if asked.count >= min(dropsAt, maxOutstanding) { dropDecided() }
-    while !link.isBlocked, mayHaveMoreOutstanding, let ticket = waiting.first {
+    while !link.isBlocked, mayHaveMoreOutstanding(now), let ticket = waiting.first {
       guard link.socket.isWritable() else { return FollowUp(whenWritable: true) }
       _ = waiting.popFirst()
       if suspects > 0 { suspects -= 1 }
@@ -92,8 +107,7 @@ final class RequestRole: ChannelRole {
   func due(isBlocked: Bool, now: Instant) -> Instant? {
     guard !isBlocked else { return nil }
     let room = waiting.isEmpty ? nil : now + Self.roomTick
-    guard let confirm = confirmDue(isBlocked) else { return room }
-    return min(confirm, room ?? confirm)
+    return [room, confirmDue(isBlocked), renewal.due(now: now), refused.first?.retryAt].compactMap(\.self).min()
   }
 
   func tick(_ link: AMQPLink, now: Instant) throws(AMQPError) {
@@ -119,7 +133,7 @@ final class RequestRole: ChannelRole {
       again.append(ticket)
     }
     for ticket in asked.values { again.append(ticket) }
-    for ticket in waiting.drain() { again.append(ticket) }
+    for ticket in refused.drain().map(\.ticket) + waiting.drain() { again.append(ticket) }
     asked = [:]
     waiting = again
   }
@@ -128,7 +142,9 @@ final class RequestRole: ChannelRole {
 
   func stopped(_ error: AMQPError) {
     inbox.close()
-    for ticket in Array(asked.values) + waiting.drain() + inbox.takeAll() { ticket.fail(error) }
+    for ticket in Array(asked.values) + refused.drain().map(\.ticket) + waiting.drain() + inbox.takeAll() {
+      ticket.fail(error)
+    }
     asked = [:]
     _ = tracker.reset()
   }
@@ -144,8 +160,9 @@ final class RequestRole: ChannelRole {
     dropsAt = max(Self.leastBeforeDrop, 2 * asked.count)
   }
 
-  private var mayHaveMoreOutstanding: Bool {
-    tracker.isEmpty || (suspects == 0 && tracker.span < maxOutstanding && asked.count < maxOutstanding)
+  private func mayHaveMoreOutstanding(_ now: Instant) -> Bool {
+    tracker.isEmpty
+      || (suspects == 0 && tracker.span < maxOutstanding && asked.count < maxOutstanding && !renewal.holds(now: now))
   }
 
   private func send(_ ticket: RequestTicket, _ link: AMQPLink, _ now: Instant) throws(AMQPError) {
@@ -159,6 +176,19 @@ final class RequestRole: ChannelRole {
     try link.publish(ticket.publication)
   }
 
+  private func settle(_ ticket: RequestTicket, isAck: Bool, isReturned: Bool, _ now: Instant) {
+    renewal.record(ticket.publication, isAck: isAck, isReturned: isReturned, now: now)
+    if isAck {
+      if !isReturned { ticket.accept() }
+    } else if ticket.isAccepted {
+      // A queue has it from an earlier channel, whose reply address is gone: only a further copy can be answered.
+      if asked[ticket.correlationID] === ticket { asked.removeValue(forKey: ticket.correlationID) }
+      refused.append((ticket, now + Self.retryDelay))
+    } else {
+      fail(ticket, AMQPError(.nacked, "the broker refused the request; the queue may be full"))
+    }
+  }
+
   private func received(_ content: FrameAssembler.Content) {
     guard let id = content.message.correlationID, let ticket = asked[id] else { return }
     switch content.start {
@@ -170,9 +200,10 @@ final class RequestRole: ChannelRole {
       } else {
         ticket.succeed(content.message)
       }
-    case .returned(let code, _, let exchange, let routingKey):
+    case .returned(let code, let text, let exchange, let routingKey):
       let target =
         exchange.isEmpty ? "queue '\(routingKey)'" : "queue bound to '\(routingKey)' at exchange '\(exchange)'"
+      _ = tracker.markReturned(code: code, text: text) { $0.ticket === ticket }
       fail(ticket, AMQPError(.notFound, "there is no \(target)", replyCode: code))
     case .got: break
     }

@@ -1,15 +1,22 @@
 import CountersignConcurrency
+import Synchronization
 
 /// One request: the message that is sent, and the task that waits for the reply.
 final class RequestTicket: Sendable {
   let publication: Publication
   let correlationID: String
   private let decision = OneShot<Result<Message, AMQPError>>()
+  private let accepted = Atomic(false)
 
   init(_ publication: Publication, correlationID: String) {
     self.publication = publication
     self.correlationID = correlationID
   }
+
+  /// Whether a queue has taken the request, on this channel or an earlier one.
+  var isAccepted: Bool { accepted.load(ordering: .relaxed) }
+
+  func accept() { accepted.store(true, ordering: .relaxed) }
 
   /// Whether the wait is over.
   var isDecided: Bool { decision.isResolved }

@@ -36,7 +36,7 @@ extension AMQPLink {
     }
   }
 
-  /// Opens the channel, the first time or after the broker closed it.
+  /// Opens the channel, the first time or after it was closed.
   func openChannel() throws(AMQPError) {
     closure = nil
     pending = RingBuffer()
@@ -187,15 +187,18 @@ extension AMQPLink {
     return result
   }
 
-  /// Closes the channel, whose close-ok proves that the broker has read all earlier methods, then the connection.
+  /// Closes the channel; its close-ok proves that the broker has read all earlier methods.
+  func closeChannel() throws(AMQPError) {
+    var arguments = amqp_channel_close_t()
+    arguments.reply_code = 200
+    try call(cs_channel_close, arguments, "channel.close", ok: cs_channel_close_ok)
+  }
+
+  /// Closes the channel, then the connection.
   ///
   /// Only for a connection without errors.
   func close() throws(AMQPError) {
-    if closure == nil {
-      var arguments = amqp_channel_close_t()
-      arguments.reply_code = 200
-      try call(cs_channel_close, arguments, "channel.close", ok: cs_channel_close_ok)
-    }
+    if closure == nil { try closeChannel() }
     // The library's own call will do: no other event matters now, and its time-out is `rpcTimeout`.
     let reply = amqp_connection_close(connection, 200)
     guard reply.reply_type == AMQP_RESPONSE_NORMAL else {
