@@ -170,7 +170,8 @@ process_start_time() {
   stat=${stat##*) }
   # shellcheck disable=SC2086
   set -- $stat
-  [[ $1 != Z ]] || return 1
+  # While one of its threads waits for the disk, a process that was killed keeps its ports and files (field 20: threads).
+  [[ $1 != Z ]] || ((${18} > 1)) || return 1
   printf '%s\n' "${20}"
 }
 
