@@ -1,5 +1,5 @@
 /// Time and size limits of one connection.
-public struct ConnectionOptions: Sendable, Hashable {
+public struct ConnectionOptions: Sendable {
   /// Bounds of the delay before the next attempt to connect.
   public struct ReconnectDelay: Sendable, Hashable {
     /// Upper bound of the first delay; doubles with each failure.
@@ -32,12 +32,14 @@ public struct ConnectionOptions: Sendable, Hashable {
   public var reconnectDelay: ReconnectDelay
   /// Maximum length of a sent body, and of a received body that is kept.
   public var maxBodyBytes: Int
+  /// The password as it is now, asked for before each login; where it is `nil`, the endpoint's is sent.
+  public var password: (@Sendable () -> String?)?
 
   public init(
     name: String, heartbeat: Duration = .seconds(20), connectTimeout: Duration = .seconds(10),
     rpcTimeout: Duration = .seconds(10), publishStallTimeout: Duration = .seconds(15),
     confirmTimeout: Duration = .seconds(30), reconnectDelay: ReconnectDelay = ReconnectDelay(),
-    maxBodyBytes: Int = 4 << 20
+    maxBodyBytes: Int = 4 << 20, password: (@Sendable () -> String?)? = nil
   ) {
     precondition(heartbeat >= .seconds(1) && heartbeat <= .seconds(600), "heartbeat must be 1 s...600 s")
     precondition(connectTimeout > .zero && rpcTimeout > .zero, "time-outs must be positive")
@@ -51,5 +53,6 @@ public struct ConnectionOptions: Sendable, Hashable {
     self.confirmTimeout = confirmTimeout
     self.reconnectDelay = reconnectDelay
     self.maxBodyBytes = maxBodyBytes
+    self.password = password
   }
 }

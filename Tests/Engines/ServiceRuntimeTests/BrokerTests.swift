@@ -30,6 +30,31 @@ import Testing
     }
   }
 
+  @Test("A changed password is the one of the next connect") func aChangedPasswordIsTheOneOfTheNextConnect() throws {
+    try withTemporaryDirectory { directory in
+      try write("old\n", to: directory + "/pw")
+      let broker = try load([
+        "COUNTERSIGN_BROKER_URL": "amqp://me@127.0.0.1", "COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/pw",
+      ]).broker
+      let options = BrokerConnectionSettings(broker, context()).options("publisher")
+      try write("new\n", to: directory + "/pw")
+      #expect(options.password?() == "new")
+      // While an editor writes it, the last one counts.
+      try write("", to: directory + "/pw")
+      #expect(options.password?() == nil)
+      #expect(broker.endpoint.password == "old")
+    }
+  }
+
+  @Test("A message that was held for too long is told as such") func aMessageThatWasHeldForTooLongIsToldAsSuch() throws
+  {
+    let broker = try load(["COUNTERSIGN_BROKER_URL": "amqp://me:p@localhost"]).broker
+    let text = "the broker says PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out"
+    BrokerConnectionSettings(broker, context()).observer("consumer")(
+      .disconnected(AMQPError(.preconditionFailed, text, replyCode: 406), at: here, retryIn: .seconds(1)))
+    #expect(sink.events.last.map { "\($0.message)" }?.contains("held for too long") == true)
+  }
+
   @Test("TLS comes with the scheme") func tlsComesWithTheScheme() throws {
     let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://h", "COUNTERSIGN_BROKER_TLS_CA_FILE": "/ca.pem"]).broker
     #expect(broker.endpoint.tls?.caFile == "/ca.pem")

@@ -20,6 +20,15 @@ extension WithBroker {
       #expect(error?.isRetriable == false)
     }
 
+    @Test("The password is asked for at each login") func thePasswordIsAskedForAtEachLogin() async throws {
+      var endpoint = try Broker.endpoint()
+      let password = endpoint.password
+      endpoint.password = "hunter2"
+      var options = Broker.options("renewed password")
+      options.password = { password }
+      try await AdminConnection.open(endpoint: endpoint, options: options).close()
+    }
+
     @Test("A missing virtual host") func aMissingVirtualHost() async throws {
       let error = try await failureToOpen { $0.virtualHost = "no-such" }
       #expect(error?.code == .notFound)

@@ -14,11 +14,13 @@ public struct BrokerConnectionSettings: Sendable {
   /// Hosts of the broker, and our identity to it.
   public let endpoint: BrokerEndpoint
   private let heartbeat: Duration
+  private let currentPassword: (@Sendable () -> Secret?)?
   private let context: ServiceContext
 
   public init(_ configuration: BrokerConfiguration, _ context: ServiceContext) {
     endpoint = configuration.endpoint
     heartbeat = configuration.heartbeat
+    currentPassword = configuration.currentPassword
     self.context = context
   }
 
@@ -27,7 +29,10 @@ public struct BrokerConnectionSettings: Sendable {
   ///   - role: purpose of the connection: `publisher`, `consumer`. Part of its name on the broker.
   ///   - maxBodyBytes: the longest body that is sent or kept.
   public func options(_ role: String, maxBodyBytes: Int = 4 << 20) -> ConnectionOptions {
-    ConnectionOptions(name: "\(context.instance) \(role)", heartbeat: heartbeat, maxBodyBytes: maxBodyBytes)
+    var options = ConnectionOptions(
+      name: "\(context.instance) \(role)", heartbeat: heartbeat, maxBodyBytes: maxBodyBytes)
+    if let currentPassword { options.password = { currentPassword()?.reveal() } }
+    return options
   }
 
   /// Interval at which a persisting error is logged again; the attempts in between are counted, and logged as debug.

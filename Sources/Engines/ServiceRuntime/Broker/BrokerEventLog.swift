@@ -52,7 +52,9 @@ enum BrokerEventLog {
     case .authenticationRefused:
       Advice(
         level: .error, message: "the broker refuses the user or the password; trying again",
-        mend: "correct broker.passwordFile, or set the password with rabbitmqctl change_password")
+        mend:
+          "correct the content of broker.passwordFile, which is read at each attempt, or set the password with rabbitmqctl change_password"
+      )
     case .accessRefused:
       Advice(
         level: .error, message: "the broker denies the user a permission; trying again",
@@ -63,6 +65,11 @@ enum BrokerEventLog {
       Advice(
         level: .error, message: "something is missing on the broker; trying again",
         mend: "run countersign topology apply")
+    // RabbitMQ closes the channel of a consumer that holds a delivery for longer than `consumer_timeout`.
+    case .preconditionFailed where error.message.contains("delivery acknowledgement"):
+      Advice(
+        level: .warning, message: "the broker took a message back that was held for too long; trying again",
+        mend: "this process was stopped or slow; the limit is consumer_timeout in the broker's rabbitmq.conf")
     case .preconditionFailed:
       Advice(
         level: .error, message: "something on the broker is declared differently; trying again",

@@ -1,5 +1,5 @@
 public import CountersignAMQP
-import CountersignTelemetry
+public import CountersignTelemetry
 
 /// The section `broker`: hosts of the broker, and our identity to it.
 public struct BrokerConfiguration: Sendable {
@@ -7,6 +7,8 @@ public struct BrokerConfiguration: Sendable {
   public let endpoint: BrokerEndpoint
   /// Maximum silence of an idle connection.
   public let heartbeat: Duration
+  /// The password as its file has it now; absent without `passwordFile`.
+  public let currentPassword: (@Sendable () -> Secret?)?
 
   public init(_ section: ConfigurationSection) {
     let url = section.string(
@@ -14,7 +16,10 @@ public struct BrokerConfiguration: Sendable {
       "The broker's address, amqp://user@host:5672/vhost or amqps://user@host:5671/vhost; a cluster's nodes with commas: amqps://user@host1,host2,host3/vhost."
     )
     let password = section.secretFile(
-      "passwordFile", "The file with the password of the user in the URL; takes precedence over a password in the URL.")
+      "passwordFile",
+      "The file with the password of the user in the URL, read at each connect; takes precedence over a password in the URL."
+    )
+    currentPassword = section.currentSecret("passwordFile")
     heartbeat = section.seconds(
       "heartbeatSeconds", default: .seconds(20), in: .seconds(1)...(.seconds(600)),
       "How long an idle connection may be silent before heartbeats are sent; two missed ones end it.")

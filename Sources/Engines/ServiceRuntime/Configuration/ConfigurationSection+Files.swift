@@ -25,6 +25,16 @@ extension ConfigurationSection {
     return readSecret(key)
   }
 
+  /// The secret of a file that was declared by `secretFile`, as it is whenever the function is called; `nil` while the
+  /// file cannot be read, is empty, or is not UTF-8. The call blocks for as long as the file system does.
+  func currentSecret(_ key: String) -> (@Sendable () -> Secret?)? {
+    guard let path = readPath(key) else { return nil }
+    return {
+      guard let content = try? LocalFile.read(path, maxBytes: Self.maxSecretBytes) else { return nil }
+      return Self.secret(content)
+    }
+  }
+
   /// A required secret in a file. The key should end in `File`.
   public func requiredSecretFile(_ key: String, _ help: String) -> Secret {
     declare(key, kind: "path of a file with a secret, required", help)
@@ -66,16 +76,23 @@ extension ConfigurationSection {
       return nil
     }
     if content.isReadableByAll { tellReadable(key, path) }
-    guard let text = String(validating: content.bytes, as: UTF8.self) else {
+    guard String(validating: content.bytes, as: UTF8.self) != nil else {
       problem(key, "\(path) is not UTF-8 text")
       return nil
     }
-    let secret = text.trimmingLineFeeds()
-    guard !secret.isEmpty else {
+    guard let secret = Self.secret(content) else {
       problem(key, "\(path) is empty; write the secret into it")
       return nil
     }
-    return Secret(secret)
+    return secret
+  }
+
+  /// `nil` when nothing but line feeds is in the file, or text that is not UTF-8.
+  private static func secret(_ content: LocalFile.Content) -> Secret? {
+    guard let text = String(validating: content.bytes, as: UTF8.self)?.trimmingLineFeeds(), !text.isEmpty else {
+      return nil
+    }
+    return Secret(text)
   }
 }
 

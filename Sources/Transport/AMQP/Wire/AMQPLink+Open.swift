@@ -121,7 +121,7 @@ extension AMQPLink {
       } else {
         cs_login_plain(
           connection, endpoint.virtualHost, Int32(channel), frameBytes, heartbeat, &properties, endpoint.username,
-          endpoint.password)
+          options.password?() ?? endpoint.password)
       }
     guard reply.reply_type != AMQP_RESPONSE_NORMAL else { return }
     throw refusal(reply, endpoint, plan.loginLimit)
