@@ -8,6 +8,23 @@ import Testing
 #endif
 
 @Suite struct StopSignalsTests {
+  @Test("A hang-up is told and stops nothing", .timeLimit(.minutes(10))) func aHangUpIsToldAndStopsNothing() async {
+    await #expect(processExitsWith: .exitCode(7)) {
+      let (stream, continuation) = AsyncStream<Int32>.makeStream()
+      let signals = try StopSignals(
+        onFirst: { continuation.yield($0) }, onSecond: { _ in exit(1) }, onHangUp: { continuation.yield(SIGHUP) })
+      for _ in 1...2 { kill(getpid(), SIGHUP) }
+      var told: [Int32] = []
+      for await number in stream {
+        if number == SIGHUP, told.isEmpty { kill(getpid(), SIGTERM) }
+        told.append(number)
+        if number == SIGTERM { break }
+      }
+      withExtendedLifetime(signals) {}
+      exit(told.first == SIGHUP ? 7 : 2)
+    }
+  }
+
   @Test("The second signal ends the process", .timeLimit(.minutes(10))) func theSecondSignalEndsTheProcess() async {
     await #expect(processExitsWith: .exitCode(130)) {
       let (stream, continuation) = AsyncStream<Int32>.makeStream()

@@ -96,6 +96,14 @@ public enum ProcessMain {
       onSecond: { number in
         logger.error("second signal received, ending at once", ["signal": number])
         ProcessExit.now(.signal(number))
+      },
+      onHangUp: {
+        logger.info(
+          "SIGHUP received, nothing to do",
+          [
+            .hint:
+              "projects, fictional numbers, the broker's password and certificates are read again without a signal; restart the process after other changes"
+          ])
       })
   }
 

@@ -9,22 +9,28 @@ import Synchronization
   import Darwin
 #endif
 
-/// Turns SIGTERM and SIGINT into calls: the first one requests a stop, the second one ends the process at once.
+/// Turns SIGTERM and SIGINT into calls: the first one requests a stop, the second one ends the process at once. SIGHUP,
+/// which would end a process that leaves it to the system, stops nothing.
 ///
 /// The handler writes the signal's number into a pipe, which a queue of its own reads. A dispatch source for signals
 /// would not work on Linux: it sees only signals that no library thread, which does not block them, has taken first.
 ///
 /// There is one for the process; it watches for as long as it lives.
 public final class StopSignals: Sendable {
+  private static let signals = [SIGTERM, SIGINT, SIGHUP]
+
   private let source: Mutex<any DispatchSourceRead>
 
   /// - Parameters:
   ///   - onFirst: called with the signal's number on a queue of its own.
   ///   - onSecond: called likewise for every further signal, of either kind; by default ends the process.
+  ///   - onHangUp: called likewise for each SIGHUP, which means "reload" to operators of other servers; by default does
+  ///     nothing.
   /// - Throws: an error when the process has no file descriptor left.
   public init(
     onFirst: @escaping @Sendable (Int32) -> Void,
-    onSecond: @escaping @Sendable (Int32) -> Void = { ProcessExit.now(.signal($0)) }
+    onSecond: @escaping @Sendable (Int32) -> Void = { ProcessExit.now(.signal($0)) },
+    onHangUp: @escaping @Sendable () -> Void = {}
   ) throws(StartError) {
     let readEnd = try Self.openPipe()
     let reader = DispatchSource.makeReadSource(
@@ -32,6 +38,10 @@ public final class StopSignals: Sendable {
     let isStopping = Mutex(false)
     reader.setEventHandler {
       while let number = Self.nextSignal(readEnd) {
+        guard number != SIGHUP else {
+          onHangUp()
+          continue
+        }
         let isFirst = isStopping.withLock { stopping -> Bool in
           defer { stopping = true }
           return !stopping
@@ -42,13 +52,13 @@ public final class StopSignals: Sendable {
     reader.setCancelHandler { close(readEnd) }
     reader.resume()
     source = Mutex(reader)
-    for number in [SIGTERM, SIGINT] { signal(number, forwardSignal) }
+    for number in Self.signals { signal(number, forwardSignal) }
     // A write to a connection that the peer has closed is an error of that write, not the end of the process.
     signal(SIGPIPE, SIG_IGN)
   }
 
   deinit {
-    for number in [SIGTERM, SIGINT] { signal(number, SIG_DFL) }
+    for number in Self.signals { signal(number, SIG_DFL) }
     let writeEnd = signalPipe.exchange(-1, ordering: .relaxed)
     if writeEnd >= 0 { close(writeEnd) }
     source.withLock { $0.cancel() }
