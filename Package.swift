@@ -229,7 +229,7 @@ let testTargets: [Target] = [
   tests("CountersignAMQP", at: "Transport/AMQP", ["CountersignConcurrency"]),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
   tests("CountersignAMQP", at: "Transport/AMQPIntegration"),
-  tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "Curl", "HTTPServer"]),
+  tests("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "Curl", "HTTPServer"]),
   tests("SMTPClient", at: "Transport/SMTPClient"),
   tests("HTTPServer", at: "Transport/HTTPServer"),
   tests("SMPP", at: "Transport/SMPP"),

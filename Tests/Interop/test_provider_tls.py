@@ -45,6 +45,37 @@ class ProviderTLSTest(unittest.TestCase):
             re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL))
         return worker
 
+    def test_an_authority_that_is_added_counts_without_a_restart(self):
+        connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
+        self.addCleanup(connection.close)
+        channel = connection.channel()
+        results = []
+        channel.basic_consume(REPLY_TO, lambda *message: results.append(json.loads(message[3])), auto_ack=True)
+        worker = self.worker()
+        authorities = pathlib.Path(worker.directory.name) / "authorities.pem"
+        needed = authorities.read_text()
+        authorities.write_text(SYSTEM_AUTHORITIES.read_text())
+        worker.start()
+        worker.ready()
+        deadline = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=300)).strftime(
+            "%Y-%m-%dT%H:%M:%SZ")
+        job = {"to": f"+49170{uuid.uuid4().int % 10_000_000:07d}", "text": "123456 is your code", "deadline": deadline,
+               "onUnknown": "report"}
+        channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
+            type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=str(uuid.uuid4()),
+            correlation_id="authority", reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
+        # One refused certificate is enough to take the lane down: it is the same for every job.
+        begun = time.monotonic()
+        while "CERTIFICATE_REFUSED" not in worker.output() and time.monotonic() < begun + 60:
+            connection.process_data_events(time_limit=0.2)
+        self.assertIn("lane is down", worker.output())
+        authorities.write_text(needed)
+        begun = time.monotonic()
+        while not results and time.monotonic() < begun + 120:
+            connection.process_data_events(time_limit=0.2)
+        worker.stop()
+        self.assertEqual([one["outcome"] for one in results], ["accepted"])
+
     def test_a_cold_burst_is_sent(self):
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
         self.addCleanup(connection.close)

@@ -8,9 +8,14 @@ import Glibc
 /// then reads and parses all of them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core
 /// instead of 2.
 package enum Authorities {
+  /// Time for which the authorities of a file are kept. A changed file counts for new connections after at most this;
+  /// libcurl's own default is a day (`CURLOPT_CA_CACHE_TIMEOUT`).
+  static let cacheTime = Duration.seconds(10)
+
   /// Trusts those of a PEM file and no others, or the system's.
   package static func set(_ file: String?, on easy: EasyHandle) throws(OptionRefused) {
     if let file { try easy.set(CURLOPT_CAINFO, file) }
+    try easy.set(CURLOPT_CA_CACHE_TIMEOUT, Int(cacheTime.components.seconds))
     if file != nil || systemHasFile { try easy.set(CURLOPT_CAPATH, nil) }
   }
 

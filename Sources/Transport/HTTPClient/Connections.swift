@@ -40,7 +40,7 @@ final class Connections {
   func endsUnconnected(_ kind: TransportError.Kind?) {
     opening -= 1
     switch kind {
-    case .resolve, .connect, .tls, .timedOut: failures += 1
+    case .resolve, .connect, .tls, .certificate, .timedOut: failures += 1
     case .invalidRequest, .overloaded, .send, .receive, .tooLarge, .canceled, .http2, .closed, .other, nil: break
     }
   }

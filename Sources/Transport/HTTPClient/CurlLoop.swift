@@ -13,7 +13,7 @@ actor CurlLoop {
   /// Sockets served before completed transfers are collected.
   private static let readyBatch = CCURL_READY_BATCH
 
-  private nonisolated let executor: SerialQueueExecutor
+  nonisolated let executor: SerialQueueExecutor
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   private let configuration: HTTPClient.Configuration
@@ -108,20 +108,38 @@ extension CurlLoop {
       case .cancel(let id): cancel(id)
       }
     }
+    serveIfLate()
     settle()
   }
 
   private func onSockets() {
     guard !isShutDown else { return }
+    serve()
+    serveIfLate()
+    settle()
+  }
+
+  /// Serves the sockets that are ready.
+  /// - Returns: whether more may be.
+  @discardableResult
+  private func serve() -> Bool {
     withUnsafeTemporaryAllocation(of: ccurl_ready.self, capacity: Self.readyBatch) { ready in
       let count = ccurl_epoll_ready(events.epoll, ready.baseAddress)
       for event in ready.prefix(max(0, Int(count))) { act(event.socket, event.mask) }
+      return Int(count) == Self.readyBatch
     }
-    settle()
+  }
+
+  /// Reads the answers that have arrived before time-outs are looked at, when this loop was held up: by a process that
+  /// was stopped, or a machine that slept.
+  private func serveIfLate() {
+    guard let armed, armed + Self.sweepNanoseconds < DispatchTime.now().uptimeNanoseconds else { return }
+    for _ in 0...running.count / Self.readyBatch where !serve() { return }
   }
 
   private func onTimer() {
     guard !isShutDown else { return }
+    serveIfLate()
     armed = nil
     settle()
   }

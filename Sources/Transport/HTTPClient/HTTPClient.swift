@@ -7,7 +7,7 @@ import Dispatch
 /// One serial queue drives all transfers; callers on any task share it. It never follows redirects, keeps no cookies,
 /// uses no proxy and reads no environment, and never sends a request twice unless it is marked idempotent.
 public final class HTTPClient: Sendable {
-  private let loop: CurlLoop
+  let loop: CurlLoop
   private let inbox: RequestInbox
 
   /// Makes a transport; connections are opened when they are needed.

@@ -28,8 +28,10 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
     case resolve
     /// No TCP connection.
     case connect
-    /// The TLS handshake failed or the peer's certificate was refused.
+    /// The TLS handshake failed.
     case tls
+    /// The peer's certificate was refused, or ours cannot be used: it is the same for every request.
+    case certificate
     /// Writing the request failed.
     case send
     /// The connection ended before the answer was complete.
@@ -59,7 +61,7 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
   public var isRetriable: Bool {
     switch kind {
     case .invalidRequest, .canceled, .closed, .tooLarge: false
-    case .overloaded, .resolve, .connect, .tls, .send, .receive, .timedOut, .http2, .other: true
+    case .overloaded, .resolve, .connect, .tls, .certificate, .send, .receive, .timedOut, .http2, .other: true
     }
   }
 

@@ -1,8 +1,11 @@
+import CountersignConcurrency
+import Dispatch
 import Glibc
-import HTTPClient
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import HTTPClient
 
 /// Every way in which an answer can be missing, and whether the request may have left.
 @Suite(.timeLimit(.minutes(10)))
@@ -65,6 +68,32 @@ struct FailureTests {
       #expect(error.kind == .timedOut(.tls))
       #expect(!error.requestMayHaveLeft)
     }
+  }
+
+  /// As after a SIGSTOP: the loop comes to its time-outs late, and finds the answer.
+  @Test("An answer that arrived during a standstill is taken") func anAnswerThatArrivedDuringAStandstillIsTaken()
+    async throws
+  {
+    let transport = try HTTPClient()
+    let server = RawServer { server, peer, _ in
+      _ = server.read(peer)
+      let frozen = DispatchSemaphore(value: 0)
+      let awake = DispatchSemaphore(value: 0)
+      transport.loop.executor.queue.async {
+        frozen.signal()
+        awake.wait()
+      }
+      frozen.wait()
+      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+      sleep(3)
+      awake.signal()
+      peer.hang()
+    }
+    defer { server.stop() }
+    let timeouts = HTTPTimeouts(connect: .seconds(30), firstByte: .seconds(2), total: .seconds(40))
+    let response = try await transport.send(post(server.url, timeouts: timeouts))
+    #expect(response.status == 200)
+    await transport.shutdown()
   }
 
   @Test("Reset after the request was read") func resetAfterTheRequestWasRead() async throws {

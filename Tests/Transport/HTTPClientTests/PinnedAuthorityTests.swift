@@ -17,7 +17,7 @@ struct PinnedAuthorityTests {
       let system = try nginx.directoryOfAuthorities()
       let refused = await http(nginx, system, caFile: nginx.otherCertificateFile)
       #expect(throws: TransportError.self) { try refused.get() }
-      if case .failure(let error) = refused { #expect(error.kind == .tls) }
+      if case .failure(let error) = refused { #expect(error.kind == .certificate) }
       #expect(try await http(nginx, system, caFile: nginx.certificateFile).get().status == 200)
     }
   }

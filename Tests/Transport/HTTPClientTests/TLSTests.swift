@@ -31,7 +31,7 @@ struct TLSTests {
     try await Nginx.run { nginx in
       let transport = try HTTPClient()
       let error = try await failure(transport, post(nginx.http2URL))
-      #expect(error.kind == .tls)
+      #expect(error.kind == .certificate)
       #expect(!error.requestMayHaveLeft)
       #expect(error.description.contains("certificate"))
     }
@@ -41,7 +41,7 @@ struct TLSTests {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(.init(caFile: nginx.otherCertificateFile))
       let error = try await failure(transport, post(nginx.otherURL))
-      #expect(error.kind == .tls)
+      #expect(error.kind == .certificate)
       #expect(!error.requestMayHaveLeft)
     }
   }

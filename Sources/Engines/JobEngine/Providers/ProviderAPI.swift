@@ -90,6 +90,8 @@ extension TransportError {
       return .notCalled(Reason("INVALID_REQUEST", "No request can be made of this job: \(description)"), .impossible)
     case .overloaded:
       return .notCalled(Reason("LANE_BUSY", "Too many calls wait for a connection: \(description)"), .busy)
+    case .certificate:
+      return .laneDown(Reason("CERTIFICATE_REFUSED", "The provider's certificate, or ours, is refused: \(description)"))
     case .resolve, .connect, .tls, .send, .receive, .timedOut, .tooLarge, .canceled, .http2, .closed, .other:
       return .retry(Reason("NOT_CONNECTED", "The provider could not be reached: \(description)"))
     }
