@@ -61,6 +61,15 @@ public struct EngineMetrics: Sendable {
       buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024])
   }
 
+  /// Makes the series of alerts that fire at a first event, which is an increase only from a value of before.
+  func begin(_ registry: FlowRegistry) {
+    for due in registry.dueRecords { _ = skippedRows.with(due.kind.name) }
+    _ = skippedRows.with("outbox")
+    for part in registry.tasks.map(\.part) + registry.dueRecords.map(\.part) + MaintenancePart.own {
+      _ = maintenanceFailures.with(part.rawValue)
+    }
+  }
+
   func count(_ label: CommandLabel, took: Duration) {
     commands.with(label.command, label.code).increment()
     commandSeconds.with(label.command).observe(took)

@@ -114,6 +114,9 @@ public struct MaintenancePart: RawRepresentable, Sendable, Hashable {
   static let purgeRecords = MaintenancePart(rawValue: "purge_records")
   static let purgeOutbox = MaintenancePart(rawValue: "purge_outbox")
   static let measure = MaintenancePart(rawValue: "measure")
+
+  /// Those of the engine itself.
+  static let own = [publishLeftovers, purgeReplies, purgeCounts, purgeRecords, purgeOutbox, measure]
 }
 
 /// A task of each round of the maintenance.

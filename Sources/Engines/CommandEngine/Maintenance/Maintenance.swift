@@ -29,6 +29,7 @@ public final class Maintenance: Sendable {
   /// Counts what an earlier process left, and lets the flows begin. Call before anything is consumed.
   /// - Throws: ``StoreError`` when the store cannot be read.
   public func begin() async throws(StoreError) {
+    context.metrics.begin(context.registry)
     try await relay.begin()
     for flow in context.registry.flows { try await flow.begin(context.store, at: context.clock.now()) }
     for flow in context.registry.flows { try await flow.measure(context.store) }
