@@ -50,6 +50,8 @@ import Testing
         "retry SERVER_THROTTLED 600"
       ),
       (.recipient, 450, "4.2.1", "receiving mail too quickly", "retry SERVER_THROTTLED 600"),
+      (.recipient, 550, "5.1.1", "rejected: too many recipients this hour", "retry SERVER_THROTTLED 120"),
+      (.final, 551, "5.7.1", "Delivery not authorized", "otherLane SENDER_BLOCKED"),
       (.recipient, 552, "5.2.2", "user is over quota", "retry MAILBOX_FULL 3600"),
       (.recipient, 452, "4.2.2", "mailbox full", "retry MAILBOX_FULL 3600"),
       (.recipient, 421, "4.7.1", "deferred due to excessive volume", "retry SERVER_THROTTLED 120"),
