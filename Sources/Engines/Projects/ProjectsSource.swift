@@ -45,7 +45,12 @@ extension FileWatcher {
       for warning in loaded.warnings {
         log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
       }
-      log.info("projects changed", ["file": path, "projects": loaded.content.all.count])
+      if loaded.content.all.isEmpty {
+        log.warning(
+          "projects changed: none is left", ["file": path, .hint: "all calls are refused until the file has a project"])
+      } else {
+        log.info("projects changed", ["file": path, "projects": loaded.content.all.count])
+      }
       return true
     }
   }

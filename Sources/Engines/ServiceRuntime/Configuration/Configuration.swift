@@ -47,6 +47,7 @@ extension Configuration {
     let reader = ConfigurationReader(file: content, environment: environment)
     let configuration = read(ConfigurationSection(reader: reader, path: "", fields: content?.fields ?? [:]))
     reader.reportUnknownKeys()
+    reader.reportUnknownVariables()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
     return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings)
   }

@@ -81,6 +81,23 @@ final class ConfigurationReader {
     }
   }
 
+  /// Warns of variables that are probably misspelled. Others may be meant for another program.
+  func reportUnknownVariables() {
+    let prefix = "COUNTERSIGN_"
+    let valid = Dictionary(keys.map { (ConfigurationKey.variable(for: $0.path), $0.path) }) { first, _ in first }
+    let stems = valid.keys.map { $0.dropFirst(prefix.count) }.map(String.init)
+    for name in environment.keys.sorted() where name.hasPrefix(prefix) && valid[name] == nil {
+      guard let stem = NearestName.of(String(name.dropFirst(prefix.count)), among: stems),
+        abs(stem.count + prefix.count - name.count) <= Self.maxLettersApart, let path = valid[prefix + stem]
+      else { continue }
+      warnings.append(
+        ConfigurationProblem(name, "stands for no key (did you mean \(prefix + stem), which overrides \(path)?)"))
+    }
+  }
+
+  /// Largest difference in length of a variable that is taken for a misspelled one.
+  private static let maxLettersApart = 2
+
   private func hint(_ name: String, _ section: String, _ valid: Set<String>) -> String {
     if let nearest = NearestName.of(name, among: valid) {
       return " (did you mean \(ConfigurationSection.join(section, nearest))?)"

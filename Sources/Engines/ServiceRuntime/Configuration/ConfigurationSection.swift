@@ -29,6 +29,13 @@ public struct ConfigurationSection {
     reader.warn(Self.join(path, key), text)
   }
 
+  /// Reports that `type` is none of the valid ones, and accepts the section's other keys: only the type says which there
+  /// may be.
+  public func unknownType(valid names: String) {
+    problem("type", "must be one of \(names)")
+    for name in fields.keys { declare(name) }
+  }
+
   /// Whether a key has a value, valid or not: for groups of keys of which one is required.
   public func isGiven(_ key: String) -> Bool { override(key) != nil || field(key) != nil }
 

@@ -128,7 +128,7 @@ extension ProjectCommand {
         try document.add(app, to: project)
         return SDKSettings(project: project, app: app)
       }
-      context.report("note: no code is sent for \(id) until it stands in 'apps' of the coordinator's configuration")
+      context.report("note: no code is sent for \(id) until it stands in 'apps' of the coordinator's configuration\n")
       return try output([settings], options.isPropertyList)
     }
   }

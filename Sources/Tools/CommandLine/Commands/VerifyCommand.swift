@@ -8,6 +8,8 @@ enum VerifyCommand {
     "verify", "Verifies a phone number through the coordinator.",
     [CommandEntry(Start.self), CommandEntry(Check.self), CommandEntry(Status.self), CommandEntry(Cancel.self)])
 
+  private static let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
+
   /// The verification that a command is about.
   struct VerificationOptions: CommandOptions {
     let id: String
@@ -38,7 +40,6 @@ extension VerifyCommand {
         language = reader.text("language", "CODE", "Language of the SMS, BCP 47: pt-BR.")
         region = reader.text("region", "CODE", "Region of a number in national form: US.")
         ip = reader.text("ip", "ADDRESS", "Address of the client, for its limits.")
-        let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
         purpose = reader.word("purpose", "WORD", "Purpose of the code: \(purposes); signIn unless given.")
         subject = reader.text("subject", "ID", "Account, or account and enrollment, that the second factor is for.")
         requester = reader.text("requester", "ID", "Opaque name of the client, for its limits.")
@@ -103,9 +104,14 @@ extension VerifyCommand {
     static let syntax = CommandSyntax("check", "Checks the code that was sent.", options: Options.self)
 
     struct Options: CommandOptions {
+      let app, subject: String?
+      let purpose: VerificationPurpose?
       let id, code: String
 
       init(_ reader: OptionReader) {
+        app = reader.text("app", "APP", "App that the verification has to be of.")
+        purpose = reader.word("purpose", "WORD", "Purpose that it has to have: \(VerifyCommand.purposes).")
+        subject = reader.text("subject", "ID", "Account, or account and enrollment, that it has to be for.")
         id = reader.operand("ID", "Verification ID.")
         code = reader.operand("CODE", "Code.")
       }
@@ -113,7 +119,9 @@ extension VerifyCommand {
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       let reply = try await context.backend().send(
-        CheckVerification(verificationID: options.id, code: SecretField(Secret(options.code))),
+        CheckVerification(
+          verificationID: options.id, code: SecretField(Secret(options.code)), app: options.app,
+          purpose: options.purpose, subject: options.subject),
         timeout: context.timeout)
       return CommandOutput(
         text: "approved: \(reply.phoneNumber) for \(reply.app) at \(reply.approvedAt.rfc3339)",

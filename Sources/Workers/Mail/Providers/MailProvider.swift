@@ -89,6 +89,6 @@ public struct MailLaneSettings: Sendable {
     let names = all.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", default: all.first?.typeName ?? "", "The provider: one of \(names).")
     provider = all.first { $0.typeName == text }?.init(section, lane)
-    if provider == nil { section.problem("type", "must be one of \(names)") }
+    if provider == nil { section.unknownType(valid: names) }
   }
 }

@@ -78,7 +78,7 @@ struct PushLaneSettings: Sendable {
     let names = providers.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", "The provider: one of \(names).")
     provider = providers.first { $0.typeName == text }?.init(section)
-    if provider == nil, !text.isEmpty { section.problem("type", "must be one of \(names)") }
+    if provider == nil, !text.isEmpty { section.unknownType(valid: names) }
   }
 
   /// Makes an HTTP client for the lane.

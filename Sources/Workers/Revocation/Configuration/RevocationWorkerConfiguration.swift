@@ -78,7 +78,7 @@ struct RevocationLaneSettings: Sendable {
     let names = all.map { $0.typeName }.joined(separator: ", ")
     let text = section.string("type", default: all.first?.typeName ?? "", "The provider: one of \(names).")
     provider = all.first { $0.typeName == text }?.init(section)
-    if provider == nil { section.problem("type", "must be one of \(names)") }
+    if provider == nil { section.unknownType(valid: names) }
   }
 
   /// Makes an HTTP client of the lane's own, so that its connections are not those of another client.

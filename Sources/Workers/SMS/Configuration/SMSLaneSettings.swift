@@ -54,7 +54,7 @@ public struct SMSLaneSettings: Sendable {
     let names = providers.map { $0.typeName }.joined(separator: ", ")
     let name = section.string("type", "The provider: one of \(names).")
     guard let provider = providers.first(where: { $0.typeName == name }) else {
-      if !name.isEmpty { section.problem("type", "must be one of \(names)") }
+      if !name.isEmpty { section.unknownType(valid: names) }
       return nil
     }
     return provider.init(section)
