@@ -67,6 +67,10 @@ public enum JWS {
     guard try key.key.verify(parts.signed, signature: parts.signature, key.algorithm) else {
       throw JOSEError(.authenticationFailed, "the signed text was changed, or signed with another key", keyID: key.id)
     }
+    // RFC 7519, section 4: claims that stand twice are rejected here, as two readers could see different ones.
+    guard !RepeatedNames.areIn(parts.payload) else {
+      throw JOSEError(.malformed, "the signed text has a member twice", keyID: key.id)
+    }
     return (header, parts.payload)
   }
 }

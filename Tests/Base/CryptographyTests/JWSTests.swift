@@ -31,6 +31,11 @@ import Testing
     #expect(other.header == ["alg": "RS256"])
   }
 
+  @Test("A claim that stands twice is refused", arguments: [#"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#])
+  func aClaimThatStandsTwiceIsRefused(payload: String) throws {
+    #expect(verifyingCode(try sign(header: #"{"alg":"ES256"}"#, payload, with: ec), ec.verifying) == .malformed)
+  }
+
   /// RS256 has one signature for one text, so it is the one in the standard.
   @Test("Signs the text of the standard") func signsTheTextOfTheStandard() throws {
     #expect(try JWS.sign(ascii(RFC7515.payload), with: rsa) == RFC7515.rs256)
@@ -39,7 +44,8 @@ import Testing
   @Test("A signed payload verifies unchanged") func aSignedPayloadVerifiesUnchanged() throws {
     for key in [ec, rsa, try SigningKey(file: ascii(RFC7515.p8), id: "ABC1234567")] {
       for count in [0, 1, 1000, JWS.maxPayloadBytes] {
-        let payload = SecureRandom.bytes(count)
+        // Without quotes: what looks like a member that stands twice is refused.
+        let payload = SecureRandom.bytes(count).map { $0 | 0x80 }
         let signed = try JWS.sign(payload, with: key, header: ["typ": "JWT"])
         let verified = try JWS.verify(signed, with: key.verifying)
         #expect(verified.payload == payload)
