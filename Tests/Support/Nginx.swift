@@ -24,23 +24,24 @@ package struct Nginx {
   package static func run(_ body: (Nginx) async throws -> Void) async throws {
     let directory = try makeDirectory()
     defer { unlinkTree(directory) }
-    try makeCertificate("\(directory)/cert.pem", key: "\(directory)/key.pem", for: "DNS:localhost,IP:127.0.0.1")
-    try makeCertificate("\(directory)/other.pem", key: "\(directory)/other-key.pem", for: "DNS:other.example")
     let ports = (0..<4).map { _ in unusedPort() }
-    try write(configuration(directory, ports), to: "\(directory)/nginx.conf")
     let nginx = ["/usr/sbin/nginx", "-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
-    // Returns when the sockets are bound.
-    try execute(nginx)
+    try await onNewThread {
+      try makeCertificate("\(directory)/cert.pem", key: "\(directory)/key.pem", for: "DNS:localhost,IP:127.0.0.1")
+      try makeCertificate("\(directory)/other.pem", key: "\(directory)/other-key.pem", for: "DNS:other.example")
+      try write(configuration(directory, ports), to: "\(directory)/nginx.conf")
+      // Returns when the sockets are bound.
+      try execute(nginx)
+    }
     let server = Nginx(
       certificateFile: "\(directory)/cert.pem", http2URL: "https://127.0.0.1:\(ports[0])/",
       http1URL: "https://127.0.0.1:\(ports[1])/", mutualURL: "https://127.0.0.1:\(ports[2])/",
       keyFile: "\(directory)/key.pem", otherCertificateFile: "\(directory)/other.pem",
       otherURL: "https://127.0.0.1:\(ports[3])/")
-    do { try await body(server) } catch {
-      try execute(nginx + ["-s", "stop"])
-      throw error
-    }
-    try execute(nginx + ["-s", "stop"])
+    let result: Result<Void, any Error>
+    do { result = .success(try await body(server)) } catch { result = .failure(error) }
+    try await onNewThread { try execute(nginx + ["-s", "stop"]) }
+    try result.get()
   }
 
   private static func configuration(_ directory: String, _ ports: [UInt16]) -> String {

@@ -3,8 +3,10 @@
 
 # Debian has the first six.
 readonly TEST_MODULES=(pika jwt cryptography dkim nacl jsonschema smpp34 googleapiclient)
-# Tests that keep both processors busy: flows and queues, most of them in memory.
-readonly TEST_ENGINES='^(AccountsTests|CommandEngineTests|CoordinationTests|CrashMarksTests|JobEngineTests|TicketFlowTests)\.'
+# Test cases that run at once, by the variable of Swift Testing, which starts all of them otherwise: two thousand then wait for
+# the same few threads, and no answer over a socket comes in time.
+SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$((2 * $(nproc)))
+export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH
 # Seconds for what was stopped to be gone.
 readonly LEFTOVERS_SECONDS=15
 
@@ -14,6 +16,7 @@ INTEROP_STATUS=0
 INTEROP_SUMMARY=''
 SKIPPED=0
 STOP_STATUS=0
+TEST_BUSY=()
 
 # The first of 31 consecutive free ports.
 tests_port_base() {
@@ -72,6 +75,42 @@ tests_run_swift() {
   SWIFT_SUMMARY="$SWIFT_SUMMARY${SWIFT_SUMMARY:+; }$name: $summary"
   SKIPPED=$((SKIPPED + $(sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' "$TEST_RUN/log/$name"*.xml 2>/dev/null |
     awk '{n += $1} END {print n + 0}')))
+}
+
+# The Swift tests.
+#   tests_run_all_swift [SUFFIX OF THE RUNS' NAMES]
+tests_run_all_swift() {
+  # Apart, because those that wait for the broker block threads that the others need.
+  tests_run_swift "unit${1:-}" --skip AMQPIntegrationTests
+  tests_run_swift "broker${1:-}" --filter AMQPIntegrationTests
+}
+
+# The Swift tests, or some of them, several times beside as many busy processes as there are processors.
+#   tests_run_loaded ROUNDS ARGUMENTS OF swift test...
+tests_run_loaded() {
+  local rounds=$1 round processors
+  shift
+  processors=$(nproc)
+  while ((processors-- > 0)); do
+    # Each ends with this script, whatever ends that.
+    (exec 9>&-; while kill -0 $$ 2>/dev/null; do :; done) &
+    TEST_BUSY+=("$!")
+  done
+  for ((round = 1; round <= rounds; round++)); do
+    if (($# > 0)); then
+      tests_run_swift "chosen-$(printf '%03d' "$round")" "$@"
+    else
+      tests_run_all_swift "-$(printf '%03d' "$round")"
+    fi
+  done
+  tests_unload
+}
+
+tests_unload() {
+  if ((${#TEST_BUSY[@]} == 0)); then return 0; fi
+  kill "${TEST_BUSY[@]}" 2>/dev/null || true
+  wait "${TEST_BUSY[@]}" 2>/dev/null || true
+  TEST_BUSY=()
 }
 
 # The modules of the interop tests. Those about SQLite's files, and those with PostgreSQL servers of their own, say nothing
@@ -192,6 +231,7 @@ tests_owns() {
 tests_stop() {
   local status=0
   step "Stopping what the tests started"
+  tests_unload
   STACK=$TEST_RUN
   stack_stop_all || status=1
   broker_stop "$TEST_RUN/broker" || status=1

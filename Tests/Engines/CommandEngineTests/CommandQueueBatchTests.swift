@@ -208,7 +208,7 @@ struct CommandQueueBatchTests {
     let source = MemoryMessageSource(try batches.map { try $0.map { Delivery(message: try bench.note($0)) } })
     let pipeline = bench.pipeline(source)
     let running = Task { await pipeline.run() }
-    while !condition() { await Task.yield() }
+    try await eventually { condition() }
     running.cancel()
     await running.value
     return source

@@ -37,7 +37,7 @@ struct CommandQueueStageTests {
   }
 
   private func wait(until condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    try? await eventually { condition() }
   }
 
   @Test(

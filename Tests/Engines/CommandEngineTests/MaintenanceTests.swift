@@ -69,7 +69,7 @@ struct MaintenanceTests {
   func eachRoundRunsTheFlowsTasks() async throws {
     try await FlowBench.with { bench in
       let running = Task { [maintenance = Maintenance(bench.context, interval: .zero)] in await maintenance.run() }
-      while bench.metric("note_rounds_total") ?? 0 < 3 { await Task.yield() }
+      try await eventually { bench.metric("note_rounds_total") ?? 0 >= 3 }
       running.cancel()
       await running.value
       let rounds = try #require(bench.metric("note_rounds_total"))

@@ -26,9 +26,7 @@ struct PoolerTests {
       var endpoint = database.endpoint
       endpoint.applicationName = "looking for a pooler"
       let name = endpoint.applicationName
-      var options = PostgreSQLOptions()
-      PostgreSQLUnderTest.patient(&options)
-      let check = try PoolerCheck(endpoint, options) {
+      let check = try PoolerCheck(endpoint, .patient) {
         do {
           try await database.administrate { session throws(PostgreSQLError) -> Void in
             try session.run(

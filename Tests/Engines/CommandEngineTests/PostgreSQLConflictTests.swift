@@ -100,8 +100,7 @@ struct PostgreSQLConflictTests {
       var own = database
       own.endpoint = try await PrivatePostgreSQL.shared.administrator(of: database.endpoint)
       let store = try await own.open { $0.connections.settings["deadlock_timeout"] = "5s" }
-      var options = PostgreSQLOptions()
-      PostgreSQLUnderTest.patient(&options)
+      var options = PostgreSQLOptions.patient
       options.settings["deadlock_timeout"] = "1h"
       let rival = try PostgreSQLConnection(own.endpoint, options: options)
       let (a, b) = (try id("a"), try id("b"))

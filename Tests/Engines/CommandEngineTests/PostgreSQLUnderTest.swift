@@ -55,22 +55,12 @@ struct PostgreSQLUnderTest: Sendable {
     func add(_ store: PostgreSQLStore) { stores.append(store) }
   }
 
-  /// Limits that a busy machine does not reach.
-  static func patient(_ options: inout PostgreSQLOptions) {
-    options.connectTimeout = .seconds(60)
-    options.statementTimeout = .seconds(60)
-    options.lockTimeout = .seconds(60)
-    options.idleInTransactionTimeout = .seconds(60)
-    options.runTimeout = .seconds(120)
-  }
-
   /// Opens one more store, with limits that a busy machine does not reach.
   func open(_ change: (inout PostgreSQLStoreOptions) -> Void = { _ in }) async throws -> PostgreSQLStore {
-    var connections = PostgreSQLOptions()
+    var connections = PostgreSQLOptions.patient
     connections.maxReaders = 1
-    Self.patient(&connections)
     var options = PostgreSQLStoreOptions(connections)
-    options.longestSilence = .seconds(60)
+    options.longestSilence = .patience
     change(&options)
     let store = try await PostgreSQLStore.connect(endpoint, options)
     await opened.add(store)
@@ -97,7 +87,7 @@ struct PostgreSQLUnderTest: Sendable {
     _ endpoint: PostgreSQLEndpoint,
     _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Value
   ) async throws -> Value {
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     let result: Result<Value, any Error>
     do { result = .success(try await connection.withTransaction(body)) } catch { result = .failure(error) }
     await connection.close()
@@ -116,14 +106,11 @@ struct PostgreSQLUnderTest: Sendable {
 
   /// Waits until the server has ended a session.
   func waitForEnd(of process: Int) async throws {
-    for _ in 0..<6000 {
-      let isOver = try await administrate { session throws(PostgreSQLError) in
+    try await eventually("the end of the session") {
+      try await administrate { session throws(PostgreSQLError) in
         try session.run("SELECT FROM pg_stat_activity WHERE pid = $1::bigint", [.integer(Int64(process))]).isEmpty
       }
-      if isOver { return }
-      try await Task.sleep(for: .milliseconds(10))
     }
-    Issue.record("the session goes on")
   }
 
   /// Gives a row the layout of a later version.

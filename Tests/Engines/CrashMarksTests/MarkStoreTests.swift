@@ -33,7 +33,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
   /// A database with the table of the marks.
   static func database() async throws -> PostgreSQLEndpoint {
     let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     try await connection.withTransaction { session throws(PostgreSQLError) in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       _ = try PostgreSQLSchema.update([MarkSchemaPostgreSQL.part], session)

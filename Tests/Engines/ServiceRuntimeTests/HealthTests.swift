@@ -2,6 +2,7 @@ import CountersignTelemetry
 import HTTPClient
 import HTTPServer
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite struct HealthTests {
@@ -29,7 +30,7 @@ import Testing
     let client = try HTTPClient()
     func status(_ method: String, _ path: String, _ body: [UInt8]? = nil) async throws -> Int {
       try await client.send(
-        HTTPRequest(method: method, url: url + path, body: body, timeouts: HTTPTimeouts(total: .seconds(50)))
+        HTTPRequest(method: method, url: url + path, body: body, timeouts: .patient)
       ).status
     }
     #expect(try await status("POST", "/receipts/a", [1]) == 405)

@@ -4,6 +4,7 @@ import CountersignTelemetry
 import HTTPClient
 import Projects
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -37,8 +38,7 @@ struct GatewayPortTests {
     async let ended: Void = port.run()
     let client = try HTTPClient()
     let url = "http://127.0.0.1:\(port.port)\(GatewayBench.signUp)?key=\(GatewayBench.apiKey)"
-    let patience = HTTPTimeouts(total: .seconds(120))
-    async let response = client.send(HTTPRequest(method: "POST", url: url, body: [], timeouts: patience))
+    async let response = client.send(HTTPRequest(method: "POST", url: url, body: [], timeouts: .patient))
     await begun.wait()
     await port.stop()
     #expect(try await response.status == 200)

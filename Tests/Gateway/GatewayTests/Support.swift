@@ -6,6 +6,7 @@ import HTTPClient
 import HTTPServer
 import Projects
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -191,7 +192,7 @@ final class GatewayBench: Sendable {
     let response = try await client.send(
       HTTPRequest(
         method: method, url: url + target, headers: HTTPHeaders(headers), body: body,
-        timeouts: HTTPTimeouts(total: .seconds(120))))
+        timeouts: .patient))
     return try BenchAnswer(response)
   }
 

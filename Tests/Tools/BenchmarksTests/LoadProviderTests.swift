@@ -1,5 +1,6 @@
 import HTTPClient
 import HTTPServer
+import TestSupport
 import Testing
 
 @testable import Benchmarks
@@ -12,7 +13,8 @@ import Testing
     let server = try provider.listen(port: 0)
     let transport = try HTTPClient()
     let response = try await transport.send(
-      HTTPRequest(method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: Array(body.utf8)))
+      HTTPRequest(
+        method: method, url: "http://127.0.0.1:\(server.port)\(path)", body: Array(body.utf8), timeouts: .patient))
     await transport.shutdown()
     await server.stop()
     return response.status

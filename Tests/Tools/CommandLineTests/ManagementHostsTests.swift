@@ -11,7 +11,7 @@ import Testing
     let client = try HTTPClient(HTTPClient.Configuration(maxConcurrent: 2, userAgent: "test"))
     try await body(
       CurlManagement(
-        transport: client, addresses: bases.map { HTTPAddress(base: $0, credentials: nil) }, timeout: .seconds(5)))
+        transport: client, addresses: bases.map { HTTPAddress(base: $0, credentials: nil) }, timeout: .patience))
     await client.shutdown()
   }
 

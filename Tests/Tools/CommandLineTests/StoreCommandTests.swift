@@ -20,7 +20,7 @@ struct StoreCommandTests {
     -> StoreCreation
   {
     StoreCreation(
-      endpoint: endpoint, roles: roles, passwords: passwords, parts: StoreParts.all, timeout: .seconds(10))
+      endpoint: endpoint, roles: roles, passwords: passwords, parts: StoreParts.all, timeout: .patience)
   }
 
   private func findings(
@@ -29,7 +29,7 @@ struct StoreCommandTests {
   ) async -> [Finding] {
     var endpoint = endpoint
     endpoint.user = user
-    let check = DatabaseCheck(name: "database", endpoint: endpoint, parts: parts, clock: clock, timeout: .seconds(10))
+    let check = DatabaseCheck(name: "database", endpoint: endpoint, parts: parts, clock: clock, timeout: .patience)
     // The tests' server has fsync off, for speed.
     return await check.findings().filter { !$0.detail.hasPrefix("fsync is off") }
   }
@@ -69,7 +69,7 @@ struct StoreCommandTests {
     roles.owner = self.roles().owner
     roles.service = self.roles().service
     let creation = StoreCreation(
-      endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.coordinator, timeout: .seconds(10))
+      endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.coordinator, timeout: .patience)
     let lines = try await creation.run()
     #expect(!lines.contains { $0.contains("worker") || $0.contains("ledger") }, "\(lines)")
     #expect(await findings(endpoint, roles.service, StoreParts.coordinator).allSatisfy { $0.status == .ok })
@@ -106,7 +106,7 @@ struct StoreCommandTests {
     let roles = roles()
     _ = try await creation(endpoint, roles).run()
     endpoint.user = roles.service
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     for sql in ["DROP TABLE store_record", "CREATE TABLE countersign.mine (a int)", "TRUNCATE store_inbox"] {
       let error = await #expect(throws: PostgreSQLError.self, "\(sql)") {
         try await connection.withSession { session throws(PostgreSQLError) in try session.script(sql) }
@@ -125,7 +125,7 @@ struct StoreCommandTests {
     #expect(!lines.joined().contains("hunter2"))
     var coordinator = try await PrivatePostgreSQL.shared.server.overTCP(endpoint)
     (coordinator.user, coordinator.password) = (roles.service, "it's hunter2")
-    let connection = try PostgreSQLConnection(coordinator)
+    let connection = try PostgreSQLConnection(coordinator, options: .patient)
     #expect(
       try await connection.withSession { session throws(PostgreSQLError) in try session.run("SELECT 1")[0].int(0) } == 1
     )
@@ -139,7 +139,8 @@ struct StoreCommandTests {
     let error = await #expect(throws: PostgreSQLError.self) { _ = try await creation(endpoint, roles).run() }
     #expect(error?.code == .permission)
     #expect(error?.message.contains("CREATE ROLE \(roles.owner) NOLOGIN") == true)
-    let connection = try PostgreSQLConnection(try await PrivatePostgreSQL.shared.administrator(of: endpoint))
+    let connection = try PostgreSQLConnection(
+      try await PrivatePostgreSQL.shared.administrator(of: endpoint), options: .patient)
     try await connection.withSession { session throws(PostgreSQLError) in
       try session.script("CREATE ROLE \(roles.service) LOGIN; CREATE ROLE \(roles.worker ?? "-") LOGIN")
     }
@@ -176,7 +177,7 @@ struct StoreCommandTests {
     let late = ManualClock(SystemClock().now() - .seconds(30))
     let behind = await findings(endpoint, roles.service, StoreParts.coordinator, clock: late)
     #expect(behind.contains { $0.check == "database: clock" && $0.status == .failed })
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     let coordinator = roles.service
     try await connection.withSession { session throws(PostgreSQLError) in
       try session.script("ALTER ROLE \(coordinator) SET synchronous_commit = off")
@@ -199,7 +200,7 @@ struct StoreCommandTests {
   func noSamples() async throws {
     let endpoint = try await administrator()
     _ = try await creation(endpoint, roles()).run()
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     let sampled = try await connection.withTransaction { session throws(PostgreSQLError) in
       try session.script(
         """

@@ -24,7 +24,7 @@ struct StoreRightsTests {
     let roles = StoreRoles(
       owner: "owner_\(suffix)", service: "coordinator_\(suffix)", worker: "worker_\(suffix)")
     let creation = StoreCreation(
-      endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.all, timeout: .seconds(60))
+      endpoint: endpoint, roles: roles, passwords: [:], parts: StoreParts.all, timeout: .patience)
     _ = try await creation.run()
     endpoint.user = isWorkers ? roles.users[1] : roles.service
     return endpoint

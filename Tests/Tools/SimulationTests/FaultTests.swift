@@ -48,7 +48,7 @@ struct FaultTests {
   @Test("Hanging request is never answered") func hangingRequestIsNeverAnswered() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang"}"#)
-      let error = await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(1)) }
+      let error = await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(2)) }
       #expect(error?.kind == .timedOut(.firstByte))
     }
   }
@@ -56,7 +56,7 @@ struct FaultTests {
   @Test("Hanging request may have been carried out") func hangingRequestMayHaveBeenCarriedOut() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang","processed":true}"#)
-      await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(1)) }
+      await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(2)) }
       let shown = try await bench.shown()
       #expect(shown.count == 1)
     }

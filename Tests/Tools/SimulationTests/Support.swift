@@ -4,6 +4,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
 import Simulation
+import TestSupport
 import Testing
 
 /// A simulator and a client of it.
@@ -52,7 +53,7 @@ struct Bench {
   /// Sends a form to the Messages API. `nil` leaves a field out.
   func twilio(
     _ changes: [String: String?] = [:], sid: String? = nil, username: String? = nil, token: String? = nil,
-    timeout: Duration = .seconds(40)
+    timeout: Duration = .patience
   ) async throws -> Answer {
     var fields = Self.form.filter { changes[$0.0] == nil }
     for case (let name, let value?) in changes { fields.append((name, value)) }
@@ -91,7 +92,7 @@ struct Bench {
 
   func send(
     _ method: String, _ path: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil,
-    timeout: Duration = .seconds(40)
+    timeout: Duration = .patience
   ) async throws -> Answer {
     let response = try await transport.send(
       HTTPRequest(

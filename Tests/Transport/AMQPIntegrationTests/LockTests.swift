@@ -1,4 +1,5 @@
 import CountersignAMQP
+import TestSupport
 import Testing
 
 extension WithBroker {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 extension WithBroker {
@@ -23,7 +24,7 @@ extension WithBroker {
             let isLost = { (event: ConnectionEvent) in if case .disconnected = event { true } else { false } }
             #expect(
               publisherLog.contains(isLost) && consumerLog.contains(isLost), sourceLocation: sourceLocation)
-            try await eventually("both are ready again", sourceLocation: sourceLocation) {
+            try await eventually("both are ready again") {
               publisher.isReady && consumer.isReady
             }
           }
@@ -96,7 +97,7 @@ extension WithBroker {
           try await Task.sleep(for: .milliseconds(200))
           proxy.change { $0.downstream = .freeze }
           // Two heartbeats of 2 s and a little.
-          try await eventually("both notice", within: .seconds(40)) { !publisher.isReady && !consumer.isReady }
+          try await eventually("both notice") { !publisher.isReady && !consumer.isReady }
           proxy.change { $0.downstream = .forward }
         }
       }
@@ -167,7 +168,7 @@ extension WithBroker {
             let large = Message(messageID: "large", body: [UInt8](repeating: 1, count: 4 << 20))
             async let outcomes = publisher.publish(
               (0..<4).map { _ in Publication(message: large, exchange: "", routingKey: queue) })
-            try await eventually("the call is ended", within: .seconds(40)) { log.lastError?.code == .timedOut }
+            try await eventually("the call is ended") { log.lastError?.code == .timedOut }
             proxy.change { $0.stopsReading = false }
             let settled = try await outcomes
             #expect(settled.allSatisfy { $0 == .confirmed })

@@ -1,4 +1,5 @@
 import CountersignAMQP
+import TestSupport
 import Testing
 
 extension WithBroker {
@@ -134,7 +135,7 @@ extension WithBroker {
                   Message(id: "q\(number)"), exchange: "", routingKey: queue, timeout: .milliseconds(200))
               }
             }
-            try await eventually("the connection is given up", within: .seconds(15)) {
+            try await eventually("the connection is given up") {
               log.lastError?.code == .timedOut
             }
             asking.cancel()

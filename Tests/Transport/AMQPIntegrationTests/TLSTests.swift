@@ -1,5 +1,6 @@
 import CountersignAMQP
 import Foundation
+import TestSupport
 import Testing
 
 extension WithBroker {

@@ -79,7 +79,7 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
 @Suite(.timeLimit(.minutes(10))) struct NameServiceTests {
   private func texts(_ server: FakeNames) async throws -> [String] {
     defer { server.stop() }
-    return try await NameService(servers: "127.0.0.1:\(server.port)", timeout: .seconds(2)).texts("name.example.com")
+    return try await NameService(servers: "127.0.0.1:\(server.port)", timeout: .seconds(30)).texts("name.example.com")
   }
 
   @Test("The strings of a record belong together") func theStringsOfARecordBelongTogether() async throws {

@@ -10,7 +10,7 @@ struct ColdStartTests {
   @Test("A burst without any connection is served") func aBurstWithoutAnyConnectionIsServed() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(.init(maxConcurrent: 256, caFile: try nginx.systemAndOwnFile))
-      let request = post(nginx.http1URL, timeouts: HTTPTimeouts(connect: .seconds(3), total: .seconds(20)))
+      let request = post(nginx.http1URL, timeouts: HTTPTimeouts(connect: .seconds(3), total: .patience))
       let failures = await withTaskGroup(of: String?.self) { group in
         for _ in 0..<256 { group.addTask { await problem(transport, request) } }
         return await group.reduce(into: [String]()) { if let problem = $1 { $0.append(problem) } }
@@ -41,7 +41,7 @@ struct ColdStartTests {
       peer.hang()
     } test: { server, transport in
       let url = "https://127.0.0.1:\(server.port)/"
-      let request = post(url, timeouts: HTTPTimeouts(connect: .milliseconds(500), total: .seconds(60)))
+      let request = post(url, timeouts: HTTPTimeouts(connect: .milliseconds(500), total: .patience))
       try await withThrowingTaskGroup(of: TransportError.self) { group in
         for _ in 0..<200 { group.addTask { try await failure(transport, request) } }
         for try await error in group {

@@ -1,6 +1,7 @@
 import HTTPClient
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 /// Requests and answers, against this package's own server.
@@ -26,7 +27,7 @@ struct ExchangeTests {
       let response = try await transport.send(
         HTTPRequest(
           method: "POST", url: "\(url)/a/../b?x=1", headers: ["Content-Type": "text/x", "X-Empty": ""],
-          body: Array("body".utf8)))
+          body: Array("body".utf8), timeouts: .patient))
       #expect(response.status == 201)
       #expect(response.headers["x-answer"] == "a b")
       #expect(response.body == Array("made".utf8))
@@ -49,11 +50,11 @@ struct ExchangeTests {
     } test: { url, transport in
       for method in ["GET", "POST", "PUT", "DELETE", "PATCH"] {
         for body in [nil, [UInt8](repeating: 65, count: 3), nil] {
-          let response = try await transport.send(HTTPRequest(method: method, url: url, body: body))
+          let response = try await transport.send(HTTPRequest(method: method, url: url, body: body, timeouts: .patient))
           #expect(String(decoding: response.body, as: UTF8.self) == "\(method) \(body?.count ?? 0)")
         }
       }
-      #expect(try await transport.send(HTTPRequest(method: "HEAD", url: url)).body.isEmpty)
+      #expect(try await transport.send(HTTPRequest(method: "HEAD", url: url, timeouts: .patient)).body.isEmpty)
     }
   }
 
@@ -62,7 +63,7 @@ struct ExchangeTests {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
       let body = (0..<900_000).map { UInt8(truncatingIfNeeded: $0 &* 31) }
-      let response = try await transport.send(HTTPRequest(method: "POST", url: url, body: body))
+      let response = try await transport.send(HTTPRequest(method: "POST", url: url, body: body, timeouts: .patient))
       #expect(response.body == body)
     }
   }
@@ -72,12 +73,10 @@ struct ExchangeTests {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
       try await withThrowingTaskGroup(of: Bool.self) { group in
-        // All wait for all, however slow the machine is.
-        let timeouts = HTTPTimeouts(connect: .seconds(60), total: .seconds(120))
         for number in 0..<1_000 {
           group.addTask {
             let body = Array(String(number).utf8)
-            let request = HTTPRequest(method: "POST", url: url, body: body, timeouts: timeouts)
+            let request = HTTPRequest(method: "POST", url: url, body: body, timeouts: .patient)
             return try await transport.send(request).body == body
           }
         }
@@ -90,7 +89,7 @@ struct ExchangeTests {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"]))
     } test: { url, transport in
-      let response = try await transport.send(HTTPRequest(method: "GET", url: url))
+      let response = try await transport.send(get(url))
       #expect(response.status == 302)
     }
   }
@@ -99,9 +98,9 @@ struct ExchangeTests {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 200, body: [UInt8](repeating: 0, count: 100)))
     } test: { url, transport in
-      let exact = try await transport.send(HTTPRequest(method: "GET", url: url, maxResponseBytes: 100))
+      let exact = try await transport.send(get(url, maxResponseBytes: 100))
       #expect(exact.body.count == 100)
-      let error = try await failure(transport, HTTPRequest(method: "GET", url: url, maxResponseBytes: 99))
+      let error = try await failure(transport, get(url, maxResponseBytes: 99))
       #expect(error.kind == .tooLarge)
       #expect(error.requestMayHaveLeft)
     }

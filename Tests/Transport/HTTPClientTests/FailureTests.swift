@@ -63,7 +63,7 @@ struct FailureTests {
     try await withRawServer { _, peer, _ in
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(connect: .seconds(1))
+      let timeouts = HTTPTimeouts(connect: .seconds(2))
       let error = try await failure(transport, post("https://127.0.0.1:\(server.port)/", timeouts: timeouts))
       #expect(error.kind == .timedOut(.tls))
       #expect(!error.requestMayHaveLeft)
@@ -90,7 +90,7 @@ struct FailureTests {
       peer.hang()
     }
     defer { server.stop() }
-    let timeouts = HTTPTimeouts(connect: .seconds(30), firstByte: .seconds(2), total: .seconds(40))
+    let timeouts = HTTPTimeouts(connect: .patience, firstByte: .seconds(2), total: .patience)
     let response = try await transport.send(post(server.url, timeouts: timeouts))
     #expect(response.status == 200)
     await transport.shutdown()
@@ -145,7 +145,7 @@ struct FailureTests {
       _ = server.read(peer)
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(firstByte: .seconds(1), total: .seconds(30))
+      let timeouts = HTTPTimeouts(connect: .patience, firstByte: .seconds(1), total: .patience)
       let error = try await failure(transport, post(server.url, timeouts: timeouts))
       #expect(error.kind == .timedOut(.firstByte))
       #expect(error.requestMayHaveLeft)
@@ -158,7 +158,7 @@ struct FailureTests {
       _ = server.read(peer)
       peer.hang()
     } test: { server, transport in
-      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .seconds(1))))
+      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .seconds(2))))
       #expect(error.kind == .timedOut(.firstByte))
       #expect(error.requestMayHaveLeft)
     }
@@ -170,7 +170,7 @@ struct FailureTests {
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
       peer.hang()
     } test: { server, transport in
-      let timeouts = HTTPTimeouts(firstByte: .seconds(2), total: .seconds(3))
+      let timeouts = HTTPTimeouts(firstByte: .seconds(2), total: .seconds(4))
       let error = try await failure(transport, post(server.url, timeouts: timeouts))
       #expect(error.kind == .timedOut(.response))
       #expect(error.requestMayHaveLeft)

@@ -31,10 +31,11 @@ func failure(
   }
 }
 
-/// Time-outs that a busy machine does not meet.
-let patient = HTTPTimeouts(connect: .seconds(30), total: .seconds(40))
+func get(_ url: String, maxResponseBytes: Int = 1_024) -> HTTPRequest {
+  HTTPRequest(method: "GET", url: url, timeouts: .patient, maxResponseBytes: maxResponseBytes)
+}
 
-func post(_ url: String, timeouts: HTTPTimeouts = patient, isIdempotent: Bool = false) -> HTTPRequest {
+func post(_ url: String, timeouts: HTTPTimeouts = .patient, isIdempotent: Bool = false) -> HTTPRequest {
   HTTPRequest(
     method: "POST", url: url, headers: ["Content-Type": "text/plain"], body: Array("hello".utf8), timeouts: timeouts,
     isIdempotent: isIdempotent)

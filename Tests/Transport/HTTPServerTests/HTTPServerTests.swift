@@ -1,5 +1,6 @@
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 /// Runs a server for the length of `body`.
@@ -206,7 +207,7 @@ struct HTTPServerTests {
       turnedAway: { reason in told.withLock { $0.append(reason) } },
       handler: { _ in
         // Longer than a request may take: the client is not the one who is slow.
-        while told.withLock({ $0.isEmpty }) { await Task.yield() }
+        try? await eventually { told.withLock { !$0.isEmpty } }
         return .respond(HTTPServerResponse(status: 200, text: "ok"))
       })
     async let whole = RawClient.get(port: server.port, "/")
@@ -248,7 +249,7 @@ struct HTTPServerTests {
       limits: HTTPServerLimits(connectionsPerClient: 1), turnedAway: { reason in told.withLock { $0.append(reason) } },
       handler: { _ in
         // Until the other one was turned away.
-        while told.withLock({ $0.isEmpty }) { await Task.yield() }
+        try? await eventually { told.withLock { !$0.isEmpty } }
         return .respond(HTTPServerResponse(status: 200, text: "ok"))
       })
     async let first = RawClient.get(port: server.port, "/")
@@ -272,7 +273,7 @@ struct HTTPServerTests {
       handler: { _ in
         // Until all are there at once.
         inside.withLock { $0 += 1 }
-        while inside.withLock({ $0 < 3 }), !Task.isCancelled { await Task.yield() }
+        try? await eventually { inside.withLock { $0 == 3 } }
         return .respond(HTTPServerResponse(status: 200, text: "ok"))
       })
     async let first = RawClient.get(port: server.port, "/")

@@ -1,10 +1,13 @@
 import Dispatch
 import Synchronization
+import TestSupport
 
 /// Holds threads back until a number of them has arrived.
 final class Gate: Sendable {
   private let missing: Mutex<Int>
   private let isOpen = DispatchSemaphore(value: 0)
+  /// Of a test that fails, in seconds.
+  private static let patience = Double(Duration.patience.components.seconds)
 
   init(_ count: Int) { missing = Mutex(count) }
 
@@ -15,7 +18,7 @@ final class Gate: Sendable {
     }
     if isLast { isOpen.signal() }
     // Each one lets the next through.
-    _ = isOpen.wait(timeout: .now() + 60)
+    _ = isOpen.wait(timeout: .now() + Self.patience)
     isOpen.signal()
   }
 }

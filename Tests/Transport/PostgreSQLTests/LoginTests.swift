@@ -9,7 +9,9 @@ struct LoginTests {
   func passwords() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     var endpoint = server.overTCP(try await server.database())
-    try await withConnection(to: endpoint) { connection, _ in
+    var usual = PostgreSQLOptions()
+    usual.searchPath = ["public"]
+    try await withConnection(to: endpoint, usual) { connection, _ in
       let row = try await connection.withSession { session throws(PostgreSQLError) in
         try session.run(
           """

@@ -82,7 +82,7 @@ struct LossTests {
       }
       let isInCommit =
         "SELECT count(*) FROM pg_stat_activity WHERE pid = \(pid) AND query = 'COMMIT' AND state = 'active'"
-      while try await server.query(isInCommit) != "1\n" { try await Task.sleep(for: .milliseconds(10)) }
+      try await eventually("a commit") { try await server.query(isInCommit) == "1\n" }
       try await server.query(Self.termination(of: pid))
       let error = await committing
       #expect(error?.code == .connectionLost)

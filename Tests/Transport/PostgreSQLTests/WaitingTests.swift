@@ -152,7 +152,7 @@ struct WaitingTests {
     async let waiting = failure { () throws(PostgreSQLError) in
       try await connection.withSession { _ in order.add("waiting") }
     }
-    while connection.status.waiting < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { connection.status.waiting >= 2 }
     async let end: Void = connection.close(within: .seconds(60)) { session throws(PostgreSQLError) in
       try session.run("SELECT pg_advisory_unlock_all()")
       order.add("last")
@@ -172,7 +172,7 @@ struct WaitingTests {
     kill(pid, SIGSTOP)
     defer { kill(pid, SIGCONT) }
     async let running = connection.failure(of: "SELECT 1")
-    while connection.status.waiting == 0 { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { connection.status.waiting > 0 }
     let begun = ContinuousClock.now
     await connection.close(within: .milliseconds(50))
     #expect(begun.duration(to: .now) < .seconds(30))
@@ -203,7 +203,7 @@ struct WaitingTests {
     let waiting = (0..<2).map { _ in
       Task { try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") } }
     }
-    while pool.status[0].waiting < 4 { try await Task.sleep(for: .milliseconds(1)) }
+    try await eventually { pool.status[0].waiting >= 4 }
     let refused = await failure { () throws(PostgreSQLError) in
       try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") }
     }

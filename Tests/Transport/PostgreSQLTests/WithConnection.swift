@@ -2,9 +2,9 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-/// Options for tests: no schema of its own, and short waits.
+/// Options for tests: no schema of its own, short pauses, and limits that a busy machine does not reach.
 func testOptions(_ change: (inout PostgreSQLOptions) -> Void = { _ in }) -> PostgreSQLOptions {
-  var options = PostgreSQLOptions()
+  var options = PostgreSQLOptions.patient
   options.searchPath = ["public"]
   options.reconnectDelay = .milliseconds(1)...Duration.milliseconds(20)
   change(&options)
@@ -51,11 +51,7 @@ func failure<T>(_ body: () async throws(PostgreSQLError) -> T) async -> PostgreS
 
 /// Waits until the delay between attempts to connect is over, and one succeeds.
 func waitUntilConnected(_ connection: PostgreSQLConnection) async throws {
-  let deadline = ContinuousClock.now + .seconds(60)
-  while await connection.failure(of: "SELECT 1") != nil {
-    try #require(ContinuousClock.now < deadline)
-    try await Task.sleep(for: .milliseconds(5))
-  }
+  try await eventually("a connection") { await connection.failure(of: "SELECT 1") == nil }
 }
 
 extension PostgreSQLConnection {

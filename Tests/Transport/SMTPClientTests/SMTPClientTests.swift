@@ -10,7 +10,7 @@ struct SMTPClientTests {
     SMTPMessage(sender: "hello@example.com", recipient: recipient, content: content)
   }
 
-  private func failure(_ client: SMTPClient, _ message: SMTPMessage, timeout: Duration = .seconds(20)) async
+  private func failure(_ client: SMTPClient, _ message: SMTPMessage, timeout: Duration = .patience) async
     -> SMTPFailure?
   {
     do {
@@ -24,7 +24,7 @@ struct SMTPClientTests {
   @Test("A message is taken") func aMessageIsTaken() async throws {
     let server = SMTPScript()
     try await server.run { client in
-      let reply = try await client.send(message(), timeout: .seconds(20))
+      let reply = try await client.send(message(), timeout: .patience)
       #expect(reply.codes == "250 2.0.0")
       #expect(reply.text == "Ok: queued as 4Tk1")
     }
@@ -42,14 +42,14 @@ struct SMTPClientTests {
     let head = "Subject: x\r\n\r\n" + String(repeating: ".\r\n", count: dots)
     let text = head + String(repeating: "x", count: size - head.utf8.count - 2) + "\r\n"
     let server = SMTPScript()
-    try await server.run { client in _ = try await client.send(message(Array(text.utf8)), timeout: .seconds(20)) }
+    try await server.run { client in _ = try await client.send(message(Array(text.utf8)), timeout: .patience) }
     #expect(server.journal.messages.first?.utf8.count == size + dots)
   }
 
   @Test("A connection carries one message after another") func aConnectionCarriesOneMessageAfterAnother() async throws {
     let server = SMTPScript()
     try await server.run { client in
-      for _ in 0..<5 { _ = try await client.send(message(), timeout: .seconds(20)) }
+      for _ in 0..<5 { _ = try await client.send(message(), timeout: .patience) }
     }
     #expect(server.journal.connections == 1)
     #expect(server.journal.messages.count == 5)
@@ -59,7 +59,7 @@ struct SMTPClientTests {
     let line = String(repeating: "x", count: 70) + "\r\n"
     let large = Array(("Subject: x\r\n\r\n" + String(repeating: line, count: 20_000)).utf8)
     let server = SMTPScript()
-    try await server.run { client in _ = try await client.send(message(large), timeout: .seconds(40)) }
+    try await server.run { client in _ = try await client.send(message(large), timeout: .patience) }
     #expect(server.journal.messages.first?.utf8.count == large.count)
   }
 
@@ -152,9 +152,7 @@ struct SMTPClientTests {
             #expect(await failure(client, message(), timeout: .seconds(4))?.stage == .sender)
           }
         }
-        while server.journal.commands.count(where: { $0.hasPrefix("MAIL") }) < 2 {
-          try? await Task.sleep(for: .milliseconds(10))
-        }
+        try? await eventually { server.journal.commands.count { $0.hasPrefix("MAIL") } == 2 }
         let late = await failure(client, message(), timeout: .milliseconds(300))
         #expect(late?.kind == .timedOut && late?.stage == .connect)
         await group.waitForAll()
@@ -167,7 +165,7 @@ struct SMTPClientTests {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       let task = Task { await failure(client, message()) }
-      while server.journal.commands.count < 2 { await Task.yield() }
+      try await eventually { server.journal.commands.count >= 2 }
       task.cancel()
       #expect(await task.value?.kind == .canceled)
     }
@@ -180,8 +178,8 @@ struct SMTPClientTests {
   func aConnectionThatWasClosedMeanwhileIsReplaced(act: SMTPScript.Act) async throws {
     let server = SMTPScript { verb, count in verb == "MAIL" && count == 2 ? act : nil }
     try await server.run { client in
-      _ = try await client.send(message(), timeout: .seconds(20))
-      _ = try await client.send(message(), timeout: .seconds(20))
+      _ = try await client.send(message(), timeout: .patience)
+      _ = try await client.send(message(), timeout: .patience)
     }
     #expect(server.journal.connections == 2)
     #expect(server.journal.messages.count == 2)
@@ -190,7 +188,7 @@ struct SMTPClientTests {
   @Test("Nothing is sent twice after the dot") func nothingIsSentTwiceAfterTheDot() async throws {
     let server = SMTPScript { verb, count in verb == "DOT" && count == 2 ? .close : nil }
     try await server.run { client in
-      _ = try await client.send(message(), timeout: .seconds(20))
+      _ = try await client.send(message(), timeout: .patience)
       #expect(await failure(client, message())?.messageMayBeTaken == true)
     }
     #expect(server.journal.messages.count == 2)
@@ -244,11 +242,11 @@ struct SMTPClientTests {
     try await old.run { client in
       #expect(await failure(client, message(to: "ünï@example.com"))?.kind == .noSMTPUTF8)
       // Others are not kept from being sent.
-      _ = try await client.send(message(), timeout: .seconds(20))
+      _ = try await client.send(message(), timeout: .patience)
     }
     #expect(old.journal.commands.filter { $0.hasPrefix("MAIL") }.count == 1)
     let new = SMTPScript(extensions: ["8BITMIME", "SMTPUTF8"])
-    try await new.run { client in _ = try await client.send(message(to: "ünï@example.com"), timeout: .seconds(20)) }
+    try await new.run { client in _ = try await client.send(message(to: "ünï@example.com"), timeout: .patience) }
     #expect(new.journal.commands.contains { $0.hasPrefix("MAIL") && $0.hasSuffix("SMTPUTF8") })
   }
 
@@ -264,14 +262,14 @@ struct SMTPClientTests {
   @Test("The check sends nothing") func theCheckSendsNothing() async throws {
     let server = SMTPScript()
     try await server.run { client in
-      try await client.check(timeout: .seconds(20))
-      _ = try await client.send(message(), timeout: .seconds(20))
+      try await client.check(timeout: .patience)
+      _ = try await client.send(message(), timeout: .patience)
     }
     #expect(server.journal.commands.contains("NOOP"))
     #expect(server.journal.messages.count == 1)
     let closed = SMTPScript { verb, _ in verb == "GREETING" ? .reply("554 no") : nil }
     try await closed.run { client in
-      await #expect(throws: SMTPFailure.self) { try await client.check(timeout: .seconds(20)) }
+      await #expect(throws: SMTPFailure.self) { try await client.check(timeout: .patience) }
     }
   }
 
@@ -279,7 +277,7 @@ struct SMTPClientTests {
     let server = SMTPScript()
     try await server.run { client in
       try await withThrowingTaskGroup(of: Void.self) { group in
-        for _ in 0..<20 { group.addTask { _ = try await client.send(message(), timeout: .seconds(40)) } }
+        for _ in 0..<20 { group.addTask { _ = try await client.send(message(), timeout: .patience) } }
         try await group.waitForAll()
       }
     }

@@ -1,5 +1,6 @@
 import Glibc
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SQLite
@@ -289,7 +290,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
             }?.code
           }
         }
-        while database.statistics.waitingWrites < 11 { await Task.yield() }
+        try? await eventually { database.statistics.waitingWrites >= 11 }
         gate.open()
         return await group.reduce(into: []) { $0.append($1) }
       }
@@ -345,7 +346,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
             try await database.write { _ throws(DatabaseError) in gate.wait() }
           }?.code == .overloaded
         }
-        while database.statistics.waitingWrites < 1 { await Task.yield() }
+        try? await eventually { database.statistics.waitingWrites >= 1 }
         for number in 0..<20 {
           group.addTask {
             let error = await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) }
@@ -375,6 +376,6 @@ final class Gate: Sendable {
   }
 
   func entered() async {
-    while !isEntered.withLock({ $0 }) { await Task.yield() }
+    try? await eventually { isEntered.withLock { $0 } }
   }
 }

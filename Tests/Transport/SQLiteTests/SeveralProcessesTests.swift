@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import SQLite
@@ -119,7 +120,7 @@ private func writeForAWhile(
             await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) } != nil
           }
         }
-        while database.statistics.waitingWrites < 50 { await Task.yield() }
+        try? await eventually { database.statistics.waitingWrites >= 50 }
         await database.close()
         return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
       }

@@ -36,7 +36,7 @@ enum SuppressionKind: String, CaseIterable, Sendable {
   /// A database with the tables.
   private func database() async throws -> PostgreSQLSettings {
     let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
-    let owner = try PostgreSQLConnection(database.endpoint)
+    let owner = try PostgreSQLConnection(database.endpoint, options: .patient)
     try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       _ = try PostgreSQLSchema.update([SuppressionSchemaPostgreSQL.part], session)

@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Push
@@ -32,7 +33,7 @@ final class FakeTokenSource: Sendable {
     while true {
       let next = state.withLock { $0.asked.isEmpty ? nil : $0.asked.removeFirst() }
       if let next { return next.resume(returning: answer) }
-      await Task.yield()
+      try? await Task.sleep(for: .milliseconds(2))
     }
   }
 
@@ -63,7 +64,7 @@ final class FakeTokenSource: Sendable {
   }
 
   private func until(_ condition: () -> Bool) async {
-    while !condition() { await Task.yield() }
+    try? await eventually { condition() }
   }
 
   @Test("All who come at once wait for one request") func allWhoComeAtOnceWaitForOneRequest() async {

@@ -2,6 +2,7 @@ import FoundationEssentials
 import Glibc
 import HTTPServer
 import Synchronization
+import TestSupport
 import Testing
 
 /// A stand-in for APNs with TLS and HTTP/2: nginx before an `HTTPServer`, for the length of a test.
@@ -48,12 +49,14 @@ struct Front: Sendable {
     let directory = FileManager.default.temporaryDirectory.path + "/push-front-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     let ports = (0..<3).map { _ in Socket.unusedPort() }
-    try makeCertificate(directory)
-    try configuration(directory, upstream: server.port, ports)
-      .write(toFile: directory + "/nginx.conf", atomically: false, encoding: .utf8)
     let nginx = ["/usr/sbin/nginx", "-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
-    // Returns when the sockets are bound.
-    try execute(nginx)
+    try await onNewThread {
+      try makeCertificate(directory)
+      try configuration(directory, upstream: server.port, ports)
+        .write(toFile: directory + "/nginx.conf", atomically: false, encoding: .utf8)
+      // Returns when the sockets are bound.
+      try execute(nginx)
+    }
     let urls = ports.map { "https://localhost:\($0)" }
     let front = Front(
       url: urls[0], narrowURL: urls[1], mutualURL: urls[2], certificateFile: directory + "/cert.pem",
@@ -65,7 +68,7 @@ struct Front: Sendable {
     } catch {
       outcome = .failure(error)
     }
-    try execute(nginx + ["-s", "stop"])
+    try await onNewThread { try execute(nginx + ["-s", "stop"]) }
     await server.stop(grace: .zero)
     // nginx, which is still about to end, removes files of its own at the same time.
     try? FileManager.default.removeItem(atPath: directory)

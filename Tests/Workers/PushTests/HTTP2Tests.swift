@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
+import TestSupport
 import Testing
 
 @testable import Push
@@ -16,7 +17,7 @@ struct HTTP2Tests {
   }
 
   private func lane(
-    _ url: String, _ front: Front, connections: Int = 4, answerTimeout: Duration = .seconds(30),
+    _ url: String, _ front: Front, connections: Int = 4, answerTimeout: Duration = .patience,
     clientCertificate: Bool = false
   ) throws -> APNsLane {
     var transport = HTTPClient.Configuration(
@@ -45,7 +46,7 @@ struct HTTP2Tests {
     await withTaskGroup(of: String.self) { group in
       for number in numbers {
         group.addTask {
-          let outcome = await lane.push(Self.push(number), Sample.attempt("job-\(number)", timeout: .seconds(60)))
+          let outcome = await lane.push(Self.push(number), Sample.attempt("job-\(number)", timeout: .patience))
           return String(outcome.short.prefix { $0 != " " })
         }
       }
@@ -96,7 +97,7 @@ struct HTTP2Tests {
       let target = try #require(front.url.split(separator: ":").last.flatMap { UInt16($0) })
       let relay = Relay(to: target)
       let lane = try lane(
-        "https://localhost:\(relay.port)", front, connections: 1, answerTimeout: .seconds(3))
+        "https://localhost:\(relay.port)", front, connections: 1, answerTimeout: .seconds(5))
       #expect(await pushAll(lane, 0..<1) == ["accepted": 1])
       relay.freeze()
       #expect(await pushAll(lane, 1..<21) == ["accepted": 20])

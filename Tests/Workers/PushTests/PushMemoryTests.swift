@@ -39,7 +39,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   /// A database with the tables.
   private func database() async throws -> PostgreSQLSettings {
     let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
-    let owner = try PostgreSQLConnection(database.endpoint)
+    let owner = try PostgreSQLConnection(database.endpoint, options: .patient)
     try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       _ = try PostgreSQLSchema.update([PushMemorySchemaPostgreSQL.part], session)

@@ -4,6 +4,7 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Revocation
@@ -164,7 +165,7 @@ import Testing
       let lane = AppleLane(
         RevocationLaneContext(
           name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600)),
-          probeTimeout: Samples.patience),
+          probeTimeout: .patience),
         clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
       guard case .down(let reason) = await lane.probe() else {
         Issue.record("the lane is up")
@@ -198,7 +199,7 @@ import Testing
       try await bench.fault(#"{"provider": "apple-revoke", \#(fault), "count": 10}"#)
       let job = bench.body(.refreshToken, "t")
       // Only what hangs is waited for; a busy machine may take its time for the others.
-      let timeout: Duration = fault.contains("hang") ? .milliseconds(500) : .seconds(30)
+      let timeout: Duration = fault.contains("hang") ? .seconds(2) : .patience
       #expect(try await bench.perform(job, timeout: timeout).short == expected)
     }
   }

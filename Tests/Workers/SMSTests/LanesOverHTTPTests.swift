@@ -4,6 +4,7 @@ import HTTPClient
 import HTTPServer
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -31,7 +32,7 @@ struct LanesOverHTTPTests {
       case .reset: return .reset
       case .hang:
         // Longer than the call may take; the server's end cancels it.
-        _ = try? await Task.sleep(for: .seconds(30))
+        _ = try? await Task.sleep(for: .patience)
         return .close
       }
     }
@@ -51,7 +52,7 @@ struct LanesOverHTTPTests {
       http: transport, clock: SystemClock())
   }
 
-  private func attempt(timeout: Duration = .seconds(10)) -> JobAttempt {
+  private func attempt(timeout: Duration = .patience) -> JobAttempt {
     JobAttempt(
       job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
       timeout: timeout, startedAt: Sample.now)

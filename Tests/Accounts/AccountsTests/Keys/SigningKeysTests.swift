@@ -96,7 +96,7 @@ struct SigningKeysTests {
 
   @Test("On PostgreSQL, too", .onSharedServer) func raceOnPostgreSQL() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     _ = try await connection.withTransaction { session throws(PostgreSQLError) in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)

@@ -18,7 +18,7 @@ struct DatabaseMigrationTests {
   /// An empty database with the tables.
   private func database() async throws -> PostgreSQLSettings {
     let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint)
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
     _ = try await connection.withTransaction { session throws(PostgreSQLError) in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part, MarkSchemaPostgreSQL.part], session)

@@ -14,7 +14,7 @@ import Testing
     let endpoint = PostgreSQLEndpoint(
       hosts: [ServerAddress(host: "127.0.0.1", port: Int(unusedPort()))], database: "countersign", user: "worker")
     let ledger = try PostgreSQLLedger(
-      endpoint, options: PostgreSQLOptions(), longestLease: .seconds(60), longestWrite: .milliseconds(100))
+      endpoint, options: .patient, longestLease: .seconds(60), longestWrite: .milliseconds(100))
     // One more might not be taken any more: the worker pauses as soon as so many have failed.
     let jobs = WorkerHarness.options.ledgerFailureThreshold
     try await withWorker(ledger: ledger) { worker in

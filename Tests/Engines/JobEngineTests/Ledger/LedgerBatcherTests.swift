@@ -1,6 +1,7 @@
 import CountersignConcurrency
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import JobEngine

@@ -70,7 +70,7 @@ import Testing
         .claim(claim("ended", token: 16)), .settle(claim("late", token: 2), result: [1], at: start),
         .settle(claim("unclaimed", token: 17), result: [2], at: start),
       ]
-      let connection = try PostgreSQLConnection(database)
+      let connection = try PostgreSQLConnection(database, options: .patient)
       let (answers, losses) = try await carryOut(entries, connection, now: start + lease, loss)
       #expect(losses == 1)
       #expect(
@@ -117,7 +117,7 @@ import Testing
         case .released: .release(claim("job", token: 1))
         }
       let mine = claim("job", token: 3)
-      let connection = try PostgreSQLConnection(database)
+      let connection = try PostgreSQLConnection(database, options: .patient)
       let answer = try await connection.withSession { session throws(PostgreSQLError) in
         var runs = 0
         return try single(.claim(mine)) { statements throws(PostgreSQLError) in

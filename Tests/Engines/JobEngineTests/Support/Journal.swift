@@ -1,7 +1,7 @@
 import Synchronization
 import TestSupport
 
-/// Events in order, over all fakes of a test; waits for them without sleeping.
+/// Events in order, over all fakes of a test.
 final class Journal: Sendable {
   enum Entry: Sendable, Hashable {
     case performed(String, lane: String)
@@ -43,20 +43,4 @@ final class Journal: Sendable {
   func count(of entry: Entry) -> Int { all.filter { $0 == entry }.count }
 
   func contains(_ entry: Entry) -> Bool { all.contains(entry) }
-}
-
-struct NeverHappened: Error, CustomStringConvertible {
-  var description: String
-}
-
-/// Lets other tasks run until a condition holds. Fails after ten seconds of the machine's own time.
-func eventually(
-  _ what: String = "the condition", _ condition: @Sendable () async -> Bool
-) async throws {
-  // Only how long a test that fails takes: hundreds of tests may share two cores.
-  let limit = ContinuousClock.now + .seconds(90)
-  while await !condition() {
-    guard ContinuousClock.now < limit else { throw NeverHappened(description: "\(what) never came true") }
-    await Task.yield()
-  }
 }

@@ -4,14 +4,11 @@ import TestSupport
 
 @testable import JobEngine
 
-/// Duration of a batch for tests of something else: hundreds of them may share two cores.
-let patience = Duration.seconds(60)
-
 /// A database with the ledger's tables, for one test.
 func withSharedDatabase<Result>(_ body: (PostgreSQLEndpoint) async throws -> Result) async throws -> Result {
   try await PrivatePostgreSQL.admit {
     let database = try await PrivatePostgreSQL.shared.database()
-    let owner = try PostgreSQLConnection(database)
+    let owner = try PostgreSQLConnection(database, options: .patient)
     try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       _ = try PostgreSQLSchema.update([LedgerSchemaPostgreSQL.part], session)
@@ -32,7 +29,7 @@ actor ServerClock {
   private var setting: Task<Void, any Error>?
 
   init(_ database: PostgreSQLEndpoint) async throws {
-    connection = try PostgreSQLConnection(database)
+    connection = try PostgreSQLConnection(database, options: .patient)
     let first = start.milliseconds
     try await connection.withSession { session throws(PostgreSQLError) -> Void in
       try session.script(
@@ -70,7 +67,7 @@ struct ClockedLedger: Ledger {
 
   init(_ database: PostgreSQLEndpoint, _ clock: ServerClock, longestLease: Duration = .seconds(20)) throws {
     ledger = try PostgreSQLLedger(
-      database, options: PostgreSQLOptions(), longestLease: longestLease, longestWrite: patience, sql: ServerClock.sql,
+      database, options: .patient, longestLease: longestLease, longestWrite: .patience, sql: ServerClock.sql,
       clock: clock.monotonic)
     self.clock = clock
   }

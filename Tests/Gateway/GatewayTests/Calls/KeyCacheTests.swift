@@ -116,7 +116,7 @@ import Testing
     source.result.withLock { $0 = .success(Self.keys("k1")) }
     let cache = source.cache()
     async let running: Void = cache.run()
-    while !cache.isFilled { try await Task.sleep(for: .milliseconds(5)) }
+    try await eventually { cache.isFilled }
     await cache.stop()
     await running
     #expect(source.fetches.withLock { $0 } == 1)
@@ -145,7 +145,7 @@ import Testing
     source.result.withLock { $0 = .success(Self.keys("k1")) }
     let cache = source.cache()
     async let first: Void = cache.refresh()
-    while source.fetches.withLock({ $0 }) == 0 { await Task.yield() }
+    try await eventually { source.fetches.withLock { $0 } > 0 }
     async let second: Void = {
       isChanged.open()
       await cache.refreshAfterChange()

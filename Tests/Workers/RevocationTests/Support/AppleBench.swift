@@ -5,6 +5,7 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 import Simulation
+import TestSupport
 import Testing
 
 @testable import Revocation
@@ -34,7 +35,7 @@ struct AppleBench {
     func lane(_ name: String, _ clientID: String) throws -> AppleLane {
       AppleLane(
         RevocationLaneContext(
-          name: name, table: table, http: http, clock: clock, probeTimeout: Samples.patience),
+          name: name, table: table, http: http, clock: clock, probeTimeout: .patience),
         clientID: clientID, baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
     }
     let handler = RevocationJobHandler(
@@ -82,7 +83,7 @@ struct AppleBench {
   /// Revoked tokens.
   func revocations() async throws -> [Revocation] {
     let response = try await http.send(
-      HTTPRequest(method: "GET", url: simulator.url + "/control/revocations", timeouts: .within(Samples.patience)))
+      HTTPRequest(method: "GET", url: simulator.url + "/control/revocations", timeouts: .patient))
     return try JSONDecoder().decode([Revocation].self, from: Data(response.body))
   }
 
@@ -96,7 +97,7 @@ struct AppleBench {
       HTTPRequest(
         method: "POST", url: simulator.url + path, headers: ["Content-Type": "application/json"],
         body: Array(json.utf8),
-        timeouts: .within(Samples.patience)))
+        timeouts: .patient))
     try #require((200...201).contains(response.status), "\(String(decoding: response.body, as: UTF8.self))")
     return response.body
   }
@@ -113,7 +114,7 @@ struct AppleBench {
   /// Prepares a job and carries it out once.
   func perform(
     _ body: AppleRevokeJob, id: String = "job-1", stageOf: String? = nil, unknownCalls: Int = 0,
-    timeout: Duration = Samples.patience
+    timeout: Duration = .patience
   ) async throws -> Classification {
     let prepared = try #require(handler.prepare(body, of: Samples.message(id, stageOf: stageOf)).ready)
     return await handler.perform(

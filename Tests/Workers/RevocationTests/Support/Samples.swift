@@ -10,8 +10,6 @@ import TestSupport
 /// Samples shared by the tests of this target.
 enum Samples {
   static let now = UnixTime(seconds: 1_782_907_200)
-  /// Time limit of a call that is to be answered, on a busy machine.
-  static let patience: Duration = .seconds(60)
   static let app = "com.example.app"
   static let service = "com.example.web"
   static let teamID = "EXAMPLE001"
@@ -58,7 +56,7 @@ enum Samples {
     JobMessage(messageID: id, messageType: AppleRevokeJob.type, stageOf: stageOf, receivedAt: now)
   }
 
-  static func attempt(_ id: String = "job-1", unknownCalls: Int = 0, timeout: Duration = patience) -> JobAttempt {
+  static func attempt(_ id: String = "job-1", unknownCalls: Int = 0, timeout: Duration = .patience) -> JobAttempt {
     JobAttempt(
       job: MessageIdentity(sender: SenderRule.unnamed, messageID: id), deadline: now + .seconds(300), timeout: timeout,
       startedAt: now, unknownCalls: unknownCalls)

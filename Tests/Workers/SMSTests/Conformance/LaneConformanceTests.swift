@@ -4,6 +4,7 @@ import HTTPClient
 import HTTPServer
 import JobEngine
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -24,7 +25,7 @@ struct LaneConformanceTests {
 
   /// Sends a message for each reply, one after the other, over one transport.
   private func send(
-    _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .seconds(60)
+    _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .patience
   ) async throws -> Seen {
     let requests = Mutex<[String?]>([])
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 65_536) { request in
@@ -39,7 +40,7 @@ struct LaneConformanceTests {
       case .close: return .close
       case .hang:
         // Longer than the call may take; the server's end cancels it.
-        _ = try? await Task.sleep(for: .seconds(30))
+        _ = try? await Task.sleep(for: .patience)
         return .close
       }
     }
@@ -133,7 +134,7 @@ struct LaneConformanceTests {
     let port = try RefusingPort()
     let http = try HTTPClient()
     let lane = try provider.lane(port.number, http)
-    let outcome = await lane.send(Sample.message(), attempt(.seconds(5)))
+    let outcome = await lane.send(Sample.message(), attempt(.patience))
     #expect(outcome.short == "retry NOT_CONNECTED")
     port.release()
     await http.shutdown()

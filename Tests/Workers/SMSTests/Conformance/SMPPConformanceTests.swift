@@ -2,6 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 import SMPP
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -17,7 +18,7 @@ struct SMPPConformanceTests {
 
   /// Sends a message for each reply, one after the other, over one session.
   private func send(
-    _ replies: [ScriptedSMSC.Reply], bindStatus: UInt32 = 0, timeout: Duration = .seconds(60)
+    _ replies: [ScriptedSMSC.Reply], bindStatus: UInt32 = 0, timeout: Duration = .patience
   ) async throws -> Seen {
     let server = try ScriptedSMSC(replies, bindStatus: bindStatus)
     let outcomes = try await send(replies.count, to: server.port, timeout)

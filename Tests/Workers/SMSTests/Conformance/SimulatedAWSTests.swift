@@ -3,6 +3,7 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 import Simulation
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -38,7 +39,7 @@ struct SimulatedAWSTests {
 
   /// Outcome of one message, and the number of messages that the account has.
   private func send(
-    _ given: Given, timeout: Duration = .seconds(20), _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
+    _ given: Given, timeout: Duration = .patience, _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
   ) async throws -> (outcome: String, code: String?, received: Int) {
     var simulated = SimulatorSettings()
     settings(&simulated.aws)
@@ -46,7 +47,8 @@ struct SimulatedAWSTests {
     let http = try HTTPClient()
     if let fault = given.fault {
       let order = HTTPRequest(
-        method: "POST", url: simulator.url + "/control/faults", body: Array("{\"fault\":\"\(fault)\"}".utf8))
+        method: "POST", url: simulator.url + "/control/faults", body: Array("{\"fault\":\"\(fault)\"}".utf8),
+        timeouts: .patient)
       #expect(try await http.send(order).status == 201)
     }
     let signer = AWSSigner(
@@ -62,7 +64,8 @@ struct SimulatedAWSTests {
       JobAttempt(
         job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
         timeout: timeout, startedAt: Sample.now))
-    let shown = try await http.send(HTTPRequest(method: "GET", url: simulator.url + "/control/sms"))
+    let shown = try await http.send(
+      HTTPRequest(method: "GET", url: simulator.url + "/control/sms", timeouts: .patient))
     let received = String(decoding: shown.body, as: UTF8.self).split(separator: "\"provider\":\"aws\"").count - 1
     await http.shutdown()
     await simulator.stop()

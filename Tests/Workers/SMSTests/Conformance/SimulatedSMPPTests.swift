@@ -5,6 +5,7 @@ import JobEngine
 import SMPP
 import Simulation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import SMS
@@ -45,7 +46,7 @@ struct SimulatedSMPPTests {
     if let fault = given.fault {
       let order = HTTPRequest(
         method: "POST", url: simulator.url + "/control/faults",
-        body: Array("{\"fault\":\"\(fault)\",\"provider\":\"smpp\"}".utf8))
+        body: Array("{\"fault\":\"\(fault)\",\"provider\":\"smpp\"}".utf8), timeouts: .patient)
       #expect(try await http.send(order).status == 201)
     }
     let (events, event) = AsyncStream<SMPPEvent>.makeStream()
@@ -73,7 +74,7 @@ struct SimulatedSMPPTests {
         OutgoingSMS(to: given.to, text: SMSText(text), languageCode: "en"),
         JobAttempt(
           job: MessageIdentity(sender: SenderRule.unnamed, messageID: "job-1"), deadline: Sample.now + .seconds(300),
-          timeout: .seconds(10), startedAt: Sample.now))
+          timeout: .patience, startedAt: Sample.now))
       seen.outcomes.append(outcome.short)
       seen.codes.append(outcome.reason?.providerCode)
     }
@@ -83,7 +84,8 @@ struct SimulatedSMPPTests {
         if seen.receipts.count == count { break }
       }
     }
-    let shown = try await http.send(HTTPRequest(method: "GET", url: simulator.url + "/control/sms"))
+    let shown = try await http.send(
+      HTTPRequest(method: "GET", url: simulator.url + "/control/sms", timeouts: .patient))
     seen.shown = String(decoding: shown.body, as: UTF8.self)
     session.stop(ceiling: .seconds(2))
     await running.value
