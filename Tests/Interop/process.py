@@ -129,8 +129,9 @@ class Process:
     def metric(self, name, **labels):
         """The value of a series; `None` where there is no such series."""
         wanted = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        series = f"{name}{{{wanted}}}" if labels else name
         for line in self.get("/metrics")[1].splitlines():
-            if line.startswith(f"{name}{{{wanted}}} "):
+            if line.startswith(f"{series} "):
                 return float(line.split()[-1])
         return None
 

@@ -44,7 +44,7 @@ public enum CoordinatorServices {
     let (publisher, commands) = (parts.publisher, parts.commands)
     return ConversionFlow(
       Conversions(configuration.rules, metrics: metrics.conversion, logger: context.logger),
-      startedAt: context.clock.now(),
+      startedAt: parts.clock.now(),
       longestSilence: max(ConversionOutages.longestSilence, configuration.maintenanceInterval * 3),
       isShared: parts.storage.isShared
     ) { publisher.isReady && commands.isReady && areCommandsStored.isTrue }

@@ -44,7 +44,7 @@ public struct EngineContext: Sendable {
     self.clock = clock
     self.metrics = metrics
     self.logger = logger
-    health = StorageHealth(commands: rules.commandQueue, hint: rules.storageHint)
+    health = StorageHealth(commands: rules.commandQueue, hint: rules.storageHint, logger: logger)
     outbox = Outbox(sink: sink, store: store, clock: clock, author: author, logger: logger, metrics: metrics)
   }
 

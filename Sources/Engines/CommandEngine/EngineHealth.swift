@@ -4,39 +4,66 @@ import Synchronization
 
 /// Whether the store accepts writes. Each writing part reports for itself: the success of one says nothing about
 /// another, whose table may be damaged. The maintenance writes each second.
+///
+/// An outage meets every part, again and again: the log has a line when it begins, and one when it is over.
 public final class StorageHealth: Sendable {
+  private struct State {
+    var problems: [String: StoreError] = [:]
+    var isOut = false
+
+    /// - Returns: whether an outage has begun or ended.
+    mutating func follow() -> Bool {
+      let wasOut = isOut
+      isOut = problems.values.contains { $0.fault == .store }
+      return isOut != wasOut
+    }
+  }
+
   private let commands: String
   private let hint: String
-  private let problems = Mutex<[String: String]>([:])
+  private let logger: Logger
+  private let known = Mutex(State())
 
   /// - Parameters:
   ///   - commands: queue of the commands.
   ///   - hint: remedy for operators.
-  init(commands: String, hint: String) {
+  ///   - logger: is told of outages.
+  init(commands: String, hint: String, logger: Logger) {
     self.commands = commands
     self.hint = hint
+    self.logger = logger
   }
 
   /// Records a successful write of a part.
   func succeeded(_ part: String) {
-    problems.withLock { $0[part] = nil }
+    let isOver = known.withLock { state in
+      state.problems.removeValue(forKey: part) != nil && state.follow()
+    }
+    if isOver { logger.info("the database takes writes again") }
   }
 
   /// Records a failed write of a part.
   func failed(_ error: StoreError, _ part: String) {
-    problems.withLock { $0[part] = error.description }
+    let hasChanged = known.withLock { state in
+      state.problems[part] = error
+      return state.follow()
+    }
+    guard hasChanged, error.fault == .store else { return }
+    logger.error(
+      "the database takes no writes, which are tried again until it does",
+      ["part": "\(part)", .error: error.description, .hint: hint])
   }
 
   /// Whether changes of commands cannot be stored. Without commands, the sweeps show it, which write to the same tables.
   public func keepsCommandsWaiting(orEnding part: MaintenancePart) -> Bool {
-    problems.withLock { $0[commands] != nil || $0[part.rawValue] != nil }
+    known.withLock { $0.problems[commands] != nil || $0.problems[part.rawValue] != nil }
   }
 
   /// State for `/readyz`.
   public var state: HealthState {
-    problems.withLock { problems in
-      guard let (part, problem) = problems.min(by: { $0.key < $1.key }) else { return .ok }
-      return .failing("\(part): \(problem)", mend: hint)
+    known.withLock { state in
+      guard let (part, problem) = state.problems.min(by: { $0.key < $1.key }) else { return .ok }
+      return .failing("\(part): \(problem.description)", mend: hint)
     }
   }
 }

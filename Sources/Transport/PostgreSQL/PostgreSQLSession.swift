@@ -77,6 +77,12 @@ public final class PostgreSQLSession {
     isRollingBack = true
   }
 
+  /// Has the connection replaced when the body returns: the next body meets a new
+  /// ``PostgreSQLStatus/generation``. What the body did outside of a transaction stands.
+  public func replace() {
+    link.isBroken = true
+  }
+
   private func attempt<T>(_ body: () throws(PostgreSQLError) -> T) throws(PostgreSQLError) -> T {
     guard !isOver else { throw PostgreSQLError(.misuse, "a session was used after the end of its body") }
     if let failure { throw failure }

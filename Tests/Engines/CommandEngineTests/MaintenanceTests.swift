@@ -35,6 +35,39 @@ struct MaintenanceTests {
     }
   }
 
+  @Test("An outage of the store is a line when it begins and a line when it is over, whatever fails meanwhile")
+  func outageIsTwoLines() async throws {
+    try await FlowBench.with { bench in
+      for outage in 1...2 {
+        bench.store.fail(.unavailable)
+        for _ in 0..<5 {
+          await bench.maintenance.tidy()
+          await bench.maintenance.publishLeftovers()
+        }
+        #expect(bench.logs.events.count { $0.level == .error } == outage)
+        #expect(bench.logged("takes no writes") == outage && bench.logged("takes writes again") == outage - 1)
+        bench.store.recover()
+        await bench.maintenance.tidy()
+        await bench.maintenance.publishLeftovers()
+        #expect(bench.logged("takes writes again") == outage)
+      }
+    }
+  }
+
+  @Test("A part that fails by itself is told of once, and again when it fails after it had worked")
+  func partThatFailsByItself() async throws {
+    try await FlowBench.with { bench in
+      let maintenance = bench.maintenance
+      for time in 1...2 {
+        bench.store.fail(.statement, .sweep)
+        for _ in 0..<5 { await maintenance.tidy() }
+        #expect(bench.logged("a part of the maintenance failed") == time)
+        bench.store.recover()
+        await maintenance.tidy()
+      }
+    }
+  }
+
   @Test("Counters of alerts that fire at a first event stand at 0 before it")
   func countersOfAlertsStandAtZero() async throws {
     try await FlowBench.with { bench in

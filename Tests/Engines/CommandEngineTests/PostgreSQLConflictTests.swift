@@ -57,6 +57,82 @@ struct PostgreSQLConflictTests {
     }
   }
 
+  @Test("A repeated transaction takes place at the time of its repetition")
+  func timeOfARepetition() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let (store, other) = (try await database.open(), try await database.open())
+      let (key, first, second) = (try holder("h"), try id("first"), try id("second"))
+      let times = Mutex<[UnixTime]>([])
+      let outcome = try await store.transact(keys(holders: [key]), at: start) { set throws(StoreError) -> Void in
+        let now = set.now
+        let run = times.withLock { times in
+          times.append(now)
+          return times.count
+        }
+        guard run == 1 else { return }
+        let begun = ContinuousClock.now
+        try Self.meanwhile { try await other.put(Record(first, body: [], uniqueKeys: [key])) }
+        // The clock goes on meanwhile.
+        while ContinuousClock.now - begun < .milliseconds(3) { usleep(500) }
+        try set.put(Record(second, body: [], uniqueKeys: [key]))
+      }
+      _ = try stored(outcome)
+      let all = times.withLock { $0 }
+      #expect(all.count == 2 && all[0] == start && all[1] >= start + .milliseconds(3))
+    }
+  }
+
+  @Test("A repetition locks all it had found in one order, also where its look-ups chain in another")
+  func oneOrderOfLocks() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let (mayLock, isLocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      let store = try await database.open {
+        $0.pause = { _ in
+          mayLock.signal()
+          try? await onNewThread { isLocked.wait() }
+        }
+      }
+      let other = try await database.open()
+      let (a, b, runs) = (try id("a"), try id("b"), Recorded())
+      for id in [a, b] { try await store.put(Record(id, body: [0])) }
+      let process = Int64(store.owner.current.process)
+      async let rivalry: Void = database.change { session throws(PostgreSQLError) in
+        mayLock.wait()
+        try session.run("SELECT FROM store_record WHERE id = 'a' FOR UPDATE")
+        isLocked.signal()
+        let isBlocked = "SELECT cardinality(pg_blocking_pids($1::bigint::integer)) > 0"
+        while try !session.run(isBlocked, [.integer(process)])[0].bool(0) { usleep(1_000) }
+        // A repetition that held it already would never get the other one.
+        try session.run("SELECT FROM store_record WHERE id = 'b' FOR UPDATE NOWAIT")
+      }
+      let outcome = try await store.transact(Self.chain(b, a), at: start) { set throws(StoreError) -> Void in
+        if runs.count() == 1 {
+          try Self.meanwhile {
+            _ = try await other.transact(keys(records: [a, b]), at: start) { set throws(StoreError) -> Void in
+              for id in [a, b] { try Self.add(5, to: id, in: &set) }
+            }
+          }
+        }
+        for id in [a, b] { try Self.add(1, to: id, in: &set) }
+      }
+      _ = try stored(outcome)
+      try await rivalry
+      for id in [a, b] { #expect(try await store.found(id)?.body == [6]) }
+      #expect(runs.all == [1, 2])
+    }
+  }
+
+  /// One record in the first round, the other in the second.
+  private static func chain(_ first: RecordID, _ second: RecordID) -> StoreLoad {
+    var keys = StoreKeys()
+    keys.add(record: first)
+    return StoreLoad(keys) { _ in
+      var more = StoreKeys()
+      more.add(record: second)
+      return more
+    }
+  }
+
   @Test("A unique key that the other one took: the later one finds its holder")
   func uniqueKeyConflict() async throws {
     try await PostgreSQLUnderTest.with { database in

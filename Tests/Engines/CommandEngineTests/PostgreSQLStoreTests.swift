@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import Dispatch
 import PostgreSQL
 import Synchronization
 import TestSupport
@@ -53,6 +54,30 @@ struct PostgreSQLStoreTests {
       try await store.settle(settlement)
       #expect(store.connection.status.roundTrips - before == 1)
       #expect(try await store.figures().messages == 1)
+    }
+  }
+
+  @Test("A session of anybody that holds a snapshot shows by the transactions since")
+  func oldestSnapshot() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      let store = try await database.open()
+      let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      async let holder: Void = database.administrate { session throws(PostgreSQLError) in
+        try session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        try session.run("SELECT 1")
+        isHeld.signal()
+        mayEnd.wait()
+      }
+      try await onNewThread { isHeld.wait() }
+      for _ in 0..<30 {
+        try await store.add { set throws(StoreError) in set.count(try counter("c"), in: 1, keepUntil: start) }
+      }
+      _ = try await store.figures()
+      #expect(store.status.oldestSnapshot >= 30)
+      mayEnd.signal()
+      try await holder
+      _ = try await store.figures()
+      #expect(store.status.oldestSnapshot < 30)
     }
   }
 
@@ -369,8 +394,8 @@ struct PostgreSQLStoreTests {
 
   /// Statements that run for each batch, round or claim, or for operators.
   static let statements = [
-    PostgreSQLLoad.messages, PostgreSQLLoad.received, PostgreSQLLoad.records, PostgreSQLLoad.lockedRecords,
-    PostgreSQLLoad.holders, PostgreSQLLoad.lockedHolders, PostgreSQLLoad.groups, PostgreSQLLoad.counters,
+    PostgreSQLLoad.messages, PostgreSQLLoad.received, PostgreSQLLoad.records, PostgreSQLLoad.locks,
+    PostgreSQLLoad.holders, PostgreSQLLoad.groups, PostgreSQLLoad.counters,
     PostgreSQLWrite.updateMessages, PostgreSQLWrite.insertMessages, PostgreSQLWrite.lockCounters,
     PostgreSQLWrite.forgetCounters, PostgreSQLWrite.addIncrements, PostgreSQLWrite.insertOutbox,
     PostgreSQLWrite.lockRecords, PostgreSQLWrite.deleteRecords, PostgreSQLWrite.updateRecords,

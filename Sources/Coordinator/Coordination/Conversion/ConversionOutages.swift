@@ -77,7 +77,9 @@ struct ConversionOutages: Sendable {
   /// then.
   private mutating func setBack(to now: UnixTime) {
     heardAt = min(heardAt, now)
-    for index in all.indices where all[index].until > now { all[index].until = max(all[index].since, now) }
+    for index in all.indices where all[index].until > now + StoreLimits.maxAhead {
+      all[index].until = max(all[index].since, now)
+    }
   }
 
   private mutating func add(_ outage: ConversionOutage) {

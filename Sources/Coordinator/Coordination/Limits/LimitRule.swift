@@ -74,11 +74,11 @@ struct LimitRule: Sendable, Hashable {
 /// `length / step + 1` entries, however large the limit is. A step of one millisecond makes it exact; a step as long as
 /// the window makes it a calendar window (a day in UTC).
 ///
-/// Clocks can be wrong. Entries counted while the clock was ahead count as of now once it is set back, and not at all
-/// when it was ahead by more than a window: otherwise a minute of a wrong clock would use up a budget for as long as it
-/// was ahead.
+/// Clocks can be wrong. Entries counted while the clock was ahead by more than ``StoreLimits/maxAhead`` count as of now
+/// once it is set back, and not at all when it was ahead by more than a window: otherwise a minute of a wrong clock would
+/// use up a budget for as long as it was ahead.
 struct SlidingWindow: Sendable, Hashable {
-  /// The cells, oldest first, each time once. Events that were moved to another slot leave an empty one.
+  /// The cells, oldest first, each time once.
   let cells: [CounterCell]
 
   /// - Parameters:
@@ -166,39 +166,30 @@ struct LimitCounter: Sendable {
   func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
     if isPart { return }
     let slot = rule.rounded(now)
-    var ahead = try takeBack(key, behind: slot, at: now, in: &set)
-    if let earlierKey { ahead += try takeBack(earlierKey, behind: slot, at: now, in: &set) }
+    var ahead = try takeBack(key, at: now, in: &set)
+    if let earlierKey { ahead += try takeBack(earlierKey, at: now, in: &set) }
     set.count(key, in: slot, by: 1 + ahead, keepUntil: rule.end(ofSlot: slot))
   }
 
   /// Handles a clock that was set back: takes out the events that were counted ahead of now.
+  ///
+  /// The counter is written anew. Of several writers that do so at once the last one counts; differences would be
+  /// subtracted by each of them.
   /// - Returns: the number of those among them that count as of now.
-  private func takeBack(
-    _ key: CounterKey, behind slot: Int64, at now: UnixTime, in set: inout WorkingSet
-  ) throws(StoreError) -> Int64 {
-    var count: Int64 = 0
+  private func takeBack(_ key: CounterKey, at now: UnixTime, in set: inout WorkingSet) throws(StoreError) -> Int64 {
     let cells = try set.cells(of: key)
-    for cell in cells.reversed() {
-      guard cell.slot > slot else { break }
-      guard cell.count > 0 else { continue }
-      set.count(key, in: cell.slot, by: -cell.count, keepUntil: rule.end(ofSlot: cell.slot))
-      if !rule.isOver(cell.slot, at: now) { count += cell.count }
-    }
-    if cells.count >= Self.manyCells { try dropEmptyCells(of: key, in: &set) }
-    return count
-  }
-
-  /// One more, and older cells might not be loaded.
-  private static let manyCells = StoreLimits.maxCellsPerCounter - 1
-
-  /// Empty cells must not hide others. Only a clock that is set back again and again leaves so many.
-  private func dropEmptyCells(of key: CounterKey, in set: inout WorkingSet) throws(StoreError) {
-    let cells = try set.cells(of: key)
-    guard cells.contains(where: { $0.count <= 0 }) else { return }
+    let latest = rule.rounded(now + StoreLimits.maxAhead)
+    guard let newest = cells.last, newest.slot > latest else { return 0 }
     try set.forget(counter: key)
+    var count: Int64 = 0
     for cell in cells where cell.count > 0 {
-      set.count(key, in: cell.slot, by: cell.count, keepUntil: rule.end(ofSlot: cell.slot))
+      if cell.slot <= latest {
+        set.count(key, in: cell.slot, by: cell.count, keepUntil: rule.end(ofSlot: cell.slot))
+      } else if !rule.isOver(cell.slot, at: now) {
+        count += cell.count
+      }
     }
+    return count
   }
 }
 

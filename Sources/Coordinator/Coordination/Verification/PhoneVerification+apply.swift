@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignTelemetry
 
 extension PhoneVerification {
@@ -141,9 +142,9 @@ extension PhoneVerification {
     isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
   }
 
-  /// A gap longer than the configured ones results from a clock that has been set back, and is not waited for.
+  /// A gap much longer than the configured ones results from a clock that has been set back, and is not waited for.
   private func isGapOver(at now: UnixTime, _ policy: VerificationPolicy) -> Bool {
-    now >= resendAfter || resendAfter - now > policy.gap(afterMessage: messages.count)
+    now >= resendAfter || resendAfter - now > policy.gap(afterMessage: messages.count) + StoreLimits.maxAhead
   }
 
   /// Whether its code could be sent again at this time, but would expire before it was typed in.

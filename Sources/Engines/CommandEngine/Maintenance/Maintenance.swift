@@ -8,6 +8,8 @@ public final class Maintenance: Sendable {
   private let sweeper: Sweeper
   private let interval: Duration
   private let measuredAt = Mutex<UnixTime?>(nil)
+  /// Failures at present, apart from the store's: each is logged when it begins, and when it is another one.
+  private let failures = Mutex<[MaintenancePart: String]>([:])
 
   /// Interval at which the gauges of the whole store are set anew: it counts rows.
   static let measuringInterval = Duration.seconds(15)
@@ -112,6 +114,7 @@ public final class Maintenance: Sendable {
       do {
         let isMore = try await step()
         context.health.succeeded(part.rawValue)
+        failures.withLock { $0[part] = nil }
         guard isMore else { return }
       } catch {
         guard !Task.isCancelled else { return }
@@ -123,9 +126,14 @@ public final class Maintenance: Sendable {
   /// The broker's absence is not a fault of the store; its connections report it.
   private func note(_ error: any Error, _ part: MaintenancePart) {
     context.metrics.maintenanceFailures.with(part.rawValue).increment()
-    if let error = error as? StoreError { context.health.failed(error, part.rawValue) }
+    if let error = error as? StoreError {
+      context.health.failed(error, part.rawValue)
+      if error.fault == .store { return }
+    }
+    let text = "\(error)"
+    guard failures.withLock({ $0.updateValue(text, forKey: part) }) != text else { return }
     context.logger.error(
-      "a part of the maintenance failed and is tried again", ["part": "\(part.rawValue)", .error: "\(error)"])
+      "a part of the maintenance failed and is tried again", ["part": "\(part.rawValue)", .error: "\(text)"])
   }
 }
 

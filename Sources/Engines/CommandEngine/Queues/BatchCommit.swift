@@ -70,8 +70,11 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
         break
       }
       context.health.failed(error, work.queue)
-      context.logger.error(
-        "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
+      // Of a store that fails altogether its health tells.
+      if error.fault != .store {
+        context.logger.error(
+          "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
+      }
       await publishCommitted(&progress)
       do { try await Task.sleep(for: delay) } catch { return nil }
       delay = min(delay * 2, retryDelays.upperBound)

@@ -1,6 +1,6 @@
 public import CountersignAMQP
 public import CountersignMessages
-import CountersignTelemetry
+public import CountersignTelemetry
 import CrashMarks
 public import ServiceRuntime
 
@@ -24,6 +24,8 @@ public struct EngineServices: Sendable {
   public let commands: Consumer
   /// Consumes the results and replies while the commands are consumed.
   public let reports: Consumer
+  /// The clock of the service: that of the database where processes share it.
+  public var clock: any WallClock { storage.clock }
   /// The opened database.
   public let storage: any ServiceStorage
   private let settings: ServiceSettings
@@ -78,7 +80,7 @@ public struct EngineServices: Sendable {
   ) async throws -> EngineContext {
     let begun = try await storage.begin(adopt)
     let engine = EngineContext(
-      flows, store: begun.store, rules: rules, sink: publisher, author: author, clock: context.clock, metrics: metrics,
+      flows, store: begun.store, rules: rules, sink: publisher, author: author, clock: clock, metrics: metrics,
       logger: context.logger)
     engine.outbox.health.unreadable(more: begun.messagesLeft)
     return engine
@@ -107,7 +109,7 @@ public struct EngineServices: Sendable {
   /// Marks of redelivered messages: one at a time, as batches are.
   private func marks(_ queue: String) async throws -> CrashMarks {
     CrashMarks(
-      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, clock: context.clock, logger: context.logger,
+      queue: queue, store: try await storage.marks(), stepsAtOnce: 1, clock: clock, logger: context.logger,
       metrics: context.metrics)
   }
 }

@@ -8,6 +8,14 @@ enum PostgreSQLMetrics {
     metrics.gauge(
       "countersign_database_session", "Whether the session that writes to PostgreSQL is up: 1, or 0."
     ) { store.status.session.isConnected ? 1 : 0 }
+    metrics.gauge(
+      "countersign_database_clock_difference_seconds",
+      "How far the clock of the PostgreSQL server is ahead of this host's; negative when it is behind."
+    ) { store.status.clockDifference / .seconds(1) }
+    metrics.gauge(
+      "countersign_database_oldest_snapshot_transactions",
+      "Transactions since the oldest snapshot that any session of PostgreSQL holds; each keeps a dead row of every hot counter."
+    ) { Double(store.status.oldestSnapshot) }
     metrics.counter(
       "countersign_database_sessions_lost_total", "Connections to PostgreSQL that were lost."
     ) { Double(all().reduce(0) { $0 + $1.losses }) }

@@ -7,6 +7,7 @@ import ServiceRuntime
 struct PostgreSQLStorage: ServiceStorage {
   let isShared = true
   let hint = "countersign store check shows what the server lacks; docs/postgresql.md says what to do"
+  var clock: any WallClock { store.clock }
   private let store: PostgreSQLStore
   private let endpoint: PostgreSQLEndpoint
   private let options: PostgreSQLOptions
@@ -21,8 +22,10 @@ struct PostgreSQLStorage: ServiceStorage {
     let wait = ServerWait(for: "the database", hint: mend)
     context.health.register("database") { wait.health }
     let logger = context.logger.with(["database": endpoint.description])
-    let store = try await wait.run(logger: logger, end: startError) { () throws(StoreError) in
-      try await PostgreSQLStore.open(endpoint, options: PostgreSQLStoreOptions(settings.options))
+    var options = PostgreSQLStoreOptions(settings.options)
+    (options.host, options.logger) = (context.clock, logger)
+    let store = try await wait.run(logger: logger, end: startError) { [options] () throws(StoreError) in
+      try await PostgreSQLStore.open(endpoint, options: options)
     }
     PostgreSQLMetrics.register(store, in: context.metrics)
     return PostgreSQLStorage(

@@ -7,6 +7,8 @@ import ServiceRuntime
 struct SQLiteStorage: ServiceStorage {
   let isShared = false
   let hint = "look at the disk of database.path, at the file, and at who else uses it"
+  /// That of the host, which one process has alone as well.
+  let clock: any WallClock
   private let database: Database
   /// Released when the database is closed.
   private let owner: FileOwner
@@ -14,12 +16,12 @@ struct SQLiteStorage: ServiceStorage {
   /// Waits until no other process has the file, and opens it.
   /// - Throws: ``StartError``.
   static func open(
-    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, logger: Logger
+    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, _ context: ServiceContext
   ) async throws -> SQLiteStorage {
     do {
-      let owner = try await turn.claim(path, log: logger)
+      let owner = try await turn.claim(path, log: context.logger)
       let database = try await Database.open(path: path, options: options, migrations: migrations)
-      return SQLiteStorage(database: database, owner: owner)
+      return SQLiteStorage(clock: context.clock, database: database, owner: owner)
     } catch let error as DatabaseError {
       throw startError(error)
     }

@@ -1,4 +1,4 @@
-import CountersignTelemetry
+public import CountersignTelemetry
 public import CrashMarks
 public import SQLite
 import ServiceRuntime
@@ -7,6 +7,8 @@ import ServiceRuntime
 public protocol ServiceStorage: Sendable {
   /// Whether other processes of the service may use it at the same time.
   var isShared: Bool { get }
+  /// The clock that all processes on the database go by.
+  var clock: any WallClock { get }
   /// Remedy for `/readyz` while it takes no writes.
   var hint: String { get }
 
@@ -54,7 +56,7 @@ extension DatabaseSettings {
     switch self {
     case .sqlite(let path, let options):
       context.health.register("turn") { turn.health }
-      return try await SQLiteStorage.open(path, options, migrations, turn: turn, logger: context.logger)
+      return try await SQLiteStorage.open(path, options, migrations, turn: turn, context)
     case .postgresql(let settings):
       return try await PostgreSQLStorage.open(settings, context)
     }

@@ -188,10 +188,12 @@ public enum StoreLimits {
   /// Longest time for which a message is postponed or held. One that is due later was put off before the clock was set
   /// back, and is due at once.
   public static let longestDelay = Duration.seconds(30)
+  /// Time by which what was loaded may be ahead of now: another process wrote it a little later, by a clock that is a
+  /// little ahead. What is further ahead was written before the clock was set back.
+  public static let maxAhead = Duration.seconds(10)
   /// Attempts of one transaction whose keys another writer changes meanwhile.
   public static let maxAttempts = 5
 
-  /// Time after which no message is due that was put off by now. The slack is for a transaction that began a little
-  /// later than the look, and for small steps of the clock.
-  static func horizon(_ now: UnixTime) -> UnixTime { now + longestDelay + .seconds(5) }
+  /// Time after which no message is due that was put off by now.
+  static func horizon(_ now: UnixTime) -> UnixTime { now + longestDelay + maxAhead }
 }

@@ -13,7 +13,8 @@ private struct PlainWindow {
     let at = rule.rounded(now)
     // Of a clock that was ahead: what is more than a window away never happened, the rest happened now.
     times.removeAll { $0 - rule.windowMilliseconds > now.milliseconds }
-    times = times.map { min($0, at) } + [at]
+    let latest = rule.rounded(now + StoreLimits.maxAhead)
+    times = times.map { $0 > latest ? at : $0 } + [at]
   }
 
   private func counted(at now: UnixTime) -> [Int64] {
@@ -95,13 +96,33 @@ struct SlidingWindowTests {
     // None of them is set back.
     for index in 0..<40 { try counter.record(at: begin + .milliseconds(index), in: store) }
     for round in 1...20 {
-      for index in 1...20 { try counter.record(at: begin + .milliseconds(100 * index + round), in: store) }
+      for index in 1...20 { try counter.record(at: begin + .milliseconds(20_000 * index + round), in: store) }
       let now = begin + .milliseconds(100)
       #expect(try counter.window(at: now, in: store).count(at: now, rule) == 40 + 20 * round)
     }
     // Events counted ahead count as of the next event.
-    let last = begin + .milliseconds(600_121)
+    let last = begin + .milliseconds(620_021)
     #expect(try counter.window(at: last, in: store).count(at: last, rule) == 19)
+  }
+
+  @Test("Events of a clock that is a little ahead stay where they are, and count")
+  func aClockThatIsALittleAhead() throws {
+    for rule in Self.rules where rule.limit > 1 {
+      let counter = try LimitCounter(.everybody, rule)
+      let store = MemoryUsage()
+      // A minute before a day begins, and right before it.
+      for begin in [UnixTime(seconds: 1_780_012_740), UnixTime(seconds: 1_780_012_799)] {
+        let before = try counter.window(at: begin, in: store).count(at: begin, rule)
+        let ahead = begin + StoreLimits.maxAhead
+        try counter.record(at: ahead, in: store)
+        let slots = try counter.window(at: begin, in: store).cells.map(\.slot)
+        #expect(slots.last == rule.rounded(ahead))
+        try counter.record(at: begin, in: store)
+        let window = try counter.window(at: begin, in: store)
+        #expect(window.cells.last?.slot == rule.rounded(ahead))
+        #expect(window.count(at: begin, rule) == before + 2)
+      }
+    }
   }
 
   @Test("Several of one batch count one by one")

@@ -64,6 +64,18 @@ struct ClockStepTests {
     }
   }
 
+  @Test(
+    "A clock that is a little behind the one of the first start sends no second SMS", arguments: [1, 5_000, 10_000])
+  func noSecondSMSByAClockThatIsBehind(milliseconds: Int) async throws {
+    try await Bench.with { bench in
+      let first = try await bench.start()
+      bench.clock.advance(by: .milliseconds(-milliseconds))
+      let second = try await bench.start()
+      #expect(second.verificationID == first.verificationID && !second.resent)
+      #expect(try bench.jobs().isEmpty)
+    }
+  }
+
   @Test("When a limit forbids a resend, the wait is the limit's")
   func limitedResend() async throws {
     try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in

@@ -1,11 +1,13 @@
 import CountersignTelemetry
 import PostgreSQL
+import Synchronization
 
 /// Loads keys into a working set: all parts of a round in one round trip.
 struct PostgreSQLLoad {
   let session: PostgreSQLSession
-  /// Whether the records that are found stay locked until the end of the transaction, so that nobody is faster.
-  var isLocking = false
+  /// Records to lock, beside those of the first round, until the end of the transaction, so that no other writer is
+  /// faster; `nil` for a load without locks.
+  var locked: [RecordID]?
   /// Whether all statements see one state. Otherwise each sees what is committed by then.
   var isOneState = false
 
@@ -16,6 +18,7 @@ struct PostgreSQLLoad {
     _ load: StoreLoad, at now: UnixTime
   ) throws(PostgreSQLFailure) -> WorkingSet {
     var set = WorkingSet(at: now)
+    if let locked { try lock(locked, and: load.keys) }
     try self.load(load.keys, into: &set)
     guard let more = try Self.more(load, set) else { return set }
     try self.load(more, into: &set, unlessReceived: isOneState ? [] : load.keys.messages.filter { set.isNew($0) })
@@ -61,6 +64,31 @@ struct PostgreSQLLoad {
     throw .conflict(.received)
   }
 
+  // MARK: Locks
+
+  /// Records by their IDs, and those that hold keys: all rows in one pass, in one order for every writer.
+  static let locks = """
+    SELECT FROM (
+      SELECT k.id, k.kind FROM unnest($1::text[], $2::text[]) AS k (id, kind)
+      UNION SELECT u.id, k.kind FROM unnest($3::bytea[], $4::text[]) AS k (key, kind)
+        JOIN store_unique u ON u.key = k.key
+    ) AS k JOIN store_record r ON r.id = k.id AND r.kind = k.kind
+    ORDER BY r.id, r.kind FOR UPDATE OF r
+    """
+
+  private func lock(_ found: [RecordID], and keys: StoreKeys) throws(PostgreSQLFailure) {
+    let ids = found + keys.records
+    guard !ids.isEmpty || !keys.holders.isEmpty else { return }
+    try session.all([
+      PostgreSQLStatement(
+        Self.locks,
+        [
+          .texts(ids.map(\.text)), .texts(ids.map(\.kind.name)), .byteArrays(keys.holders.map(\.bytes)),
+          .texts(keys.holders.map(\.space.kind.name)),
+        ], maxRows: Self.maxRows)
+    ])
+  }
+
   // MARK: Parts
 
   private enum Name {
@@ -73,17 +101,16 @@ struct PostgreSQLLoad {
   private func parts(of keys: StoreKeys) -> [Part] {
     var parts: [Part] = []
     if !keys.records.isEmpty {
-      let ids = isLocking ? keys.records.sorted(by: RecordID.precedes) : keys.records
       parts.append(
         (
-          .records, isLocking ? Self.lockedRecords : Self.records,
-          [.texts(ids.map(\.text)), .texts(ids.map(\.kind.name))]
+          .records, Self.records,
+          [.texts(keys.records.map(\.text)), .texts(keys.records.map(\.kind.name))]
         ))
     }
     if !keys.holders.isEmpty {
       parts.append(
         (
-          .holders, isLocking ? Self.lockedHolders : Self.holders,
+          .holders, Self.holders,
           [.byteArrays(keys.holders.map(\.bytes)), .texts(keys.holders.map(\.space.kind.name))]
         ))
     }
@@ -149,8 +176,6 @@ struct PostgreSQLLoad {
     SELECT \(RecordRowPostgreSQL.list("r.")) FROM unnest($1::text[], $2::text[]) AS k (id, kind)
     JOIN store_record r ON r.id = k.id AND r.kind = k.kind
     """
-  /// The rows are locked in one order by every writer.
-  static let lockedRecords = records + " ORDER BY r.id, r.kind FOR UPDATE OF r"
 
   private func readRecords(
     _ rows: PostgreSQLRows, _ ids: [RecordID], into set: inout WorkingSet
@@ -170,7 +195,6 @@ struct PostgreSQLLoad {
     SELECT u.key, \(RecordRowPostgreSQL.list("r.")) FROM unnest($1::bytea[], $2::text[]) AS k (key, kind)
     JOIN store_unique u ON u.key = k.key JOIN store_record r ON r.id = u.id AND r.kind = k.kind
     """
-  static let lockedHolders = holders + " ORDER BY r.id, r.kind FOR UPDATE OF r"
 
   private func readHolders(
     _ rows: PostgreSQLRows, _ keys: [UniqueKey], into set: inout WorkingSet
@@ -234,6 +258,15 @@ struct PostgreSQLLoad {
     }
     for key in keys.keys { set.load((found[key.bytes] ?? []).sorted { $0.slot < $1.slot }, of: key) }
   }
+}
+
+/// Records that a failed attempt has looked at, which the next one locks.
+final class FoundRecords: Sendable {
+  private let known = Mutex<[RecordID]>([])
+
+  var ids: [RecordID] { known.withLock { $0 } }
+
+  func note(_ set: WorkingSet) { known.withLock { $0 = Array(set.records.keys) } }
 }
 
 extension WorkingSet {

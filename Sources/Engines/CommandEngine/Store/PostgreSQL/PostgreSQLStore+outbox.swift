@@ -1,5 +1,6 @@
 public import CountersignTelemetry
 import PostgreSQL
+import Synchronization
 
 extension PostgreSQLStore {
   public func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
@@ -40,11 +41,13 @@ extension PostgreSQLStore {
   }
 
   public func figures() async throws(StoreError) -> StoreFigures {
-    try await look { session throws(PostgreSQLFailure) in
+    let (figures, snapshot) = try await look { session throws(PostgreSQLFailure) in
       try session.rows(PostgreSQLOutbox.figures, []) { row throws(PostgreSQLError) in
-        StoreFigures(messages: try row.int(0), setAside: try row.int(1))
+        (StoreFigures(messages: try row.int(0), setAside: try row.int(1)), try row.int(2))
       }[0]
     }
+    figuresSoFar.withLock { $0.oldestSnapshot = snapshot }
+    return figures
   }
 }
 
@@ -198,5 +201,14 @@ struct PostgreSQLOutbox: Sendable {
       mayBeOut: try row.bool(4), owner: owner)
   }
 
-  static let figures = "SELECT count(*), count(*) FILTER (WHERE retry = \(SetAside.mark)) FROM store_outbox"
+  /// Counts of messages, and the age of the oldest snapshot whose dead rows cannot be removed: those of sessions of the
+  /// database, of standbys, and of replication slots.
+  static let figures = """
+    SELECT count(*), count(*) FILTER (WHERE retry = \(SetAside.mark)),
+      greatest(
+        (SELECT max(age(a.backend_xmin)) FROM pg_stat_activity a
+          WHERE a.pid <> pg_backend_pid() AND (a.datname = current_database() OR a.datname IS NULL)),
+        (SELECT max(age(s.xmin)) FROM pg_replication_slots s), 0)::bigint
+    FROM store_outbox
+    """
 }

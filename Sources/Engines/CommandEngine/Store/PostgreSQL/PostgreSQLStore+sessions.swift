@@ -13,11 +13,14 @@ extension PostgreSQLStore {
     only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
   ) async throws(StoreError) -> StoreOutcome<Value> {
     var attempt = 1
+    let (clock, steps) = (serverClock, serverClock.steps)
     while true {
       let conflict: StoreConflict
       do throws(PostgreSQLFailure) {
         let (value, messages) = try await transaction { [attempt] session throws(PostgreSQLFailure) in
-          try body(session, attempt)
+          // Its time is from before the step, and its caller tries again with another.
+          guard clock.steps == steps else { throw .store(Self.clockWasSet) }
+          return try body(session, attempt)
         }
         return .stored(value, messages: messages)
       } catch {
@@ -30,6 +33,8 @@ extension PostgreSQLStore {
       attempt += 1
     }
   }
+
+  private static let clockWasSet = StoreError(.unavailable, "the clock of the database was set meanwhile")
 
   /// Runs a transaction in which competition is a failure of the store.
   @discardableResult
@@ -116,16 +121,27 @@ extension PostgreSQLStore {
 
   // MARK: Life of the session
 
-  /// Asks a session that is idle whether it lives, and replaces a lost one.
-  static func beat(_ connection: PostgreSQLConnection, every interval: Duration) async {
+  /// Asks the server for its time, and so whether the session lives, and replaces a lost session. When the server's clock
+  /// was set, a new session takes it over: no transaction is under way then, since all go through this connection.
+  static func beat(_ connection: PostgreSQLConnection, _ clock: ServerClock, every interval: Duration) async {
     while !Task.isCancelled {
       do { try await Task.sleep(for: interval) } catch { return }
       let status = connection.status
-      let isFresh = status.lastRoundTrip.map { ContinuousClock.now - $0 < interval } ?? false
-      if status.waiting > 0 || (status.isConnected && isFresh) { continue }
       // Who writes learns of a failure by itself.
-      _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
+      if !status.isConnected, status.waiting > 0 { continue }
+      await follow(clock, connection)
     }
+  }
+
+  /// Reads the server's clock once, and begins a new session where it was set.
+  static func follow(_ clock: ServerClock, _ connection: PostgreSQLConnection) async {
+    let isEven = try? await connection.withSession { session throws(PostgreSQLError) -> Bool in
+      let isEven = clock.follow(try clock.read(session))
+      if !isEven { session.replace() }
+      return isEven
+    }
+    guard isEven == false else { return }
+    _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
   }
 
   public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {

@@ -15,6 +15,7 @@ public final class PostgreSQLStore: Store {
   let connection: PostgreSQLConnection
   let readers: PostgreSQLPool
   let owner: StoreOwner
+  let serverClock: ServerClock
   let options: PostgreSQLStoreOptions
   let figuresSoFar = Mutex(Figures())
   private let heartbeat: Task<Void, Never>
@@ -24,6 +25,7 @@ public final class PostgreSQLStore: Store {
     var conflicts: [String: Int] = [:]
     var commits = 0
     var commitTime = Duration.zero
+    var oldestSnapshot = 0
   }
 
   /// Connects, and begins a session.
@@ -62,14 +64,16 @@ public final class PostgreSQLStore: Store {
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLStoreOptions
   ) throws(PostgreSQLError) {
     self.options = options
-    let owner = StoreOwner(isExclusive: options.isExclusive)
+    let clock = ServerClock(host: options.host, logger: options.logger)
+    serverClock = clock
+    let owner = StoreOwner(isExclusive: options.isExclusive, clock: clock)
     self.owner = owner
     let connection = try PostgreSQLConnection(
       endpoint, options: options.connections,
       prepare: { session throws(PostgreSQLError) in try owner.begin(session) })
     self.connection = connection
     readers = try PostgreSQLPool(endpoint, options: options.connections)
-    heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, every: interval) }
+    heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, clock, every: interval) }
   }
 
   deinit { heartbeat.cancel() }
@@ -88,12 +92,16 @@ public final class PostgreSQLStore: Store {
     await readers.close()
   }
 
+  /// The server's clock, which all stores on it go by.
+  public var clock: any WallClock { serverClock }
+
   /// Figures for metrics.
   public var status: PostgreSQLStoreStatus {
     let figures = figuresSoFar.withLock { $0 }
     return PostgreSQLStoreStatus(
       session: connection.status, readers: readers.status, conflicts: figures.conflicts, commits: figures.commits,
-      commitTime: figures.commitTime)
+      commitTime: figures.commitTime, clockDifference: serverClock.difference,
+      oldestSnapshot: figures.oldestSnapshot)
   }
 
   // MARK: Transactions
@@ -120,14 +128,22 @@ public final class PostgreSQLStore: Store {
     _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
   ) async throws(StoreError) -> StoreOutcome<Result> {
-    let owner = owner
+    let (owner, begun, found) = (owner, ContinuousClock.now, FoundRecords())
     return try await repeating { session, attempt throws(PostgreSQLFailure) in
-      var set = try PostgreSQLLoad(session: session, isLocking: attempt > 1).load(load, at: now)
+      // What the other writer stored may be later than the first attempt.
+      let now = attempt == 1 ? now : now + (ContinuousClock.now - begun)
+      let loading = PostgreSQLLoad(session: session, locked: attempt > 1 ? found.ids : nil)
+      var set = try loading.load(load, at: now)
       let result = try flow { () throws(StoreError) in try body(&set) }
       var write = PostgreSQLWrite(owner: owner.current.number, at: now)
       write.add(settlement, former: owner.former)
       write.add(set.changes)
-      return (result, try write.run(session))
+      do throws(PostgreSQLFailure) {
+        return (result, try write.run(session))
+      } catch {
+        found.note(set)
+        throw error
+      }
     }
   }
 

@@ -1,11 +1,16 @@
+public import CountersignTelemetry
 public import PostgreSQL
 
 /// Limits of a ``PostgreSQLStore``.
 public struct PostgreSQLStoreOptions: Sendable {
   /// Limits of its connections.
   public var connections: PostgreSQLOptions
-  /// Interval at which an idle session asks whether it still lives.
+  /// Interval at which the session asks for the server's time, and so whether it still lives.
   public var heartbeat = Duration.seconds(1)
+  /// The host's clock.
+  public var host: any WallClock = SystemClock()
+  /// Is told when the clocks of host and server differ, and when the server's is set.
+  public var logger: Logger?
   /// Age of the session's last answer from which nothing is published: well below the time in which the server finds a
   /// dead host, and others may claim what it had in hand.
   public var longestSilence = Duration.seconds(5)
@@ -48,4 +53,9 @@ public struct PostgreSQLStoreStatus: Sendable {
   public var commits: Int
   /// Time that they took, from the begin to the answer to the commit.
   public var commitTime: Duration
+  /// Time by which the server's clock is ahead of the host's; negative when it is behind.
+  public var clockDifference: Duration
+  /// Transactions since the oldest snapshot that any session holds, when ``Store/figures()`` were taken last: the server
+  /// keeps every version of a row that was replaced since.
+  public var oldestSnapshot: Int
 }

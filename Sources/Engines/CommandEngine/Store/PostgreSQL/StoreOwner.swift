@@ -33,9 +33,11 @@ final class StoreOwner: Sendable {
 
   private let state = Mutex(State())
   private let isExclusive: Bool
+  private let clock: ServerClock
 
-  init(isExclusive: Bool) {
+  init(isExclusive: Bool, clock: ServerClock) {
     self.isExclusive = isExclusive
+    self.clock = clock
   }
 
   var current: Current { state.withLock { $0.current } }
@@ -52,7 +54,7 @@ final class StoreOwner: Sendable {
 
   // MARK: Sessions
 
-  /// Prepares a new session: checks the tables, and takes the locks.
+  /// Prepares a new session: checks the tables, takes the locks, and reads the clock.
   func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {
     state.withLock { $0.refusal = nil }
     do throws(PostgreSQLError) {
@@ -63,7 +65,9 @@ final class StoreOwner: Sendable {
     }
     try lock(session)
     let number = try Self.owners.enroll(session)
+    let asked = clock.ask()
     let rows = try session.run(Self.enroll, [.integer(number)])
+    clock.begin(clock.reading(Int64(try rows[0].int(1)), asked: asked))
     let current = Current(
       generation: session.generation, number: number, process: try rows[0].int(0))
     state.withLock { state in
@@ -73,7 +77,7 @@ final class StoreOwner: Sendable {
     }
   }
 
-  private static let enroll = "INSERT INTO store_owner (number) VALUES ($1) RETURNING process"
+  private static let enroll = "INSERT INTO store_owner (number) VALUES ($1) RETURNING process, \(ServerClock.sql)"
 
   private func lock(_ session: PostgreSQLSession) throws(PostgreSQLError) {
     let function = isExclusive ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
