@@ -4,37 +4,18 @@ import CountersignTelemetry
 
 /// One limit for one subject: a maximum number within a window.
 struct LimitRule: Sendable, Hashable {
-  /// Kind of the limit; the second part of the stored name of its counter, behind the subject. Never changes its
-  /// meaning, and has no colon.
-  enum Key: String, Sendable, CaseIterable {
-    case sendsShort = "s"
-    case sendsDay = "d"
-    case checks = "c"
-    case unknownType = "u"
-    case proofs = "v"
-    /// Checks by handles other than the first of their code.
-    case laterChecks = "cl"
-    case wrongCodes = "w"
-    case wrongCodesDay = "wd"
-    /// Wrong codes by handles other than the first of their code.
-    case laterWrongCodes = "wl"
-    case receiptsDay = "e"
-    case assessmentsDay = "q"
-    case revocationsDay = "o"
-    case noticesDay = "m"
-  }
-
   /// The most entries that a window of a large limit keeps.
   static let maxEntries = 64
 
-  let key: Key
+  /// See ``Limit/counter``.
+  let key: String
   let limit: Int
   let windowMilliseconds: Int64
   var window: Duration { .milliseconds(windowMilliseconds) }
   private let step: Int64
 
   /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
-  init(sliding key: Key, limit: Int, window: Duration) {
+  init(sliding key: String, limit: Int, window: Duration) {
     self.key = key
     self.limit = limit
     windowMilliseconds = max(window.wholeMilliseconds, 1)
@@ -42,7 +23,7 @@ struct LimitRule: Sendable, Hashable {
   }
 
   /// A day in UTC.
-  init(daily key: Key, limit: Int) {
+  init(daily key: String, limit: Int) {
     self.key = key
     self.limit = limit
     windowMilliseconds = 86_400_000
@@ -205,12 +186,12 @@ struct LimitCounter: Sendable {
 extension CounterKey {
   /// Name of the counter of a limit.
   /// - Parameter subject: a key of a ``LimitSubject``.
-  init(limit: LimitRule.Key, subject: String) throws(StoreError) {
+  init(limit: String, subject: String) throws(StoreError) {
     var name: [UInt8] = []
     name.reserveCapacity(subject.utf8.count + 3)
     name.append(contentsOf: subject.utf8)
     name.append(UInt8(ascii: ":"))
-    name.append(contentsOf: limit.rawValue.utf8)
+    name.append(contentsOf: limit.utf8)
     // The ID of an app may be of any length.
     try self.init(name.count <= StoreLimits.maxHashBytes ? name : SHA256.hash(name))
   }
@@ -222,7 +203,7 @@ extension LimitSubject {
     var lists: [[CounterKey]] = []
     for subject in [key] + (earlierKey.map { [$0] } ?? []) {
       var list: [CounterKey] = []
-      for limit in LimitRule.Key.allCases { list.append(try CounterKey(limit: limit, subject: subject)) }
+      for limit in Limit.counters { list.append(try CounterKey(limit: limit, subject: subject)) }
       lists.append(list)
     }
     return lists

@@ -8,16 +8,8 @@ import CountersignTelemetry
 /// made by the same function for naming the counters to load, before a batch, and for deciding and counting in it.
 struct RateLimits: Sendable {
   struct Check: Sendable {
-    let scope: LimitRefusal.Scope
+    let limit: Limit
     let counter: LimitCounter
-
-    /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
-    init(
-      scope: LimitRefusal.Scope, subject: LimitSubject, rule: LimitRule, within longer: LimitRule? = nil
-    ) throws(StoreError) {
-      self.scope = scope
-      counter = try LimitCounter(subject, rule, within: longer)
-    }
   }
 
   let limits: Limits
@@ -47,7 +39,7 @@ struct RateLimits: Sendable {
       let rule = check.counter.rule
       guard let wait = try check.counter.window(in: set).wait(at: set.now, rule) else { continue }
       if wait > refusal?.wait ?? .zero {
-        refusal = LimitRefusal(scope: check.scope, limit: rule.limit, wait: wait)
+        refusal = LimitRefusal(limit: check.limit, figure: rule.limit, wait: wait)
       }
     }
     return refusal
@@ -56,6 +48,23 @@ struct RateLimits: Sendable {
   /// Counts one more, whether or not a limit is reached.
   func count(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) {
     for check in checks { try check.counter.record(at: set.now, in: &set) }
+  }
+}
+
+// MARK: Checks
+
+extension RateLimits {
+  /// A limit for a subject.
+  /// - Parameter figure: in place of the limit's own, if it differs.
+  /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
+  func check(_ limit: Limit, _ subject: LimitSubject, figure: Int? = nil) throws(StoreError) -> Check {
+    Check(limit: limit, counter: try LimitCounter(subject, limit.rule(figure ?? limits[limit])))
+  }
+
+  /// A limit for the address of a client, if the service states it.
+  func checks(_ limit: Limit, from address: ClientAddress?) throws(StoreError) -> [Check] {
+    guard let address else { return [] }
+    return [try check(limit, subjects.subject(.address, address.network))]
   }
 }
 
@@ -82,62 +91,31 @@ extension RateLimits {
   /// The limits of an SMS, the device's apart. Their names cost several hashes, so a start keeps them.
   func checks(of send: LimitedSend) throws(StoreError) -> [Check] {
     try number(send) + prefix(send) + [
-      try Check(
-        scope: .country, subject: .region(send.region),
-        rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
-      try Check(scope: .total, subject: .everybody, rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
-    ] + address(send)
+      try check(.sendsPerCountryPerDay, .region(send.region), figure: limits.budget(of: send.region)),
+      try check(.sendsPerDay, .everybody),
+    ] + checks(.sendsPerAddressPerHour, from: send.address)
   }
 
   /// The limit of the device that proved its app.
   func checks(ofDevice device: TokenHash?) throws(StoreError) -> [Check] {
     guard let device else { return [] }
-    return [
-      try Check(
-        scope: .deviceSends, subject: subjects.device(device),
-        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerDevicePerDay, window: Self.day))
-    ]
+    return [try check(.sendsPerDevicePerDay, subjects.device(device))]
   }
 
   private func number(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let number = subjects.subject(.number, send.number)
-    let short = LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)
-    let day = LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)
-    return [
-      try Check(scope: .numberShort, subject: number, rule: short, within: day),
-      try Check(scope: .numberDay, subject: number, rule: day),
-    ]
+    let day = try check(.sendsPerNumberPerDay, number)
+    let limit = Limit.sendsPerNumberPer10Minutes
+    let short = try LimitCounter(number, limit.rule(limits[limit]), within: day.counter.rule)
+    return [Check(limit: limit, counter: short), day]
   }
 
   private func prefix(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let prefix = subjects.subject(.prefix, send.prefix)
-    var checks = [
-      try Check(
-        scope: .prefix, subject: prefix,
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerPrefixPer10Minutes, window: Self.tenMinutes))
-    ]
-    if send.isUnknownType {
-      let limit = limits.sendsToUnknownTypePerPrefixPer10Minutes
-      try checks.append(
-        Check(
-          scope: .unknownType, subject: prefix,
-          rule: LimitRule(sliding: .unknownType, limit: limit, window: Self.tenMinutes)))
-    }
-    return checks
+    let all = try check(.sendsPerPrefixPer10Minutes, prefix)
+    guard send.isUnknownType else { return [all] }
+    return [all, try check(.sendsToUnknownTypePerPrefixPer10Minutes, prefix)]
   }
-
-  private func address(_ send: LimitedSend) throws(StoreError) -> [Check] {
-    guard let address = send.address else { return [] }
-    return [
-      try Check(
-        scope: .address, subject: subjects.subject(.address, address.network),
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: Self.hour))
-    ]
-  }
-
-  static let tenMinutes = Duration.seconds(600)
-  static let hour = Duration.seconds(3600)
-  static let day = Duration.seconds(86_400)
 }
 
 /// A requested SMS, as the limits see it.
@@ -205,50 +183,33 @@ extension RateLimits {
   }
 
   private func number(_ check: LimitedCheck) throws(StoreError) -> [Check] {
-    [
-      try Check(
-        scope: .checks, subject: subjects.subject(.number, check.number),
-        rule: LimitRule(
-          sliding: check.isFirstHandle ? .checks : .laterChecks, limit: limits.checksPerNumberPerHour,
-          window: Self.hour))
-    ]
+    [try self.check(.checksPerNumberPerHour, subjects.subject(.number, check.number), of: check)]
   }
 
   private func address(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     guard let address = check.address else { return [] }
-    return [
-      try Check(
-        scope: .addressWrongCodes, subject: subjects.subject(.address, address.network),
-        rule: wrongCodes(check, limits.wrongCodesPerAddressPerHour, Self.hour))
-    ]
+    return [try self.check(.wrongCodesPerAddressPerHour, subjects.subject(.address, address.network), of: check)]
   }
 
   private func shared(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     [
-      try Check(
-        scope: .appWrongCodes, subject: .app(check.app),
-        rule: wrongCodes(check, limits.wrongCodesPerAppPerDay, Self.day)),
-      try Check(
-        scope: .totalWrongCodes, subject: .everybody, rule: wrongCodes(check, limits.wrongCodesPerDay, Self.day)),
+      try self.check(.wrongCodesPerAppPerDay, .app(check.app), of: check),
+      try self.check(.wrongCodesPerDay, .everybody, of: check),
     ]
   }
 
-  private func wrongCodes(_ check: LimitedCheck, _ limit: Int, _ window: Duration) -> LimitRule {
-    LimitRule(sliding: check.isFirstHandle ? .wrongCodes : .laterWrongCodes, limit: limit, window: window)
+  /// A limit of the handle that the check uses.
+  private func check(_ limit: Limit, _ subject: LimitSubject, of check: LimitedCheck) throws(StoreError) -> Check {
+    guard !check.isFirstHandle else { return try self.check(limit, subject) }
+    return Check(limit: limit, counter: try LimitCounter(subject, limit.ruleOfLaterHandles(limits[limit])))
   }
 
   /// Tests run fictional numbers hundreds of times an hour, so only wrong codes count.
   private func fictional(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     let subject = subjects.fictional(check.number, of: check.app)
     return [
-      try Check(
-        scope: .fictionalWrongCodes, subject: subject,
-        rule: LimitRule(
-          sliding: .wrongCodes, limit: limits.wrongCodesPerFictionalNumberPerHour, window: Self.hour)),
-      try Check(
-        scope: .fictionalWrongCodesDay, subject: subject,
-        rule: LimitRule(
-          sliding: .wrongCodesDay, limit: limits.wrongCodesPerFictionalNumberPerDay, window: Self.day)),
+      try self.check(.wrongCodesPerFictionalNumberPerHour, subject),
+      try self.check(.wrongCodesPerFictionalNumberPerDay, subject),
     ]
   }
 }

@@ -17,13 +17,13 @@ struct BudgetTests {
 
   @Test("Budgets, which no client uses up alone, are quotas; limits of somebody are too many attempts")
   func codesOfLimits() {
-    let budgets: Set<LimitRefusal.Scope> = [
-      .country, .total, .appReceipts, .totalReceipts, .appAssessments, .totalAssessments, .appRevocations,
-      .totalRevocations, .appNotices,
+    let budgets: Set<Limit> = [
+      .sendsPerCountryPerDay, .sendsPerDay, .receiptsPerAppPerDay, .receiptsPerDay, .assessmentsPerAppPerDay,
+      .assessmentsPerDay, .revocationsPerAppPerDay, .revocationsPerDay, .noticesPerAppPerDay,
     ]
-    for scope in LimitRefusal.Scope.allCases {
-      let error = APIError(LimitRefusal(scope: scope, limit: 5, wait: .seconds(9)))
-      #expect(error.code == (budgets.contains(scope) ? .quotaExceeded : .tooManyAttempts), "\(scope)")
+    for limit in Limit.refusing {
+      let error = APIError(LimitRefusal(limit: limit, figure: 5, wait: .seconds(9)))
+      #expect(error.code == (budgets.contains(limit) ? .quotaExceeded : .tooManyAttempts), "\(limit.label)")
       #expect(error.retryAfter == 9)
     }
   }
@@ -31,8 +31,8 @@ struct BudgetTests {
   @Test("Random device tokens without an address use up the app's budget of pushes, then that of all")
   func randomDeviceTokensWithoutAnAddressUseUpTheAppsBudgetOfPushes() async throws {
     let rules = Bench.rules {
-      $0.limits.receiptsPerAppPerDay = 5
-      $0.limits.receiptsPerDay = 7
+      $0.limits[.receiptsPerAppPerDay] = 5
+      $0.limits[.receiptsPerDay] = 7
     }
     try await Bench.with(rules) { bench in
       func token() -> String { SecureRandom.bytes(32).map { String(256 + Int($0), radix: 16).dropFirst() }.joined() }
@@ -48,7 +48,7 @@ struct BudgetTests {
 
   @Test("Assessments without an address use up the app's budget")
   func assessmentsWithoutAnAddressUseUpTheAppsBudget() async throws {
-    try await Bench.with(Bench.rules { $0.limits.assessmentsPerAppPerDay = 3 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.assessmentsPerAppPerDay] = 3 }) { bench in
       for index in 0..<3 {
         let command = StartVerification(
           phoneNumber: "+1415555\(1000 + index)", app: Bench.recaptchaApp, proof: Bench.captcha("token\(index)"))
@@ -63,7 +63,7 @@ struct BudgetTests {
 
   @Test("One device proves so many messages a day, with however many receipts")
   func oneDeviceProvesSoManyMessagesADayWithHoweverManyReceipts() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerDevicePerDay = 3 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 }) { bench in
       for index in 0..<3 {
         let pair = try await bench.receipt()
         let reply = try await bench.ask(
@@ -94,9 +94,9 @@ struct BudgetTests {
   @Test("Notices to one address and for one app, and revocations, have budgets; one without a notice still goes")
   func noticesToOneAddressAndForOneAppAndRevocationsHaveBudgetsOne() async throws {
     let rules = Bench.rules {
-      $0.limits.noticesPerAddressPerDay = 2
-      $0.limits.noticesPerAppPerDay = 3
-      $0.limits.revocationsPerAppPerDay = 5
+      $0.limits[.noticesPerAddressPerDay] = 2
+      $0.limits[.noticesPerAppPerDay] = 3
+      $0.limits[.revocationsPerAppPerDay] = 5
     }
     try await Bench.with(rules) { bench in
       for index in 0..<2 { #expect(try await bench.ask(revoke("t\(index)")).type == "operation.started.v1") }

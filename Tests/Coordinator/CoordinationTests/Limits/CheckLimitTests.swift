@@ -34,7 +34,7 @@ struct CheckLimitTests {
     let store = MemoryUsage()
     for index in 0..<10 { #expect(try book.admitCheck(check(), at: begin + .seconds(index), in: store) == nil) }
     let refusal = try book.admitCheck(check(), at: begin + .seconds(10), in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3590)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3590)))
     #expect(try book.admitCheck(check("+14155550124"), at: begin, in: store) == nil)
   }
 
@@ -43,7 +43,7 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
-    #expect(compared == 30 && refusal?.scope == .addressWrongCodes)
+    #expect(compared == 30 && refusal?.limit == .wrongCodesPerAddressPerHour)
     #expect(refusal.map { APIError($0) }?.field == "client.ip")
     #expect(try book.admitCheck(check(ip: "192.0.2.2"), at: begin, in: store) == nil)
     for index in 0..<100 {
@@ -57,11 +57,11 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
-    #expect(compared == 2_000 && refusal?.scope == .appWrongCodes)
+    #expect(compared == 2_000 && refusal?.limit == .wrongCodesPerAppPerDay)
     #expect(refusal.map { APIError($0) }?.reason == "WRONG_CODES_USED_UP")
     #expect(try book.admitCheck(check(first: true), at: begin, in: store) == nil)
     let (others, total) = try exhaust(book, store) { check("+1416\(1_000_000 + $0)", app: "b") }
-    #expect(others == 1_000 && total?.scope == .totalWrongCodes)
+    #expect(others == 1_000 && total?.limit == .wrongCodesPerDay)
     #expect(try book.admitCheck(check("+14155550124"), at: begin + .seconds(86_400 * 65 / 64), in: store) == nil)
   }
 
@@ -70,7 +70,7 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
-    #expect(compared == 10 && refusal?.scope == .checks)
+    #expect(compared == 10 && refusal?.limit == .checksPerNumberPerHour)
     _ = try exhaust(book, store) { check("+1415\(1_000_000 + $0)", ip: "192.0.2.1", firstHandle: false) }
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
   }
@@ -81,14 +81,14 @@ struct CheckLimitTests {
     let store = MemoryUsage()
     for _ in 0..<1_000 { #expect(try book.admitCheck(check(fictional: true), at: begin, in: store) == nil) }
     let (compared, refusal) = try exhaust(book, store) { _ in check(fictional: true) }
-    #expect(compared == 10 && refusal?.scope == .fictionalWrongCodes)
+    #expect(compared == 10 && refusal?.limit == .wrongCodesPerFictionalNumberPerHour)
     #expect(try book.admitCheck(check(app: "b", fictional: true), at: begin, in: store) == nil)
     for hour in 1...2 {
       for _ in 0..<10 { try book.countWrong(check(fictional: true), at: begin + .seconds(3600 * hour), in: store) }
     }
     #expect(
-      try book.admitCheck(check(fictional: true), at: begin + .seconds(3600 * 4), in: store)?.scope
-        == .fictionalWrongCodesDay)
+      try book.admitCheck(check(fictional: true), at: begin + .seconds(3600 * 4), in: store)?.limit
+        == .wrongCodesPerFictionalNumberPerDay)
   }
 
   @Test("Neither number nor address nor device is in the names under which is counted")
@@ -125,7 +125,7 @@ struct CheckLimitTests {
     #expect(try after.admitCheck(check(), at: begin + .seconds(1), in: store) == nil)
     #expect(store.counts.filter { stored[$0.key] != nil } == stored)
     let refusal = try after.admitCheck(check(), at: begin + .seconds(1), in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3599)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3599)))
   }
 
   @Test("Counts made under the former pepper by a clock that was ahead count as of now")
@@ -137,17 +137,24 @@ struct CheckLimitTests {
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin + .seconds(1800), in: store) == nil) }
     #expect(try after.admitCheck(check(), at: begin, in: store) == nil)
     let refusal = try after.admitCheck(check(), at: begin, in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3600)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3600)))
     #expect(try after.admitCheck(check(), at: begin + .seconds(3600), in: store) == nil)
   }
 
   @Test("Every refusal says what was reached, and its name is a metric's")
   func everyRefusalSaysWhatWasReachedAndItsNameIsAMetrics() {
-    for scope in LimitRefusal.Scope.allCases {
-      let refusal = LimitRefusal(scope: scope, limit: 7, wait: .seconds(5))
-      #expect(!refusal.text.hasPrefix("a limit of"), "\(scope)")
+    for limit in Limit.refusing {
+      let refusal = LimitRefusal(limit: limit, figure: 7, wait: .seconds(5))
+      #expect(refusal.text.split(separator: " ").count > 4, "\(limit.label)")
       #expect(APIError(refusal).retryAfter == 5)
-      #expect(scope.rawValue.allSatisfy { $0.isLowercase || $0 == "_" })
+      #expect(limit.label.allSatisfy { $0.isLowercase || $0 == "_" })
     }
+  }
+
+  @Test("No two rows of the table have the same key or label, and no name of a counter has a colon")
+  func rowsAreDistinct() {
+    #expect(Set(Limit.all.map(\.key)).count == Limit.all.count)
+    #expect(Set(Limit.refusing.map(\.label)).count == Limit.refusing.count)
+    #expect(Limit.counters.allSatisfy { !$0.isEmpty && !$0.contains(":") })
   }
 }
