@@ -64,7 +64,7 @@ struct SecurityPageTests {
     page.expect(
       """
       The constant code of a fictional number can be tried \(word(limits[.wrongCodesPerFictionalNumberPerHour])) times an \
-      hour and \(word(limits[.wrongCodesPerFictionalNumberPerDay])) a day
+      hour, \(word(limits[.wrongCodesPerNetworkOfFictionalNumberPerHour])) of them from one network
       """)
   }
 

@@ -36,17 +36,21 @@ struct Limit: Sendable {
   let help: String
   /// Whether it is a quota: no single caller tried too often.
   var isBudget = false
+  /// Whether ``Limits/wrongCodesPercent`` of the approved codes is the figure where that is more.
+  var isShareOfApproved = false
   /// Field of the command that it concerns, if any.
   var field: String?
   /// Distinguishes limits that no caller reached alone.
   var reason: String?
-  /// What was reached, for people.
+  /// Text of the refusal, for people.
   let text: @Sendable (LimitRefusal) -> String
 
   init(
     _ key: String, _ label: String, _ figure: Int, _ window: Window, counter: String, isBudget: Bool = false,
-    field: String? = nil, reason: String? = nil, help: String, text: @escaping @Sendable (LimitRefusal) -> String
+    isShareOfApproved: Bool = false, field: String? = nil, reason: String? = nil, help: String,
+    text: @escaping @Sendable (LimitRefusal) -> String
   ) {
+    self.isShareOfApproved = isShareOfApproved
     (self.key, self.label, self.figure, self.window, self.counter) = (key, label, figure, window, counter)
     (self.isBudget, self.field, self.reason, self.help, self.text) = (isBudget, field, reason, help, text)
   }
@@ -66,7 +70,7 @@ struct Limit: Sendable {
 
   private func rule(_ figure: Int, counter: String) -> LimitRule {
     guard let window = window.sliding else { return LimitRule(daily: counter, limit: figure) }
-    return LimitRule(sliding: counter, limit: figure, window: window)
+    return LimitRule(sliding: counter, limit: figure, window: window, isSummed: isShareOfApproved)
   }
 }
 
@@ -86,15 +90,20 @@ extension Limit {
   static let refusing = all + [conversionPrefix, conversionRegion]
 
   /// Names of all counters, each once.
-  static let counters = Set(all.map(\.counter) + checks.map(\.laterCounter)).sorted()
+  static let counters = Set(
+    all.map(\.counter) + checks.map(\.laterCounter) + [
+      RateLimits.approved.key, RateLimits.knownNetwork.key, RateLimits.newNetworks.key,
+    ]
+  ).sorted()
 
   private static let sends = [
     sendsPerNumberPer10Minutes, sendsPerNumberPerDay, sendsPerAddressPerHour, sendsPerPrefixPer10Minutes,
     sendsToUnknownTypePerPrefixPer10Minutes, sendsPerDevicePerDay, sendsPerCountryPerDay, sendsPerDay,
+    refusedStartsPerAddressPerHour,
   ]
   private static let checks = [
     checksPerNumberPerHour, wrongCodesPerAddressPerHour, wrongCodesPerAppPerDay, wrongCodesPerDay,
-    wrongCodesPerFictionalNumberPerHour, wrongCodesPerFictionalNumberPerDay,
+    wrongCodesPerFictionalNumberPerHour, wrongCodesPerNetworkOfFictionalNumberPerHour,
   ]
   private static let proofs = [
     receiptsPerDevicePerHour, proofsPerAddressPerHour, receiptsPerAppPerDay, receiptsPerDay, assessmentsPerAppPerDay,
@@ -121,7 +130,7 @@ extension Limit {
   static let sendsPerAddressPerHour = Limit(
     "sendsPerAddressPerHour", "address", 30, .hour, counter: "s", field: "client.ip",
     help: "Messages asked for from one IPv4 address or IPv6 /64 within an hour, where the command has client.ip."
-  ) { "\($0.figure) messages were asked for from this address within an hour" }
+  ) { "\($0.figure) messages were asked for from \($0.place) within an hour" }
 
   static let sendsPerPrefixPer10Minutes = Limit(
     "sendsPerPrefixPer10Minutes", "prefix", 20, .tenMinutes, counter: "s",
@@ -150,6 +159,12 @@ extension Limit {
     "sendsPerDay", "total", 10_000, .date, counter: "d", isBudget: true,
     help: "Messages in all within a day in UTC: the cap on what can be spent."
   ) { "the budget of \($0.figure) messages a day is used up" }
+
+  /// Beyond it nobody learns any more which numbers are fictional.
+  static let refusedStartsPerAddressPerHour = Limit(
+    "refusedStartsPerAddressPerHour", "address_refused_starts", 300, .hour, counter: "r", field: "client.ip",
+    help: "Starts without a proof that were refused, from one IPv4 address or IPv6 /64 within an hour."
+  ) { "\($0.figure) starts without a proof were refused from \($0.place) within an hour" }
 }
 
 // MARK: Codes
@@ -165,32 +180,34 @@ extension Limit {
   static let wrongCodesPerAddressPerHour = Limit(
     "wrongCodesPerAddressPerHour", "address_wrong_codes", 30, .hour, counter: "w", field: "client.ip",
     help: "Wrong codes from one IPv4 address or IPv6 /64 within an hour, where the check has client.ip."
-  ) { "\($0.figure) wrong codes came from this address within an hour" }
+  ) { "\($0.figure) wrong codes came from \($0.place) within an hour" }
 
   /// About one code in ten is mistyped, and ``sendsPerDay`` are sent.
   static let wrongCodesPerAppPerDay = Limit(
-    "wrongCodesPerAppPerDay", "app_wrong_codes", 2_000, .day, counter: "w", reason: wrongCodesUsedUp,
-    help: "Wrong codes for one app within 24 hours."
+    "wrongCodesPerAppPerDay", "app_wrong_codes", 2_000, .day, counter: "w", isShareOfApproved: true,
+    reason: wrongCodesUsedUp,
+    help: "Wrong codes for one app within 24 hours; more where wrongCodesPercent of its approved ones are more."
   ) { "\($0.figure) wrong codes were given back for this app within 24 hours" }
 
   static let wrongCodesPerDay = Limit(
-    "wrongCodesPerDay", "total_wrong_codes", 3_000, .day, counter: "w", reason: wrongCodesUsedUp,
-    help: "Wrong codes in all within 24 hours."
+    "wrongCodesPerDay", "total_wrong_codes", 3_000, .day, counter: "w", isShareOfApproved: true,
+    reason: wrongCodesUsedUp,
+    help: "Wrong codes in all within 24 hours; more where wrongCodesPercent of the approved ones are more."
   ) { "\($0.figure) wrong codes were given back within 24 hours" }
 
   private static let wrongCodesUsedUp = "WRONG_CODES_USED_UP"
 
+  /// From networks that are not known for the right one.
   static let wrongCodesPerFictionalNumberPerHour = Limit(
-    "wrongCodesPerFictionalNumberPerHour", "fictional_wrong_codes", 10, .hour, counter: "w",
-    help: "Wrong codes for one fictional number of an app within an hour."
+    "wrongCodesPerFictionalNumberPerHour", "fictional_wrong_codes", 30, .hour, counter: "w",
+    help: "Wrong codes for a fictional number of an app within an hour, but for networks that have given the right one."
   ) { "\($0.figure) wrong codes were given back for this fictional number within an hour" }
 
-  /// Its code stays fixed for years: at 30 guesses a day, the chance of finding one of a million within a year is one in
-  /// ninety.
-  static let wrongCodesPerFictionalNumberPerDay = Limit(
-    "wrongCodesPerFictionalNumberPerDay", "fictional_wrong_codes_day", 30, .day, counter: "wd",
-    help: "Wrong codes for one fictional number of an app within 24 hours."
-  ) { "\($0.figure) wrong codes were given back for this fictional number within 24 hours" }
+  static let wrongCodesPerNetworkOfFictionalNumberPerHour = Limit(
+    "wrongCodesPerNetworkOfFictionalNumberPerHour", "network_fictional_wrong_codes", 3, .hour, counter: "w",
+    field: "client.ip",
+    help: "The same from one network, an IPv4 /24 or IPv6 /48, where the check has client.ip."
+  ) { "\($0.figure) wrong codes for this fictional number came from the network of this address within an hour" }
 }
 
 // MARK: Proofs of apps
@@ -204,7 +221,7 @@ extension Limit {
   static let proofsPerAddressPerHour = Limit(
     "proofsPerAddressPerHour", "address_proofs", 60, .hour, counter: "v", field: "client.ip",
     help: "Receipts and assessments of reCAPTCHA tokens from one IPv4 address or IPv6 /64 within an hour."
-  ) { "\($0.figure) proofs were asked for from this address within an hour" }
+  ) { "\($0.figure) proofs were asked for from \($0.place) within an hour" }
 
   static let receiptsPerAppPerDay = Limit(
     "receiptsPerAppPerDay", "app_receipts", 20_000, .date, counter: "e", isBudget: true,

@@ -8,6 +8,8 @@ struct LimitRefusal: Sendable, Hashable {
   var figure: Int
   /// Time to wait.
   var wait: Duration
+  /// Whether not the address of the client has reached it, but the network around that.
+  var isOfNetwork = false
 
   /// ``wait`` in whole seconds, rounded up, at least 1.
   var waitSeconds: Int { Self.seconds(wait) }
@@ -19,6 +21,9 @@ struct LimitRefusal: Sendable, Hashable {
 
   /// The reached limit, for people.
   var text: String { limit.text(self) }
+
+  /// Place that has reached a limit of addresses, for ``text``.
+  var place: String { isOfNetwork ? "the network of this address" : "this address" }
 }
 
 extension APIError {
@@ -28,5 +33,14 @@ extension APIError {
       refusal.limit.isBudget ? .quotaExceeded : .tooManyAttempts,
       "\(refusal.text): try again in \(refusal.waitSeconds) s", field: refusal.limit.field,
       retryAfter: refusal.waitSeconds, reason: refusal.limit.reason)
+  }
+
+  /// Answers a check for which the wrong codes of all are used up.
+  /// - Parameter wait: time after which a start makes a new code.
+  static func wrongCodesUsedUp(_ refusal: LimitRefusal, newCodeIn wait: Duration) -> APIError {
+    let seconds = LimitRefusal.seconds(wait)
+    return APIError(
+      .tooManyAttempts, "\(refusal.text): start again in \(seconds) s for a new code", field: refusal.limit.field,
+      retryAfter: seconds, reason: refusal.limit.reason)
   }
 }

@@ -9,17 +9,18 @@ struct LimitRule: Sendable, Hashable {
 
   /// See ``Limit/counter``.
   let key: String
-  let limit: Int
+  var limit: Int
   let windowMilliseconds: Int64
   var window: Duration { .milliseconds(windowMilliseconds) }
   private let step: Int64
 
   /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
-  init(sliding key: String, limit: Int, window: Duration) {
+  /// - Parameter isSummed: whether it goes by 64ths in any case: its limit may grow.
+  init(sliding key: String, limit: Int, window: Duration, isSummed: Bool = false) {
     self.key = key
     self.limit = limit
     windowMilliseconds = max(window.wholeMilliseconds, 1)
-    step = limit <= Self.maxEntries ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
+    step = limit <= Self.maxEntries && !isSummed ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
   }
 
   /// A day in UTC.
@@ -141,6 +142,18 @@ struct LimitCounter: Sendable {
     let cells = try set.cells(of: key)
     guard let earlierKey else { return SlidingWindow(cells) }
     return SlidingWindow(cells, and: try set.cells(of: earlierKey))
+  }
+
+  /// Whether its cells were looked up.
+  func isLoaded(in set: WorkingSet) -> Bool {
+    set.hasLoaded(key) && earlierKey.map { set.hasLoaded($0) } ?? true
+  }
+
+  /// Takes one back that was counted at a time. Its cells need not be loaded.
+  func uncount(at time: UnixTime, in set: inout WorkingSet) {
+    let slot = rule.rounded(time)
+    guard !rule.isOver(slot, at: set.now) else { return }
+    set.count(key, in: slot, by: -1, keepUntil: rule.end(ofSlot: slot))
   }
 
   /// Counts one more.

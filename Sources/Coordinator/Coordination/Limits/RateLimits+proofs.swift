@@ -19,11 +19,18 @@ extension RateLimits {
     try admit(receipt(token, app, address), in: &set)
   }
 
+  /// Takes a receipt out of the budgets of a day: the push was refused for its device token.
+  func uncountReceipt(of app: String, issuedAt time: UnixTime, in set: inout WorkingSet) throws(StoreError) {
+    for check in try receiptBudgets(app) { check.counter.uncount(at: time, in: &set) }
+  }
+
+  private func receiptBudgets(_ app: String) throws(StoreError) -> [Check] {
+    [try check(.receiptsPerAppPerDay, .app(app)), try check(.receiptsPerDay, .everybody)]
+  }
+
   private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
     [try check(.receiptsPerDevicePerHour, subjects.device(token))]
-      + (try checks(.proofsPerAddressPerHour, from: address)) + [
-        try check(.receiptsPerAppPerDay, .app(app)), try check(.receiptsPerDay, .everybody),
-      ]
+      + (try checks(.proofsPerAddressPerHour, from: address)) + (try receiptBudgets(app))
   }
 }
 

@@ -82,6 +82,31 @@ struct RateLimitsTests {
     #expect(try book.admit(send("+33612345678"), at: begin, in: store) == nil)
   }
 
+  @Test(
+    "The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many",
+    arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
+  func theNetworkAroundAnAddress(form: String) throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    func from(_ index: Int) -> String {
+      form.replacing("%d", with: "\(index)").replacing("%x", with: String(index, radix: 16))
+    }
+    for index in 0..<300 {
+      // Each address asks once or twice.
+      let number = "+141\(5_000_000 + index)0000"
+      #expect(try book.admit(send(number, ip: from(index % 200)), at: begin, in: store) == nil)
+    }
+    let refusal = try #require(try book.admit(send("+33612345678", ip: from(201)), at: begin, in: store))
+    #expect(refusal.limit == .sendsPerAddressPerHour && refusal.isOfNetwork && refusal.figure == 300)
+    #expect(APIError(refusal).message.contains("from the network of this address"))
+    for other in ["192.0.3.201", "2001:db8:1:201::1"] {
+      #expect(try book.admit(send("+33612345678", ip: other), at: begin, in: store) == nil)
+    }
+    var limits = Limits()
+    limits.networkFactor = 11
+    #expect(try RateLimits(limits).admit(send("+33612345679", ip: from(201)), at: begin, in: store) == nil)
+  }
+
   @Test("A country's budget lasts until midnight UTC")
   func aCountrysBudgetLastsUntilMidnightUTC() throws {
     var limits = Limits()
@@ -260,5 +285,7 @@ struct RateLimitsTests {
     ] as [(String, String?)])
   func theNetworkOfAnAddress(text: String, network: String?) {
     #expect(ClientAddress(text)?.network == network)
+    let wide = ["192.0.2.1/32": "192.0.2.0/24", "20010db800000000/64": "20010db80000/48"]
+    #expect(network.map { ClientAddress(network: $0).wideNetwork } == network.flatMap { wide[$0] })
   }
 }
