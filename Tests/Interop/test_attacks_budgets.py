@@ -31,6 +31,12 @@ ASSESSMENTS = 4
 DEVICE_SENDS = 3
 NOTICES = 2
 REVOCATIONS = 5
+RECEIPTS = 80
+# The default.
+FICTIONAL_CODES = 30
+FICTIONAL_OF_PUSH = "+16505550142"
+# 2,000 as in production in the long form; each fifth costs a message.
+CODES_OF_APP = 2_000 if os.environ.get("COUNTERSIGN_TEST_ALL") == "1" else 20
 LIMITS = f"""
     wrongCodesPerAddressPerHour: {WRONG_CODES}, wrongCodesPerFictionalNumberPerHour: {WRONG_CODES},
     receiptsPerAppPerDay: {PUSHES}, assessmentsPerAppPerDay: {ASSESSMENTS}, sendsPerDevicePerDay: {DEVICE_SENDS},
@@ -42,13 +48,17 @@ def wrong(code):
     return f"{(int(code) + 1) % 1_000_000:06d}"
 
 
-class BudgetTest(unittest.TestCase):
+class Attack(unittest.TestCase):
     """Each test meets budgets that no other has used."""
+
+    LIMITS = LIMITS
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
         self.running = Process("coordinator")
-        self.running.replace_limits(LIMITS)
+        self.running.replace_limits(self.LIMITS)
+        # Between two messages to a number; as they are in production, a test would wait for half a minute.
+        self.running.replace(r"\n  regions: ", "\n  verification: { resendGapsSeconds: [1] },\n  regions: ")
         self.running.start()
         self.addCleanup(self.running.__exit__)
         self.running.ready()
@@ -76,6 +86,8 @@ class BudgetTest(unittest.TestCase):
                 return error
         self.fail(f"{most} times were not refused")
 
+
+class BudgetTest(Attack):
     def test_codes_of_many_numbers_are_tried_out_from_one_address(self):
         begun = []
         for _ in range(5):
@@ -191,6 +203,114 @@ class BudgetTest(unittest.TestCase):
         self.assertNotIn(number, done.stdout)
         error = self.refused("verification.check", {"verificationID": begun, "code": "123456"})
         self.assertEqual(error.code, "INVALID_SESSION_INFO")
+
+
+class NetworkTest(Attack):
+    """What many addresses of one network, and strangers, can do to others."""
+
+    LIMITS = f"""
+    proofsPerAddressPerHour: 6, receiptsPerAppPerDay: {RECEIPTS}, refusedStartsPerAddressPerHour: 10,
+    sendsPerPrefixPer10Minutes: 1000000,"""
+
+    def verify(self, ip):
+        self.command(
+            "app.verify", {"app": PUSH_APP, "deviceToken": uuid.uuid4().hex * 2, "environment": "production", "client": {"ip": ip}})
+
+    def wait_for_refused_pushes(self, count):
+        deadline = time.monotonic() + 60
+        while (self.running.metric("countersign_app_proofs_total", method="push", outcome="push_refused") or 0) < count:
+            self.assertLess(time.monotonic(), deadline, "pushes to made-up devices were not refused")
+            time.sleep(0.1)
+
+    def test_addresses_of_one_network_do_not_use_up_the_receipts_of_a_day(self):
+        taken, refused = 0, []
+        for index in range(300):
+            try:
+                self.verify(f"2001:db8:1:{index:x}::1")
+                taken += 1
+            except Refused as error:
+                refused.append(error)
+        # Ten times what one address may.
+        self.assertEqual(taken, 60)
+        self.assertEqual({(error.code, error.field) for error in refused}, {("TOO_MANY_ATTEMPTS_TRY_LATER", "client.ip")})
+        # What Apple refuses costs nothing of the day, so a second network does not use it up either.
+        self.wait_for_refused_pushes(60)
+        for index in range(60):
+            self.verify(f"2001:db8:2:{index:x}::1")
+        self.wait_for_refused_pushes(120)
+        self.verify("192.0.2.1")
+
+    def guess(self, code, ip):
+        client = {"client": {"ip": ip}}
+        identifier = self.command("verification.start", {"phoneNumber": FICTIONAL, "app": APP} | client)["verificationID"]
+        return self.command("verification.check", {"verificationID": identifier, "code": code} | client)
+
+    def wrong_guess(self, code, ip):
+        with self.assertRaises(Refused) as caught:
+            self.guess(code, ip)
+        self.assertEqual(caught.exception.code, "INVALID_CODE")
+
+    def test_strangers_do_not_lock_a_fictional_number_for_a_tester(self):
+        self.guess(FIXED_CODE, "192.0.2.7")
+        for count in range(FICTIONAL_CODES):
+            # Three from each network.
+            self.wrong_guess(f"{count:06d}", f"198.51.{count // 3}.1")
+        # All that strangers have is used up: for them the right one is refused as well.
+        with self.assertRaises(Refused) as caught:
+            self.guess(FIXED_CODE, "203.0.113.1")
+        self.assertGreater(caught.exception.retry_after, 0)
+        # From another address of the tester's network, after typing errors too.
+        for code in ("000001", "000002"):
+            self.wrong_guess(code, "192.0.2.8")
+        self.assertEqual(self.guess(FIXED_CODE, "192.0.2.8")["testNumber"], True)
+
+    def test_fictional_numbers_are_not_found_by_trying(self):
+        def start(number, ip="198.51.100.66"):
+            return self.command("verification.start", {"phoneNumber": number, "app": PUSH_APP, "client": {"ip": ip}})
+
+        def code(number):
+            with self.assertRaises(Refused) as caught:
+                start(number)
+            return caught.exception.code
+
+        codes = [code(f"+1650555{9000 + index}") for index in range(20)]
+        self.assertEqual(codes, ["MISSING_CLIENT_IDENTIFIER"] * 10 + ["TOO_MANY_ATTEMPTS_TRY_LATER"] * 10)
+        self.assertEqual(code(FICTIONAL_OF_PUSH), "TOO_MANY_ATTEMPTS_TRY_LATER")
+        self.assertEqual(start(FICTIONAL_OF_PUSH, "192.0.2.7")["testNumber"], True)
+
+
+class UsedUpTest(Attack):
+    """All wrong codes of an app are used up by somebody who guesses at codes of many numbers."""
+
+    LIMITS = f"""
+    wrongCodesPerAppPerDay: {CODES_OF_APP}, wrongCodesPerDay: 1000000, sendsPerPrefixPer10Minutes: 1000000,
+    sendsPerCountryPerDay: 1000000,"""
+
+    def start(self, number, count=1):
+        identifier = self.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]
+        return identifier, simulator.code(simulator.message(number, count=count)["body"])
+
+    def check(self, identifier, code):
+        return self.command("verification.check", {"verificationID": identifier, "code": code})
+
+    def test_right_code_after_a_typing_error_is_approved_by_starting_again(self):
+        guesses = 0
+        while guesses < CODES_OF_APP:
+            identifier, code = self.start(new_number())
+            for _ in range(min(5, CODES_OF_APP - guesses)):
+                self.assertRaises(Refused, self.check, identifier, wrong(code))
+                guesses += 1
+        number = new_number()
+        identifier, code = self.start(number)
+        self.assertEqual(self.refused("verification.check", {"verificationID": identifier, "code": wrong(code)}).code, "INVALID_CODE")
+        error = self.refused("verification.check", {"verificationID": identifier, "code": code})
+        self.assertEqual(error.reason, "WRONG_CODES_USED_UP")
+        # Not for a day: until the code may be sent again.
+        self.assertLessEqual(error.retry_after, 1)
+        time.sleep(error.retry_after)
+        again, code = self.start(number, count=2)
+        self.assertNotEqual(again, identifier)
+        self.assertEqual(self.check(again, code)["phoneNumber"], number)
 
 
 if __name__ == "__main__":

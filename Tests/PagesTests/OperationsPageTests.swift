@@ -48,8 +48,8 @@ struct OperationsPageTests {
     let limits = Limits()
     page.expect(
       """
-      \(grouped(limits.sendsPerDay)) SMS a day in total, \(grouped(limits.sendsPerCountryPerDay)) to a country, \
-      \(limits.sendsPerPrefixPer10Minutes) to numbers of one prefix within 10 minutes
+      \(grouped(limits[.sendsPerDay])) SMS a day in total, \(grouped(limits[.sendsPerCountryPerDay])) to a country, \
+      \(limits[.sendsPerPrefixPer10Minutes]) to numbers of one prefix within 10 minutes
       """)
   }
 

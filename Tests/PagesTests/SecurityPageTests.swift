@@ -29,8 +29,8 @@ struct SecurityPageTests {
       """
       The first requester of a code has \(word(policy.checksPerCode)) checks, all others together \
       \(word(policy.laterChecks)) (\(word(VerificationPolicy.checksForProvenHandles)) of them only for devices that have \
-      proven themselves); a number has \(word(limits.checksPerNumberPerHour)) checks an hour by first requesters and \
-      \(word(limits.checksPerNumberPerHour)) by all others
+      proven themselves); a number has \(word(limits[.checksPerNumberPerHour])) checks an hour by first requesters and \
+      \(word(limits[.checksPerNumberPerHour])) by all others
       """)
     #expect(policy.laterChecks == policy.laterChecksOfAnybody + VerificationPolicy.checksForProvenHandles)
     page.expect("uses up the \(word(policy.laterChecksOfAnybody)) guesses that all others without a proof share")
@@ -48,23 +48,23 @@ struct SecurityPageTests {
     )
     page.expect(
       """
-      \(limits.wrongCodesPerAddressPerHour) an hour from an address (if services pass `client.ip` in \
-      `verification.check`), \(grouped(limits.wrongCodesPerAppPerDay)) a day for an app and \
-      \(grouped(limits.wrongCodesPerDay)) in total, and as many again for later requesters.
+      \(limits[.wrongCodesPerAddressPerHour]) an hour from an address (if services pass `client.ip` in \
+      `verification.check`), \(grouped(limits[.wrongCodesPerAppPerDay])) a day for an app and \
+      \(grouped(limits[.wrongCodesPerDay])) in total, and as many again for later requesters.
       """)
     // The first code of each verification is compared whatever the budgets are, and each verification costs a message.
-    let bounded = limits.sendsPerDay + 2 * limits.wrongCodesPerDay
-    let unbounded = limits.sendsPerDay * checks
+    let bounded = limits[.sendsPerDay] + 2 * limits[.wrongCodesPerDay]
+    let unbounded = limits[.sendsPerDay] * checks
     page.expect(
       """
-      With the default budgets (\(grouped(limits.sendsPerDay)) messages a day) at most \(grouped(bounded)) guesses a \
+      With the default budgets (\(grouped(limits[.sendsPerDay])) messages a day) at most \(grouped(bounded)) guesses a \
       day reach *some* account with a chance of \(percent(bounded, of: codes)), instead of \(grouped(unbounded)) and \
       \(percent(unbounded, of: codes)).
       """)
     page.expect(
       """
-      The constant code of a fictional number can be tried \(word(limits.wrongCodesPerFictionalNumberPerHour)) times an \
-      hour and \(word(limits.wrongCodesPerFictionalNumberPerDay)) a day
+      The constant code of a fictional number can be tried \(word(limits[.wrongCodesPerFictionalNumberPerHour])) times an \
+      hour, \(word(limits[.wrongCodesPerNetworkOfFictionalNumberPerHour])) of them from one network
       """)
   }
 
@@ -78,11 +78,11 @@ struct SecurityPageTests {
       ))
     let threshold = try #require(Int(found.1))
     page.expect("fires at more than \(threshold) wrong codes within an hour, if they are more than the right ones")
-    #expect(threshold * 10 < limits.wrongCodesPerAppPerDay)
+    #expect(threshold * 10 < limits[.wrongCodesPerAppPerDay])
     // Both budgets are among the limits that the other alert watches.
     alerts.expect(#"countersign_limited_total{limit=~"country|total|total_.*|app_.*"}"#)
     page.expect("`CountersignBudgetReached` fires when a budget is used up")
-    let names = LimitRefusal.Scope.allCases.map(\.rawValue)
+    let names = Limit.refusing.map(\.label)
     #expect(names.contains("app_wrong_codes") && names.contains("total_wrong_codes"))
   }
 

@@ -42,7 +42,7 @@ struct CoordinatorMetrics: Sendable {
   /// Makes the series that alerts watch before the first refusal and the first wrong code: `increase()` of Prometheus
   /// takes the first value of a series for its beginning and so misses what a series begins with.
   private func beginAtZero() {
-    for scope in LimitRefusal.Scope.allCases { _ = limited.with(scope.rawValue) }
+    for limit in Limit.refusing { _ = limited.with(limit.label) }
     for number in [Self.realNumber, Self.fictionalNumber] { _ = wrongCodes.with(number) }
   }
 
@@ -73,7 +73,7 @@ struct CoordinatorMetrics: Sendable {
 
   /// Counts a refusal by the limit that was reached, once the transaction is stored.
   func count(_ refusal: LimitRefusal, in set: inout WorkingSet) {
-    set.afterCommit { [limited] in limited.with(refusal.scope.rawValue).increment() }
+    set.afterCommit { [limited] in limited.with(refusal.limit.label).increment() }
   }
 
   /// Counts a code that was compared and was wrong.

@@ -228,8 +228,8 @@ struct CoordinatorConfigurationTests {
       rules.revocation
         == RevocationPolicy(
           deadline: .seconds(120), noticeDeadline: .seconds(240), noticeTemplate: "n", retention: .seconds(900)))
-    #expect(rules.limits.receiptsPerDevicePerHour == 3)
-    #expect(rules.limits.proofsPerAddressPerHour == 4)
+    #expect(rules.limits[.receiptsPerDevicePerHour] == 3)
+    #expect(rules.limits[.proofsPerAddressPerHour] == 4)
     #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
   }
 

@@ -12,14 +12,14 @@ struct CoordinatorMetricsTests {
   func seriesOfAlerts() {
     let metrics = CoordinatorMetrics(registry)
     let lines = Set(registry.render().split(separator: "\n").map(String.init))
-    for scope in LimitRefusal.Scope.allCases {
-      #expect(lines.contains(#"countersign_limited_total{limit="\#(scope.rawValue)"} 0"#))
+    for limit in Limit.refusing {
+      #expect(lines.contains(#"countersign_limited_total{limit="\#(limit.label)"} 0"#))
     }
     for number in ["real", "fictional"] {
       #expect(lines.contains(#"countersign_wrong_codes_total{number="\#(number)"} 0"#))
     }
     var set = WorkingSet(at: UnixTime(seconds: 0))
-    metrics.count(LimitRefusal(scope: .total, limit: 1, wait: .seconds(1)), in: &set)
+    metrics.count(LimitRefusal(limit: .sendsPerDay, figure: 1, wait: .seconds(1)), in: &set)
     for effect in set.effects { effect() }
     metrics.countWrongCode(isFictional: false)
     metrics.countWrongCode(isFictional: false)

@@ -7,25 +7,27 @@ import Projects
 struct SignUpOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let project: String
-  private let limit: SignUpLimit
+  private let limits: SignUpLimits
+  private let metrics: AnonymousMetrics
   private let seal: ReplySeal
   private let envelope: Envelope
   private let reader: CommandReader
 
-  init(_ command: SignUp, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
+  init(
+    _ command: SignUp, _ envelope: Envelope, _ reader: CommandReader, _ metrics: AnonymousMetrics
+  ) throws(APIError) {
     project = try reader.project(command.project).id
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
-    let address = try ClientAddress(of: command.client)
-    limit = SignUpLimit(
-      perHour: reader.rules.anonymousPerHour,
-      name: reader.hashes.hash("anonymous sign-ups", [project, address?.network ?? ""]))
+    limits = SignUpLimits(
+      reader.rules.anonymous, project: project, from: try ClientAddress(of: command.client), reader.hashes)
+    self.metrics = metrics
     self.envelope = envelope
     self.reader = reader
     fingerprint = reader.hashes.hash("signUp", [project])
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try limit.addKeys(to: &keys, at: now)
+    try limits.addKeys(to: &keys, at: now)
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
@@ -38,13 +40,19 @@ struct SignUpOrder: CommandOrder {
     } catch {
       return CommandAnswer(error)
     }
-    if let wait = try limit.wait(in: set) { return CommandAnswer(.tooManySignUps(wait: wait)) }
+    if let refusal = try limits.refusal(in: set) {
+      metrics.count(refusal, in: &set)
+      return CommandAnswer(APIError(refusal))
+    }
     guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
     var account = AccountRecord(id, project: project, at: set.now)
+    account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(
       for: &account, isNew: true, provider: .anonymous, in: &set)
+    account.endsAt = session.end(reader.rules.sessions)
     try account.store(in: &set)
-    try limit.count(in: &set)
+    metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)
+    try limits.count(in: &set)
     try set.announceCreation(of: account, provider: .anonymous, cause: envelope)
     let holder = IDTokenCheck.Holder(account: account, session: session)
     return try AccountSignedIn.answer(holder, isNewUser: true, sealedFor: seal, reader.idTokens, at: set.now)
@@ -56,13 +64,5 @@ struct SignUpOrder: CommandOrder {
     case .success(let holder):
       try AccountSignedIn.answer(holder, isNewUser: true, sealedFor: seal, reader.idTokens, at: set.now)
     }
-  }
-}
-
-extension APIError {
-  fileprivate static func tooManySignUps(wait: Duration) -> APIError {
-    APIError(
-      .tooManyAttempts, "too many anonymous accounts were made from this address within an hour", field: "client.ip",
-      retryAfter: max(1, Int(clamping: wait.components.seconds)), reason: "ANONYMOUS_LIMIT")
   }
 }

@@ -137,6 +137,7 @@ struct PhoneSignIn {
     if holder == nil {
       account.phoneNumber = proven.number
       account.isNumberFictional = proven.isFictional
+      account.isAnonymous = false
       try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
     }
     if account != caller.account { try account.store(in: &set) }

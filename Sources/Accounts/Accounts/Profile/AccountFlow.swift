@@ -5,16 +5,20 @@ import CountersignTelemetry
 /// Making, showing, changing and deleting accounts.
 struct AccountFlow: Flow {
   private let reader: CommandReader
+  private let anonymous: AnonymousMetrics
+  let dueRecords: [DueRecords]
 
   init(_ parts: AccountParts) {
     reader = parts.reader
+    anonymous = AnonymousMetrics(parts.metrics)
+    dueRecords = [AnonymousEnd(sessions: parts.sessions, metrics: anonymous).dueRecords]
   }
 
   var commands: [CommandKind] {
     [
       CommandKind(SignUp.self, users: .requesters, isRefusedLate: true) {
-        [reader] command, envelope, _ throws(APIError) in
-        try SignUpOrder(command, envelope, reader)
+        [reader, anonymous] command, envelope, _ throws(APIError) in
+        try SignUpOrder(command, envelope, reader, anonymous)
       },
       CommandKind(LookUpAccount.self, users: .requesters, isLook: true) {
         [reader] command, envelope, now throws(APIError) in

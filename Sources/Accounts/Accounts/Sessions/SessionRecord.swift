@@ -54,9 +54,12 @@ struct SessionRecord: Sendable, Hashable {
     return String(parts[0])
   }
 
+  /// Time from which it has been unused for too long.
+  func end(_ rules: SessionRules) -> UnixTime { lastUsedAt + rules.unusedFor }
+
   /// Whether the account has ended it, or it was unused for too long.
   func isOver(at now: UnixTime, of account: AccountRecord, _ rules: SessionRules) -> Bool {
-    localID != account.localID || authTime < account.validSince || lastUsedAt + rules.unusedFor <= now
+    localID != account.localID || authTime < account.validSince || end(rules) <= now
   }
 
   /// Whether the sign-in is recent enough for what cannot be undone. One from the future is not: the clock was set back,
@@ -88,7 +91,7 @@ struct SessionRecord: Sendable, Hashable {
     body.put(Tag.lastUsedAt, lastUsedAt)
     body.put(Tag.seed, seed)
     try set.store(
-      id, body: body.bytes, dueAt: nil, discardAt: lastUsedAt + rules.unusedFor,
+      id, body: body.bytes, dueAt: nil, discardAt: end(rules),
       groupKeys: [try Self.group(ofAccount: localID)])
   }
 

@@ -23,6 +23,10 @@ struct AccountRecord: Sendable, Hashable {
   var phoneNumber: String?
   /// Whether its number was proven with a fictional code only, or the one that it had last.
   var isNumberFictional = false
+  /// Whether it never had a way to sign in: only its first session opens it.
+  var isAnonymous = false
+  /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
+  var endsAt: UnixTime?
   var displayName: String?
   var photoURL: String?
   var isDisabled = false
@@ -38,9 +42,6 @@ struct AccountRecord: Sendable, Hashable {
   }
 
   var localID: String { id.text }
-
-  /// Whether nothing proves to whom it belongs.
-  var isAnonymous: Bool { phoneNumber == nil }
 
   static func makeID() -> RecordID? { RecordID(kind, RandomID.make(length: idLength)) }
 
@@ -68,6 +69,7 @@ struct AccountRecord: Sendable, Hashable {
     static let displayName: UInt8 = 8
     static let photoURL: UInt8 = 9
     static let isDisabled: UInt8 = 10
+    static let isAnonymous: UInt8 = 11
   }
 
   func store(in set: inout WorkingSet) throws(StoreError) {
@@ -82,10 +84,11 @@ struct AccountRecord: Sendable, Hashable {
     body.put(Tag.displayName, displayName)
     body.put(Tag.photoURL, photoURL)
     body.put(Tag.isDisabled, isDisabled)
+    body.put(Tag.isAnonymous, isAnonymous)
     var uniqueKeys: [UniqueKey] = []
     if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
-      id, body: body.bytes, dueAt: nil, discardAt: nil, uniqueKeys: uniqueKeys,
+      id, body: body.bytes, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
       groupKeys: [try Self.group(ofProject: project)])
   }
 
@@ -102,6 +105,8 @@ struct AccountRecord: Sendable, Hashable {
     displayName = body.text(Tag.displayName)
     photoURL = body.text(Tag.photoURL)
     isDisabled = body.isSet(Tag.isDisabled)
+    isAnonymous = body.isSet(Tag.isAnonymous)
+    endsAt = record.dueAt
   }
 
   // MARK: Look-ups

@@ -8,8 +8,7 @@ struct AccountRules: Sendable {
   var keys = SigningKeyRules()
   /// Whether tests may delete everything, and limits of addresses are wide.
   var isDevelopment = false
-  /// Anonymous accounts that an address may make within an hour.
-  var anonymousPerHour = Self.defaultAnonymousPerHour
+  var anonymous = AnonymousRules()
   /// Maximum age of a command that is carried out: apps give up, and ask again.
   var maxCommandAge = Duration.seconds(30)
   /// Time for which a redelivered command gets the same reply.
@@ -22,9 +21,6 @@ struct AccountRules: Sendable {
 
   static let defaultRequesters: Set<String> = ["gateway"]
   static let defaultOperators: Set<String> = ["operator"]
-  static let defaultAnonymousPerHour = 100
-  /// The same in development, where tests make many from one address.
-  static let developmentAnonymousPerHour = 1_000_000
   /// Age of a sign-in up to which it allows the deletion of its account.
   static let longestSensitiveAge = Duration.seconds(300)
 
@@ -32,6 +28,21 @@ struct AccountRules: Sendable {
   init(projects: ProjectsSource) {
     self.projects = projects
   }
+}
+
+/// Rules for anonymous accounts.
+struct AnonymousRules: Sendable, Hashable {
+  /// Accounts that an address may make within an hour.
+  var perAddressPerHour = 100
+  /// So many times what an address may, the network around it may.
+  var networkFactor = 10
+  /// Accounts of a project on a day, at least: see ``SignUpLimits``.
+  var perDay = 10_000
+
+  /// Those of development, where tests make many from one address.
+  static let development = AnonymousRules(perAddressPerHour: 1_000_000, perDay: 1_000_000)
+
+  var perNetworkPerHour: Int { perAddressPerHour * networkFactor }
 }
 
 /// Rules for sessions.

@@ -50,4 +50,12 @@ extension ClientAddress {
   package init(network: String) {
     self.network = network
   }
+
+  /// The network around ``network``: the /24 of an IPv4 address, or the /48 of an IPv6 address, the largest allocation
+  /// that one customer usually has.
+  package var wideNetwork: String {
+    if network.hasSuffix("/64") { return network.prefix(12) + "/48" }
+    guard let dot = network.lastIndex(of: ".") else { return network }
+    return network[..<dot] + ".0/24"
+  }
 }

@@ -18,6 +18,9 @@ struct AppProof: Sendable, Hashable {
   let environment: PushEnvironment
   let secret: SecretAtRest
   let createdAt: UnixTime
+  /// Whether it was counted for the address of its client, and so need not count for its app when its device token is
+  /// wrong.
+  var isOfKnownAddress = false
 
   var state = AppProofState.waiting
   /// The secret is accepted before this time.

@@ -76,6 +76,7 @@ extension AppProof {
     static let failureCode: UInt8 = 12
     static let failureDetail: UInt8 = 13
     static let timeline: UInt8 = 14
+    static let isOfKnownAddress: UInt8 = 15
   }
 
   /// Body of its record.
@@ -95,6 +96,7 @@ extension AppProof {
     fields.put(Tag.failureCode, failure?.code)
     fields.put(Tag.failureDetail, failure?.detail)
     fields.put(Tag.timeline, timeline.text)
+    fields.put(Tag.isOfKnownAddress, isOfKnownAddress)
     return fields.bytes
   }
 
@@ -117,6 +119,7 @@ extension AppProof {
       VerificationFailure(code: $0, detail: fields.text(Tag.failureDetail))
     }
     timeline = Timeline(text: try fields.required(fields.text(Tag.timeline)))
+    isOfKnownAddress = fields.isSet(Tag.isOfKnownAddress)
   }
 }
 

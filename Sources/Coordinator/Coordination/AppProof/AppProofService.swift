@@ -34,6 +34,7 @@ struct AppProofService: Sendable {
     _ order: AppOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     var proof = order.proof
+    proof.isOfKnownAddress = order.address != nil
     if let failure = try refusedTokens.refusal(of: proof.token, proof.environment, in: set) {
       metrics.countProof(.push, "known_refusal", in: &set)
       return CommandAnswer(APIError(refusedToken: failure))
@@ -128,6 +129,10 @@ struct AppProofService: Sendable {
       case .rememberRefusal(let failure):
         try refusedTokens.remember(
           failure, of: proof.tokenHash, proof.environment, until: set.now + rules.proof.refusedTokenMemory, in: &set)
+        // Made-up tokens use up what their network may, and nothing of what everybody needs.
+        if proof.isOfKnownAddress {
+          try limits.uncountReceipt(of: proof.app, issuedAt: proof.createdAt, in: &set)
+        }
       case .forgetRefusal: try refusedTokens.forget(proof.token, in: &set)
       case .revokeAllOfToken: try revokeOthers(of: proof, in: &set)
       }

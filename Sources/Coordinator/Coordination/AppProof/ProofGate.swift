@@ -39,6 +39,7 @@ struct ProofGate: Sendable {
     of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
+    if proof.isBinding { limits.addKeys(of: try limits.refusedStarts(from: order.address), to: &keys, at: now) }
     guard case .captcha(let captcha) = proof.evidence else { return }
     if let message = order.message { try addKeys(ofMessage: message, to: &keys) }
     try assessments.addKeys(ofToken: captcha.hash, to: &keys)
@@ -75,11 +76,11 @@ struct ProofGate: Sendable {
     case .pair(let receipt, let secret):
       switch try appProofs.judge(receipt: receipt, secret: secret, for: order.app, cause: envelope, in: &set) {
       case .success(let notes): return .admitted(notes)
-      case .failure(let refusal): return refuse(refusal, proof, in: &set)
+      case .failure(let refusal): return try refuse(refusal, proof, order, in: &set)
       }
     case .half(let receipt):
       let failure = try appProofs.pushFailure(of: receipt, app: order.app, in: set)
-      return refuse(.missingSecret(failure: failure), proof, in: &set)
+      return try refuse(.missingSecret(failure: failure), proof, order, in: &set)
     case .captcha(let captcha):
       return try judge(captcha, proof, order, envelope, in: &set)
     case .assessed(let captcha):
@@ -87,11 +88,25 @@ struct ProofGate: Sendable {
     }
   }
 
-  private func refuse(_ refusal: ProofRefusal, _ proof: ProofOrder, in set: inout WorkingSet) -> ProofVerdict {
+  /// A proof that anybody can make up is as good as none, and counts as a start without one.
+  private func refuse(
+    _ refusal: ProofRefusal, _ proof: ProofOrder, _ order: StartOrder, in set: inout WorkingSet
+  ) throws(StoreError) -> ProofVerdict {
     let (method, outcome) = refusal.countedAs
     metrics.countProof(method, outcome, in: &set)
     let error = APIError(refusal)
-    guard !proof.isBinding else { return .refused(error) }
+    guard !proof.isBinding else {
+      let before = set.changeCount
+      let isNothingChanged = refusal != .wrongSecret
+      if refusal.canBeMadeUp, let reached = try limits.admitRefusedStart(from: order.address, in: &set) {
+        metrics.count(reached, in: &set)
+        return .refused(CommandAnswer(APIError(reached)))
+      }
+      var answer = CommandAnswer(error)
+      // A count is nothing to record an answer for.
+      answer.isTransient = answer.isTransient || isNothingChanged && set.changeCount != before
+      return .refused(answer)
+    }
     let entry = TimelineEntry(at: set.now, kind: .proofRefused, reason: error.reason ?? error.code.rawValue)
     return .admitted(ProofNotes(entries: [entry]))
   }
@@ -108,7 +123,9 @@ struct ProofGate: Sendable {
       try redirect(waiting, to: envelope, in: &set)
       return .deferred
     }
-    if try assessments.hasSeen(captcha.hash, in: set) { return refuse(.captchaReplayed, proof, in: &set) }
+    if try assessments.hasSeen(captcha.hash, in: set) {
+      return try refuse(.captchaReplayed, proof, order, in: &set)
+    }
     if let refusal = try limit(order, isBinding: proof.isBinding, in: &set) {
       metrics.count(refusal, in: &set)
       return proof.isBinding ? .unjudged(refusal) : .admitted(ProofNotes())

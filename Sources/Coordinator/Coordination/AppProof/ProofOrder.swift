@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
@@ -57,7 +58,7 @@ enum ProofVerdict: Sendable {
   /// The start goes on.
   case admitted(ProofNotes)
   /// The start is answered with this error.
-  case refused(APIError)
+  case refused(CommandAnswer)
   /// No proof was judged, because of a limit: the start is answered from a live verification of its requester, and
   /// changes nothing.
   case unjudged(LimitRefusal)
@@ -258,6 +259,14 @@ extension APIError {
 }
 
 extension ProofRefusal {
+  /// Whether it takes no device and no old receipt to be refused so.
+  var canBeMadeUp: Bool {
+    switch self {
+    case .unknownReceipt, .wrongSecret, .missingSecret, .captchaReplayed: true
+    case .otherApp, .expired, .revoked, .captchaRefused, .captchaUndecided: false
+    }
+  }
+
   /// Method and outcome under which it is counted.
   var countedAs: (AppVerified.Method, String) {
     switch self {

@@ -76,6 +76,8 @@ struct AssessmentService: Sendable {
     let captcha = AssessedCaptcha(report: report, receipt: assessment.command.receipt)
     guard let order = try? starts.resume(assessment.command, proof: captcha, at: set.now) else { return }
     try verifications.addKeys(of: order, to: &keys, at: set.now)
+    // Its live verification is found in this round, so nothing can follow from it.
+    try verifications.limits.addKeys(ofWrongCodesOf: order.app.id, to: &keys, at: set.now)
   }
 
   /// Adds what the deadline of an assessment changes beside it.

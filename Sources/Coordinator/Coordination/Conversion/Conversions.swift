@@ -66,7 +66,7 @@ struct Conversions: Sendable {
   func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard let block = try block(ofPrefix: send.prefix, region: send.region, in: set) else { return nil }
     return LimitRefusal(
-      scope: block.scope == .prefix ? .conversionPrefix : .conversionRegion, limit: policy.floor(of: block.region),
+      limit: block.scope == .prefix ? .conversionPrefix : .conversionRegion, figure: policy.floor(of: block.region),
       wait: block.until - set.now)
   }
 

@@ -4,45 +4,27 @@ import CountersignTelemetry
 
 /// One limit for one subject: a maximum number within a window.
 struct LimitRule: Sendable, Hashable {
-  /// Kind of the limit; the second part of the stored name of its counter, behind the subject. Never changes its
-  /// meaning, and has no colon.
-  enum Key: String, Sendable, CaseIterable {
-    case sendsShort = "s"
-    case sendsDay = "d"
-    case checks = "c"
-    case unknownType = "u"
-    case proofs = "v"
-    /// Checks by handles other than the first of their code.
-    case laterChecks = "cl"
-    case wrongCodes = "w"
-    case wrongCodesDay = "wd"
-    /// Wrong codes by handles other than the first of their code.
-    case laterWrongCodes = "wl"
-    case receiptsDay = "e"
-    case assessmentsDay = "q"
-    case revocationsDay = "o"
-    case noticesDay = "m"
-  }
-
   /// The most entries that a window of a large limit keeps.
   static let maxEntries = 64
 
-  let key: Key
-  let limit: Int
+  /// See ``Limit/counter``.
+  let key: String
+  var limit: Int
   let windowMilliseconds: Int64
   var window: Duration { .milliseconds(windowMilliseconds) }
   private let step: Int64
 
   /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
-  init(sliding key: Key, limit: Int, window: Duration) {
+  /// - Parameter isSummed: whether it goes by 64ths in any case: its limit may grow.
+  init(sliding key: String, limit: Int, window: Duration, isSummed: Bool = false) {
     self.key = key
     self.limit = limit
     windowMilliseconds = max(window.wholeMilliseconds, 1)
-    step = limit <= Self.maxEntries ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
+    step = limit <= Self.maxEntries && !isSummed ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
   }
 
   /// A day in UTC.
-  init(daily key: Key, limit: Int) {
+  init(daily key: String, limit: Int) {
     self.key = key
     self.limit = limit
     windowMilliseconds = 86_400_000
@@ -162,6 +144,18 @@ struct LimitCounter: Sendable {
     return SlidingWindow(cells, and: try set.cells(of: earlierKey))
   }
 
+  /// Whether its cells were looked up.
+  func isLoaded(in set: WorkingSet) -> Bool {
+    set.hasLoaded(key) && earlierKey.map { set.hasLoaded($0) } ?? true
+  }
+
+  /// Takes one back that was counted at a time. Its cells need not be loaded.
+  func uncount(at time: UnixTime, in set: inout WorkingSet) {
+    let slot = rule.rounded(time)
+    guard !rule.isOver(slot, at: set.now) else { return }
+    set.count(key, in: slot, by: -1, keepUntil: rule.end(ofSlot: slot))
+  }
+
   /// Counts one more.
   func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
     if isPart { return }
@@ -196,12 +190,12 @@ struct LimitCounter: Sendable {
 extension CounterKey {
   /// Name of the counter of a limit.
   /// - Parameter subject: a key of a ``LimitSubject``.
-  init(limit: LimitRule.Key, subject: String) throws(StoreError) {
+  init(limit: String, subject: String) throws(StoreError) {
     var name: [UInt8] = []
     name.reserveCapacity(subject.utf8.count + 3)
     name.append(contentsOf: subject.utf8)
     name.append(UInt8(ascii: ":"))
-    name.append(contentsOf: limit.rawValue.utf8)
+    name.append(contentsOf: limit.utf8)
     // The ID of an app may be of any length.
     try self.init(name.count <= StoreLimits.maxHashBytes ? name : SHA256.hash(name))
   }
@@ -213,7 +207,7 @@ extension LimitSubject {
     var lists: [[CounterKey]] = []
     for subject in [key] + (earlierKey.map { [$0] } ?? []) {
       var list: [CounterKey] = []
-      for limit in LimitRule.Key.allCases { list.append(try CounterKey(limit: limit, subject: subject)) }
+      for limit in Limit.counters { list.append(try CounterKey(limit: limit, subject: subject)) }
       lists.append(list)
     }
     return lists

@@ -17,8 +17,12 @@ struct LimitSubjects: Sendable {
     case number = "n"
     case prefix = "p"
     case address = "a"
+    /// The network around an address.
+    case network = "w"
     /// A fictional number of an app.
     case fictionalNumber = "f"
+    /// A network that tries a fictional number of an app.
+    case fictionalNetwork = "g"
     /// The address of a mail.
     case mailAddress = "m"
     /// An asker; see ``source(of:)``.
@@ -46,6 +50,11 @@ struct LimitSubjects: Sendable {
   /// A fictional number of an app. Neither an app's ID nor a number contains a zero byte.
   func fictional(_ number: String, of app: String) -> LimitSubject {
     subject(.fictionalNumber, "\(app)\u{0}\(number)")
+  }
+
+  /// The network around an address, where it tries a fictional number of an app.
+  func fictional(_ number: String, of app: String, from address: ClientAddress) -> LimitSubject {
+    subject(.fictionalNetwork, "\(app)\u{0}\(number)\u{0}\(address.wideNetwork)")
   }
 
   /// An asker, as the conversion distinguishes askers: by the network, else by the proven device, else as the service

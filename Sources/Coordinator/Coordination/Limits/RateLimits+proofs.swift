@@ -19,27 +19,18 @@ extension RateLimits {
     try admit(receipt(token, app, address), in: &set)
   }
 
-  private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
-    let device = try Check(
-      scope: .deviceToken, subject: subjects.device(token),
-      rule: LimitRule(sliding: .proofs, limit: limits.receiptsPerDevicePerHour, window: Self.hour))
-    let budgets = [
-      try Check(
-        scope: .appReceipts, subject: .app(app),
-        rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerAppPerDay)),
-      try Check(
-        scope: .totalReceipts, subject: .everybody,
-        rule: LimitRule(daily: .receiptsDay, limit: limits.receiptsPerDay)),
-    ]
-    return try [device] + proofs(from: address) + budgets
+  /// Takes a receipt out of the budgets of a day: the push was refused for its device token.
+  func uncountReceipt(of app: String, issuedAt time: UnixTime, in set: inout WorkingSet) throws(StoreError) {
+    for check in try receiptBudgets(app) { check.counter.uncount(at: time, in: &set) }
   }
 
-  private func proofs(from address: ClientAddress?) throws(StoreError) -> [Check] {
-    guard let address else { return [] }
-    let rule = LimitRule(sliding: .proofs, limit: limits.proofsPerAddressPerHour, window: Self.hour)
-    return [
-      try Check(scope: .addressProofs, subject: subjects.subject(.address, address.network), rule: rule)
-    ]
+  private func receiptBudgets(_ app: String) throws(StoreError) -> [Check] {
+    [try check(.receiptsPerAppPerDay, .app(app)), try check(.receiptsPerDay, .everybody)]
+  }
+
+  private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
+    [try check(.receiptsPerDevicePerHour, subjects.device(token))]
+      + (try checks(.proofsPerAddressPerHour, from: address)) + (try receiptBudgets(app))
   }
 }
 
@@ -61,13 +52,8 @@ extension RateLimits {
   }
 
   private func assessment(_ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
-    try proofs(from: address) + [
-      Check(
-        scope: .appAssessments, subject: .app(app),
-        rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerAppPerDay)),
-      try Check(
-        scope: .totalAssessments, subject: .everybody,
-        rule: LimitRule(daily: .assessmentsDay, limit: limits.assessmentsPerDay)),
+    try checks(.proofsPerAddressPerHour, from: address) + [
+      check(.assessmentsPerAppPerDay, .app(app)), check(.assessmentsPerDay, .everybody),
     ]
   }
 }
@@ -92,27 +78,12 @@ extension RateLimits {
   }
 
   private func revocation(_ app: String, noticeTo address: String?) throws(StoreError) -> [Check] {
-    let budgets = [
-      try Check(
-        scope: .appRevocations, subject: .app(app),
-        rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerAppPerDay)),
-      try Check(
-        scope: .totalRevocations, subject: .everybody,
-        rule: LimitRule(daily: .revocationsDay, limit: limits.revocationsPerDay)),
-    ]
-    return try budgets + notices(to: address, of: app)
-  }
-
-  private func notices(to address: String?, of app: String) throws(StoreError) -> [Check] {
-    guard let address else { return [] }
-    return [
-      try Check(
-        // Mail servers may distinguish case before the @; no large one does.
-        scope: .noticeAddress, subject: subjects.subject(.mailAddress, address.lowercased()),
-        rule: LimitRule(sliding: .noticesDay, limit: limits.noticesPerAddressPerDay, window: Self.day)),
-      try Check(
-        scope: .appNotices, subject: .app(app),
-        rule: LimitRule(daily: .noticesDay, limit: limits.noticesPerAppPerDay)),
+    let budgets = [try check(.revocationsPerAppPerDay, .app(app)), try check(.revocationsPerDay, .everybody)]
+    guard let address else { return budgets }
+    return budgets + [
+      // Mail servers may distinguish case before the @; no large one does.
+      try check(.noticesPerAddressPerDay, subjects.subject(.mailAddress, address.lowercased())),
+      try check(.noticesPerAppPerDay, .app(app)),
     ]
   }
 }

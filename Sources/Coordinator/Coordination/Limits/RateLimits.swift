@@ -8,16 +8,12 @@ import CountersignTelemetry
 /// made by the same function for naming the counters to load, before a batch, and for deciding and counting in it.
 struct RateLimits: Sendable {
   struct Check: Sendable {
-    let scope: LimitRefusal.Scope
+    let limit: Limit
     let counter: LimitCounter
-
-    /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
-    init(
-      scope: LimitRefusal.Scope, subject: LimitSubject, rule: LimitRule, within longer: LimitRule? = nil
-    ) throws(StoreError) {
-      self.scope = scope
-      counter = try LimitCounter(subject, rule, within: longer)
-    }
+    /// See ``LimitRefusal/isOfNetwork``.
+    var isOfNetwork = false
+    /// Approved codes, of which a share is allowed where that is more.
+    var approved: LimitCounter?
   }
 
   let limits: Limits
@@ -30,7 +26,10 @@ struct RateLimits: Sendable {
 
   /// Adds the counters of some limits.
   func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) {
-    for check in checks { check.counter.addKeys(to: &keys, at: now) }
+    for check in checks {
+      check.counter.addKeys(to: &keys, at: now)
+      check.approved?.addKeys(to: &keys, at: now)
+    }
   }
 
   /// Counts one more against every limit, or against none when one of them is reached.
@@ -44,18 +43,61 @@ struct RateLimits: Sendable {
   func refusal(_ checks: [Check], in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     var refusal: LimitRefusal?
     for check in checks {
-      let rule = check.counter.rule
+      let rule = try rule(of: check, in: set)
       guard let wait = try check.counter.window(in: set).wait(at: set.now, rule) else { continue }
       if wait > refusal?.wait ?? .zero {
-        refusal = LimitRefusal(scope: check.scope, limit: rule.limit, wait: wait)
+        refusal = LimitRefusal(
+          limit: check.limit, figure: rule.limit, wait: wait, isOfNetwork: check.isOfNetwork)
       }
     }
     return refusal
   }
 
+  /// The rule with the figure that is in force now. One of 0 refuses everything.
+  private func rule(of check: Check, in set: WorkingSet) throws(StoreError) -> LimitRule {
+    var rule = check.counter.rule
+    guard let approved = check.approved, rule.limit > 0 else { return rule }
+    let count = try approved.window(in: set).count(at: set.now, approved.rule)
+    rule.limit = max(rule.limit, count * limits.wrongCodesPercent / 100)
+    return rule
+  }
+
   /// Counts one more, whether or not a limit is reached.
   func count(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) {
     for check in checks { try check.counter.record(at: set.now, in: &set) }
+  }
+}
+
+// MARK: Checks
+
+extension RateLimits {
+  /// A limit for a subject.
+  /// - Parameters:
+  ///   - figure: in place of the limit's own, if it differs.
+  ///   - isFirstHandle: whether the first handle of a code is counted, or has no part in it.
+  /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
+  func check(
+    _ limit: Limit, _ subject: LimitSubject, figure: Int? = nil, isFirstHandle: Bool = true
+  ) throws(StoreError) -> Check {
+    let figure = figure ?? limits[limit]
+    let rule = isFirstHandle ? limit.rule(figure) : limit.ruleOfLaterHandles(figure)
+    var check = Check(limit: limit, counter: try LimitCounter(subject, rule))
+    if limit.isShareOfApproved { check.approved = try LimitCounter(subject, Self.approved) }
+    return check
+  }
+
+  /// A limit for the address of a client, if the service states it, and for the network around it.
+  func checks(
+    _ limit: Limit, from address: ClientAddress?, isFirstHandle: Bool = true
+  ) throws(StoreError) -> [Check] {
+    guard let address else { return [] }
+    var network = try check(
+      limit, subjects.subject(.network, address.wideNetwork), figure: limits[limit] * limits.networkFactor,
+      isFirstHandle: isFirstHandle)
+    network.isOfNetwork = true
+    return [
+      try check(limit, subjects.subject(.address, address.network), isFirstHandle: isFirstHandle), network,
+    ]
   }
 }
 
@@ -82,62 +124,31 @@ extension RateLimits {
   /// The limits of an SMS, the device's apart. Their names cost several hashes, so a start keeps them.
   func checks(of send: LimitedSend) throws(StoreError) -> [Check] {
     try number(send) + prefix(send) + [
-      try Check(
-        scope: .country, subject: .region(send.region),
-        rule: LimitRule(daily: .sendsDay, limit: limits.budget(of: send.region))),
-      try Check(scope: .total, subject: .everybody, rule: LimitRule(daily: .sendsDay, limit: limits.sendsPerDay)),
-    ] + address(send)
+      try check(.sendsPerCountryPerDay, .region(send.region), figure: limits.budget(of: send.region)),
+      try check(.sendsPerDay, .everybody),
+    ] + checks(.sendsPerAddressPerHour, from: send.address)
   }
 
   /// The limit of the device that proved its app.
   func checks(ofDevice device: TokenHash?) throws(StoreError) -> [Check] {
     guard let device else { return [] }
-    return [
-      try Check(
-        scope: .deviceSends, subject: subjects.device(device),
-        rule: LimitRule(sliding: .sendsDay, limit: limits.sendsPerDevicePerDay, window: Self.day))
-    ]
+    return [try check(.sendsPerDevicePerDay, subjects.device(device))]
   }
 
   private func number(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let number = subjects.subject(.number, send.number)
-    let short = LimitRule(sliding: .sendsShort, limit: limits.sendsPerNumberPer10Minutes, window: Self.tenMinutes)
-    let day = LimitRule(sliding: .sendsDay, limit: limits.sendsPerNumberPerDay, window: Self.day)
-    return [
-      try Check(scope: .numberShort, subject: number, rule: short, within: day),
-      try Check(scope: .numberDay, subject: number, rule: day),
-    ]
+    let day = try check(.sendsPerNumberPerDay, number)
+    let limit = Limit.sendsPerNumberPer10Minutes
+    let short = try LimitCounter(number, limit.rule(limits[limit]), within: day.counter.rule)
+    return [Check(limit: limit, counter: short), day]
   }
 
   private func prefix(_ send: LimitedSend) throws(StoreError) -> [Check] {
     let prefix = subjects.subject(.prefix, send.prefix)
-    var checks = [
-      try Check(
-        scope: .prefix, subject: prefix,
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerPrefixPer10Minutes, window: Self.tenMinutes))
-    ]
-    if send.isUnknownType {
-      let limit = limits.sendsToUnknownTypePerPrefixPer10Minutes
-      try checks.append(
-        Check(
-          scope: .unknownType, subject: prefix,
-          rule: LimitRule(sliding: .unknownType, limit: limit, window: Self.tenMinutes)))
-    }
-    return checks
+    let all = try check(.sendsPerPrefixPer10Minutes, prefix)
+    guard send.isUnknownType else { return [all] }
+    return [all, try check(.sendsToUnknownTypePerPrefixPer10Minutes, prefix)]
   }
-
-  private func address(_ send: LimitedSend) throws(StoreError) -> [Check] {
-    guard let address = send.address else { return [] }
-    return [
-      try Check(
-        scope: .address, subject: subjects.subject(.address, address.network),
-        rule: LimitRule(sliding: .sendsShort, limit: limits.sendsPerAddressPerHour, window: Self.hour))
-    ]
-  }
-
-  static let tenMinutes = Duration.seconds(600)
-  static let hour = Duration.seconds(3600)
-  static let day = Duration.seconds(86_400)
 }
 
 /// A requested SMS, as the limits see it.
@@ -175,20 +186,24 @@ struct LimitedCheck: Sendable, Hashable {
 }
 
 extension RateLimits {
+  /// Approved codes of an app, and of all, within the last day.
+  static let approved = LimitRule(sliding: "y", limit: .max, window: .seconds(86_400))
+
   /// Adds the counters of a check and of a wrong code, also of one that is not the first: an earlier command of the
   /// same batch may have been.
   func addKeys(of check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    addKeys(of: try wrongCode(check), to: &keys, at: now)
-    if !check.isFictional { addKeys(of: try number(check), to: &keys, at: now) }
+    guard !check.isFictional else { return try addKeys(ofFictional: check, to: &keys, at: now) }
+    addKeys(of: try wrongCode(check) + number(check), to: &keys, at: now)
   }
 
   /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
   /// the budgets of wrong codes: see ``countWrong(_:in:)``.
   ///
   /// The budgets of the app and in total are shared, so exhausting them must not lock everyone out: the first code for
-  /// a verification is compared all the same. That leaves an attacker one guess for each sent SMS, instead of five.
+  /// a verification is compared all the same, and a start replaces a verification whose next code would not be. That
+  /// leaves an attacker one guess for each sent SMS, instead of five.
   func admitCheck(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
-    guard !check.isFictional else { return try refusal(fictional(check), in: set) }
+    guard !check.isFictional else { return try refusal(ofFictional: check, in: set) }
     let shared = check.isFirstCode && check.isFirstHandle ? [] : try shared(check)
     if let refusal = try refusal(address(check) + shared, in: set) { return refusal }
     return try admit(number(check), in: &set)
@@ -196,59 +211,53 @@ extension RateLimits {
 
   /// Counts a wrong code.
   func countWrong(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
+    guard !check.isFictional else { return try countWrong(fictional: check, in: &set) }
     try count(wrongCode(check), in: &set)
+  }
+
+  /// Counts a right code.
+  func countRight(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
+    guard !check.isFictional else { return try countRight(fictional: check, in: &set) }
+    for shared in try shared(check) { try shared.approved?.record(at: set.now, in: &set) }
+  }
+
+  /// Adds the shared budgets of wrong codes, for ``areWrongCodesUsedUp(of:in:)``.
+  func addKeys(ofWrongCodesOf app: String, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    addKeys(of: try shared(app), to: &keys, at: now)
+  }
+
+  /// Whether no code of an app but the first one of each verification is compared. Counters that were not looked up say
+  /// no.
+  func areWrongCodesUsedUp(of app: String, in set: WorkingSet) throws(StoreError) -> Bool {
+    let checks = try shared(app)
+    for check in checks {
+      guard check.counter.isLoaded(in: set), check.approved?.isLoaded(in: set) ?? true else { return false }
+    }
+    return try refusal(checks, in: set) != nil
   }
 
   /// The budgets of wrong codes.
   private func wrongCode(_ check: LimitedCheck) throws(StoreError) -> [Check] {
-    try check.isFictional ? fictional(check) : address(check) + shared(check)
+    try address(check) + shared(check)
   }
 
   private func number(_ check: LimitedCheck) throws(StoreError) -> [Check] {
-    [
-      try Check(
-        scope: .checks, subject: subjects.subject(.number, check.number),
-        rule: LimitRule(
-          sliding: check.isFirstHandle ? .checks : .laterChecks, limit: limits.checksPerNumberPerHour,
-          window: Self.hour))
-    ]
+    let number = subjects.subject(.number, check.number)
+    return [try self.check(.checksPerNumberPerHour, number, isFirstHandle: check.isFirstHandle)]
   }
 
   private func address(_ check: LimitedCheck) throws(StoreError) -> [Check] {
-    guard let address = check.address else { return [] }
-    return [
-      try Check(
-        scope: .addressWrongCodes, subject: subjects.subject(.address, address.network),
-        rule: wrongCodes(check, limits.wrongCodesPerAddressPerHour, Self.hour))
-    ]
+    try checks(.wrongCodesPerAddressPerHour, from: check.address, isFirstHandle: check.isFirstHandle)
   }
 
   private func shared(_ check: LimitedCheck) throws(StoreError) -> [Check] {
+    try shared(check.app, isFirstHandle: check.isFirstHandle)
+  }
+
+  private func shared(_ app: String, isFirstHandle: Bool = true) throws(StoreError) -> [Check] {
     [
-      try Check(
-        scope: .appWrongCodes, subject: .app(check.app),
-        rule: wrongCodes(check, limits.wrongCodesPerAppPerDay, Self.day)),
-      try Check(
-        scope: .totalWrongCodes, subject: .everybody, rule: wrongCodes(check, limits.wrongCodesPerDay, Self.day)),
-    ]
-  }
-
-  private func wrongCodes(_ check: LimitedCheck, _ limit: Int, _ window: Duration) -> LimitRule {
-    LimitRule(sliding: check.isFirstHandle ? .wrongCodes : .laterWrongCodes, limit: limit, window: window)
-  }
-
-  /// Tests run fictional numbers hundreds of times an hour, so only wrong codes count.
-  private func fictional(_ check: LimitedCheck) throws(StoreError) -> [Check] {
-    let subject = subjects.fictional(check.number, of: check.app)
-    return [
-      try Check(
-        scope: .fictionalWrongCodes, subject: subject,
-        rule: LimitRule(
-          sliding: .wrongCodes, limit: limits.wrongCodesPerFictionalNumberPerHour, window: Self.hour)),
-      try Check(
-        scope: .fictionalWrongCodesDay, subject: subject,
-        rule: LimitRule(
-          sliding: .wrongCodesDay, limit: limits.wrongCodesPerFictionalNumberPerDay, window: Self.day)),
+      try check(.wrongCodesPerAppPerDay, .app(app), isFirstHandle: isFirstHandle),
+      try check(.wrongCodesPerDay, .everybody, isFirstHandle: isFirstHandle),
     ]
   }
 }

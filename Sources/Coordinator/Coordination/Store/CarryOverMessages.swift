@@ -168,7 +168,7 @@ enum EarlierOutbox {
 struct EarlierUsage: Sendable, Hashable {
   /// Events of one limit in one slot.
   struct Entry: Sendable, Hashable {
-    var limit: LimitRule.Key
+    var limit: String
     /// Start of the slot.
     var at: UnixTime
     var count: Int64
@@ -189,16 +189,16 @@ struct EarlierUsage: Sendable, Hashable {
     var entries: [Entry] = []
     for part in text.utf8.split(separator: UInt8(ascii: ";")) {
       var rest = part
-      guard let name = Self.take(&rest, until: UInt8(ascii: ":")), let limit = LimitRule.Key(rawValue: String(name)),
+      guard let name = Self.take(&rest, until: UInt8(ascii: ":")), Limit.counters.contains(String(name)),
         let length = Self.take(&rest, until: UInt8(ascii: "=")).flatMap({ Int64($0) }), length > 0
       else { throw Self.unreadable }
-      try Self.read(rest, of: limit, window: .milliseconds(length), into: &entries)
+      try Self.read(rest, of: String(name), window: .milliseconds(length), into: &entries)
     }
     self.entries = entries
   }
 
   private static func read(
-    _ pairs: Substring.UTF8View, of limit: LimitRule.Key, window: Duration, into entries: inout [Entry]
+    _ pairs: Substring.UTF8View, of limit: String, window: Duration, into entries: inout [Entry]
   ) throws(StoreError) {
     var at = UnixTime(milliseconds: 0)
     for pair in pairs.split(separator: UInt8(ascii: ",")) {

@@ -117,10 +117,11 @@ extension VerificationService {
       if let refusal = try admit(limited, in: &set) {
         codes.matchNothing(order.code)
         metrics.count(refusal, in: &set)
-        return CommandAnswer(APIError(refusal))
+        return CommandAnswer(APIError(refusal, of: before, at: now))
       }
       let event = compare(order.code, with: asked.verification)
       if event == .codeCompared(matches: false) { try countWrong(limited, in: &set) }
+      if event == .codeCompared(matches: true), let limited { try limits.countRight(limited, in: &set) }
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
       if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
     } else {
@@ -149,6 +150,21 @@ extension VerificationService {
   private func compare(_ code: String, with verification: PhoneVerification) -> VerificationEvent {
     let matches = codes.matches(code, verification.code, for: verification.id)
     return codes.knowsPepper(of: verification.code) ? .codeCompared(matches: matches) : .codeLost
+  }
+}
+
+extension APIError {
+  /// Answers a check that reached a limit. Where wrong codes of others are to blame, nobody has to wait until they are
+  /// over: a new start makes a new code, whose first check is compared.
+  fileprivate init(_ refusal: LimitRefusal, of asked: AskedVerification, at now: UnixTime) {
+    guard refusal.limit.isShareOfApproved else {
+      self.init(refusal)
+      return
+    }
+    let verification = asked.verification
+    let isFirst = asked.handle == PhoneVerification.firstHandle
+    let wait = (isFirst ? min(verification.resendAfter, verification.expiresAt) : verification.expiresAt) - now
+    self = .wrongCodesUsedUp(refusal, newCodeIn: wait)
   }
 }
 

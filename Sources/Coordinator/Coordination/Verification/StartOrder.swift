@@ -122,19 +122,27 @@ struct StartDecoder: Sendable {
 
   func order(
     _ command: StartVerification, _ envelope: Envelope, at now: UnixTime
-  ) throws(APIError) -> StartOrder {
+  ) throws(APIError) -> any CommandOrder {
     let app = try rules.app(command.app)
     try rules.checkTrust(of: app, envelope)
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
-    if fixedCode == nil { try judge(number, app) }
-    let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
     let address = try ClientAddress(of: command.client)
+    let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
+    var proof: ProofOrder?
+    if fixedCode == nil {
+      do throws(APIError) {
+        try judge(number, app)
+        proof = try proofs.order(command, app, envelope)
+      } catch {
+        guard let address else { throw error }
+        return RefusedStart(error: error, address: address, service: service)
+      }
+    }
     let claim = try CommandFields.claim(of: command, at: address, requesters)
     let key = VerificationKey(
       phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
       subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
-    let proof = fixedCode == nil ? try proofs.order(command, app, envelope) : nil
     var order = StartOrder(
       app, number, key,
       try fresh(

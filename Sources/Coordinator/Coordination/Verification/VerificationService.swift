@@ -109,7 +109,9 @@ extension VerificationService {
   /// Adds what a start looks up.
   func addKeys(of order: StartOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     keys.add(holderOf: try order.liveKey.get())
-    guard order.fixedCode == nil else { return }
+    guard order.fixedCode == nil else {
+      return limits.addKeys(of: try limits.refusedStarts(from: order.address), to: &keys, at: now)
+    }
     try conversions.addKeys(of: order.limitedSend, to: &keys)
     limits.addKeys(of: try order.limits.get(), to: &keys, at: now)
     if let proof = order.proof { try gate.addKeys(of: proof, order, to: &keys, at: now) }
@@ -119,6 +121,7 @@ extension VerificationService {
   func addMoreKeys(of order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     if let live = try records.live(order.liveKey.get(), in: set) {
       try records.addMoreKeys(of: live, to: &keys, at: set.now)
+      if order.fixedCode == nil { try limits.addKeys(ofWrongCodesOf: order.app.id, to: &keys, at: set.now) }
     }
     guard let proof = order.proof else { return }
     try gate.addMoreKeys(of: proof, order, to: &keys, from: set)
@@ -138,8 +141,12 @@ extension VerificationService {
   ) throws(StoreError) -> CommandAnswer {
     let now = set.now
     let requester = order.requester
+    if let refusal = try refusalOfFictional(order, in: set) {
+      metrics.count(refusal, in: &set)
+      return CommandAnswer(APIError(refusal))
+    }
     let live = try records.live(order.liveKey.get(), in: set)
-    let end = live.flatMap { endingEvent(of: $0, order, by: requester, at: now) }
+    let end = try live.flatMap { live throws(StoreError) in try endingEvent(of: live, order, by: requester, in: set) }
     if let live, end == nil {
       return try startAgain(live, order, requester, envelope, in: &set)
     }
@@ -216,21 +223,34 @@ extension VerificationService {
     let now = set.now
     guard let live = try records.live(order.liveKey.get(), in: set), live.isLive(at: now),
       let handle = live.openHandle(of: order.requester)
-    else { return CommandAnswer(APIError(refusal)) }
+    else {
+      let reached = try order.proof.flatMap { _ throws(StoreError) in
+        try limits.admitRefusedStart(from: order.address, in: &set)
+      }
+      return CommandAnswer(APIError(reached ?? refusal))
+    }
     let wait = max(refusal.wait, live.resendAfter - now)
     return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
   }
 
-  /// Reason that a live verification cannot be continued: it has expired or is about to, its code is lost, or no handle
-  /// has guesses left.
+  /// The refusal of a start of a fictional number: after many refusals nobody learns which numbers are fictional.
+  private func refusalOfFictional(_ order: StartOrder, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
+    guard order.fixedCode != nil else { return nil }
+    return try limits.refusal(limits.refusedStarts(from: order.address), in: set)
+  }
+
+  /// Reason that a live verification cannot be continued: it has expired or is about to, its code is lost, no handle
+  /// has guesses left, or no guess of its first requester would be compared.
   private func endingEvent(
-    of live: PhoneVerification, _ order: StartOrder, by requester: Requester, at now: UnixTime
-  ) -> VerificationEvent? {
+    of live: PhoneVerification, _ order: StartOrder, by requester: Requester, in set: WorkingSet
+  ) throws(StoreError) -> VerificationEvent? {
+    let now = set.now
     if !live.isLive(at: now) { return .deadlinePassed }
     if let fixedCode = order.fixedCode {
       return codes.matches(fixedCode, live.code, for: live.id) ? nil : .codeLost
     }
     if !canComeBack(live, order, by: requester) { return .replaced }
+    if try isNextCodeRefused(live, order, by: requester, in: set) { return .replaced }
     // A code that other requesters may still check is not revoked for the last minute of its lifetime.
     if live.isTooOldToResend(at: now, under: rules.policy(of: order.app)), let own = live.openHandle(of: requester),
       live.openHandles == [own]
@@ -240,6 +260,17 @@ extension VerificationService {
     return live.isResendDue(at: now, under: rules.policy(of: order.app))
       && codes.code(of: live.code, for: live.id) == nil
       ? .codeLost : nil
+  }
+
+  /// Whether others have used up the wrong codes of all, so that no further code of its first requester would be
+  /// compared. A new code has a first check again, and costs a message.
+  private func isNextCodeRefused(
+    _ live: PhoneVerification, _ order: StartOrder, by requester: Requester, in set: WorkingSet
+  ) throws(StoreError) -> Bool {
+    guard live.checks > 0, live.handleToGoOn(of: requester) == PhoneVerification.firstHandle,
+      live.isResendDue(at: set.now, under: rules.policy(of: order.app))
+    else { return false }
+    return try limits.areWrongCodesUsedUp(of: order.app.id, in: set)
   }
 
   private func canComeBack(_ live: PhoneVerification, _ order: StartOrder, by requester: Requester) -> Bool {
@@ -283,7 +314,7 @@ extension VerificationService {
   ) throws(StoreError) -> CommandAnswer? {
     guard let proof = order.proof else { return try start(order, envelope, in: &set) }
     switch try gate.judge(proof, order, envelope, in: &set) {
-    case .refused(let error): return CommandAnswer(error)
+    case .refused(let answer): return answer
     case .deferred: return nil
     case .unjudged(let refusal): return try unjudged(order, refusal, in: &set)
     case .admitted(let notes):

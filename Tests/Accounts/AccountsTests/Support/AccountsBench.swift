@@ -28,6 +28,7 @@ final class AccountsBench {
   let clock: ManualClock
   let sink: MemoryMessageSink
   let log = MemorySink()
+  let metrics = MetricsRegistry()
   let parts: AccountParts
   let context: EngineContext
   let maintenance: Maintenance
@@ -41,6 +42,7 @@ final class AccountsBench {
     var clock = ManualClock()
     var secrets: BenchSecrets
     var isDevelopment = false
+    var anonymous = AnonymousRules()
     var rotatedAfter = Duration.seconds(30 * 86_400)
 
     init() throws {
@@ -53,10 +55,10 @@ final class AccountsBench {
     secrets = setting.secrets
     self.sink = sink ?? MemoryMessageSink(user: Self.author.userID)
     replyKey = try PrivateSealingKey.generate(id: "reply")
-    let metrics = MetricsRegistry()
     let logger = Logger(label: "test", sink: log)
     var rules = AccountRules(projects: ProjectsSource(Self.projects))
     rules.isDevelopment = setting.isDevelopment
+    rules.anonymous = setting.anonymous
     rules.keys.rotatedAfter = setting.rotatedAfter
     parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
     context = EngineContext(
@@ -168,6 +170,7 @@ final class AccountsBench {
       guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
       var account = AccountRecord(id, project: project, at: set.now)
       account.phoneNumber = number
+      account.isAnonymous = provider == .anonymous
       let session = try sessions.start(for: &account, isNew: true, provider: provider, in: &set)
       try account.store(in: &set)
       return IDTokenCheck.Holder(account: account, session: session)

@@ -107,6 +107,7 @@ struct IDTokenTests {
       #expect(claims["provider_id"] as? String == "anonymous" && claims["phone_number"] == nil)
       #expect(((claims["firebase"] as? [String: Any])?["identities"] as? [String: Any])?.isEmpty == true)
       holder.account.phoneNumber = AccountsBench.number
+      holder.account.isAnonymous = false
       claims = try self.claims(
         try bench.parts.idTokens.idToken(for: holder.account, holder.session, at: bench.clock.now()))
       #expect(claims["provider_id"] == nil && claims["phone_number"] as? String == AccountsBench.number)

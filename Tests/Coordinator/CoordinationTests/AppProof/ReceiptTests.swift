@@ -238,7 +238,7 @@ struct ReceiptTests {
 
   @Test("All of them, however many there are, and however many newer ones are over")
   func allOfThemHoweverManyThereAreAndHoweverManyNewerOnesAreOver() async throws {
-    try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.receiptsPerDevicePerHour] = 10_000 }) { bench in
       let first = try await bench.receipt()
       // In the group of the device, both come before the receipts of the coordinator.
       try await add(600, .proven, like: first.receipt, to: bench)
@@ -263,7 +263,7 @@ struct ReceiptTests {
 
   @Test("A report on a receipt of a device that is gone does not bring it back")
   func aReportOnAReceiptOfADeviceThatIsGoneDoesNotBringItBack() async throws {
-    try await Bench.with(Bench.rules { $0.limits.receiptsPerDevicePerHour = 10_000 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.receiptsPerDevicePerHour] = 10_000 }) { bench in
       let first = try await bench.receipt()
       try await add(300, .proven, like: first.receipt, to: bench)
       bench.clock.advance(by: .seconds(2))
@@ -343,8 +343,8 @@ struct ReceiptTests {
   @Test("A device and an address get so many receipts an hour")
   func aDeviceAndAnAddressGetSoManyReceiptsAnHour() async throws {
     let rules = Bench.rules { rules in
-      rules.limits.receiptsPerDevicePerHour = 2
-      rules.limits.proofsPerAddressPerHour = 3
+      rules.limits[.receiptsPerDevicePerHour] = 2
+      rules.limits[.proofsPerAddressPerHour] = 3
     }
     try await Bench.with(rules) { bench in
       func ask(_ token: String, _ ip: String?) async throws -> String {

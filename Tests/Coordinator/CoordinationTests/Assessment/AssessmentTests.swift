@@ -166,7 +166,7 @@ struct AssessmentTests {
 
   @Test("Nothing is assessed for a message that a limit forbids, and the limits hold after an assessment too")
   func messageLimits() async throws {
-    let rules = Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }
+    let rules = Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }
     try await Bench.with(rules) { bench in
       let ids = [try await start(bench, "1"), try await start(bench, "2", app: Bench.pushApp)]
       for id in ids {
@@ -186,7 +186,7 @@ struct AssessmentTests {
 
   @Test("Assessments are limited by address")
   func assessmentsAreLimitedByAddress() async throws {
-    try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.proofsPerAddressPerHour] = 2 }) { bench in
       _ = try await start(bench, "1")
       _ = try await start(bench, "2")
       let error = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.recaptchaApp))

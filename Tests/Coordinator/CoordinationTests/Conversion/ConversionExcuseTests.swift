@@ -13,7 +13,7 @@ struct ConversionExcuseTests {
     rules.conversion.minimumPerPrefix = 3
     rules.conversion.minimumPerRegion = 5
     rules.maxCommandAge = .seconds(3600)
-    rules.limits.sendsPerPrefixPer10Minutes = 100
+    rules.limits[.sendsPerPrefixPer10Minutes] = 100
   }
 
   private func number(_ index: Int) -> String { "+1415555\(1_000 + index)" }

@@ -26,7 +26,7 @@ struct DevelopmentTests {
   func aResetEmptiesTheLimits(user: String) async throws {
     let rules = Bench.rules {
       $0.isDevelopment = true
-      $0.limits.sendsPerAddressPerHour = 1
+      $0.limits[.sendsPerAddressPerHour] = 1
     }
     func start(_ number: String) -> StartVerification {
       StartVerification(phoneNumber: number, app: Bench.app, client: .init(ip: "192.0.2.1"))

@@ -17,13 +17,13 @@ struct BudgetTests {
 
   @Test("Budgets, which no client uses up alone, are quotas; limits of somebody are too many attempts")
   func codesOfLimits() {
-    let budgets: Set<LimitRefusal.Scope> = [
-      .country, .total, .appReceipts, .totalReceipts, .appAssessments, .totalAssessments, .appRevocations,
-      .totalRevocations, .appNotices,
+    let budgets: Set<Limit> = [
+      .sendsPerCountryPerDay, .sendsPerDay, .receiptsPerAppPerDay, .receiptsPerDay, .assessmentsPerAppPerDay,
+      .assessmentsPerDay, .revocationsPerAppPerDay, .revocationsPerDay, .noticesPerAppPerDay,
     ]
-    for scope in LimitRefusal.Scope.allCases {
-      let error = APIError(LimitRefusal(scope: scope, limit: 5, wait: .seconds(9)))
-      #expect(error.code == (budgets.contains(scope) ? .quotaExceeded : .tooManyAttempts), "\(scope)")
+    for limit in Limit.refusing {
+      let error = APIError(LimitRefusal(limit: limit, figure: 5, wait: .seconds(9)))
+      #expect(error.code == (budgets.contains(limit) ? .quotaExceeded : .tooManyAttempts), "\(limit.label)")
       #expect(error.retryAfter == 9)
     }
   }
@@ -31,8 +31,8 @@ struct BudgetTests {
   @Test("Random device tokens without an address use up the app's budget of pushes, then that of all")
   func randomDeviceTokensWithoutAnAddressUseUpTheAppsBudgetOfPushes() async throws {
     let rules = Bench.rules {
-      $0.limits.receiptsPerAppPerDay = 5
-      $0.limits.receiptsPerDay = 7
+      $0.limits[.receiptsPerAppPerDay] = 5
+      $0.limits[.receiptsPerDay] = 7
     }
     try await Bench.with(rules) { bench in
       func token() -> String { SecureRandom.bytes(32).map { String(256 + Int($0), radix: 16).dropFirst() }.joined() }
@@ -48,7 +48,7 @@ struct BudgetTests {
 
   @Test("Assessments without an address use up the app's budget")
   func assessmentsWithoutAnAddressUseUpTheAppsBudget() async throws {
-    try await Bench.with(Bench.rules { $0.limits.assessmentsPerAppPerDay = 3 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.assessmentsPerAppPerDay] = 3 }) { bench in
       for index in 0..<3 {
         let command = StartVerification(
           phoneNumber: "+1415555\(1000 + index)", app: Bench.recaptchaApp, proof: Bench.captcha("token\(index)"))
@@ -63,7 +63,7 @@ struct BudgetTests {
 
   @Test("One device proves so many messages a day, with however many receipts")
   func oneDeviceProvesSoManyMessagesADayWithHoweverManyReceipts() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerDevicePerDay = 3 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 }) { bench in
       for index in 0..<3 {
         let pair = try await bench.receipt()
         let reply = try await bench.ask(
@@ -94,9 +94,9 @@ struct BudgetTests {
   @Test("Notices to one address and for one app, and revocations, have budgets; one without a notice still goes")
   func noticesToOneAddressAndForOneAppAndRevocationsHaveBudgetsOne() async throws {
     let rules = Bench.rules {
-      $0.limits.noticesPerAddressPerDay = 2
-      $0.limits.noticesPerAppPerDay = 3
-      $0.limits.revocationsPerAppPerDay = 5
+      $0.limits[.noticesPerAddressPerDay] = 2
+      $0.limits[.noticesPerAppPerDay] = 3
+      $0.limits[.revocationsPerAppPerDay] = 5
     }
     try await Bench.with(rules) { bench in
       for index in 0..<2 { #expect(try await bench.ask(revoke("t\(index)")).type == "operation.started.v1") }
@@ -114,9 +114,96 @@ struct BudgetTests {
     }
   }
 
+  @Test("Receipts whose push Apple refuses for its device token use up the network's figure, and nobody's day")
+  func receiptsForMadeUpDevices() async throws {
+    let rules = Bench.rules {
+      $0.limits[.receiptsPerAppPerDay] = 3
+      $0.limits[.receiptsPerDay] = 3
+      $0.limits[.proofsPerAddressPerHour] = 1
+    }
+    try await Bench.with(rules) { bench in
+      func ask(_ index: Int, ip: String?) -> VerifyApp {
+        let token = String(repeating: String(16 + index, radix: 16), count: 32)
+        return VerifyApp(app: Bench.pushApp, deviceToken: token, client: ip.map { .init(ip: $0) })
+      }
+      for index in 0..<10 {
+        let reply = try await bench.ask(ask(index, ip: "2001:db8:0:\(index)::1"))
+        try #require(reply.type == "app.verifying.v1")
+        let push = try #require(try bench.pushes().last)
+        let reason = index % 2 == 0 ? "BAD_DEVICE_TOKEN" : "UNREGISTERED"
+        await bench.deliverResults([try bench.report(PushVerifyJob.self, push.id, .refused, reason: reason)])
+      }
+      let network = try await refusal(bench, ask(10, ip: "2001:db8:0:ffff::1"))
+      #expect(network.code == .tooManyAttempts && network.field == "client.ip")
+      // The day's budget is there for three others, whose devices are real, or of whom nothing is known.
+      #expect(try await bench.ask(ask(11, ip: "192.0.2.1")).type == "app.verifying.v1")
+      for index in 12..<14 {
+        #expect(try await bench.ask(ask(index, ip: nil)).type == "app.verifying.v1")
+        let push = try #require(try bench.pushes().last)
+        await bench.deliverResults(
+          [try bench.report(PushVerifyJob.self, push.id, .refused, reason: "BAD_DEVICE_TOKEN")])
+      }
+      #expect(try await refusal(bench, ask(14, ip: "198.51.100.1")).code == .quotaExceeded)
+    }
+  }
+
+  private func check(_ started: VerificationStarted, _ code: String) -> CheckVerification {
+    CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(code)))
+  }
+
+  @Test("With the wrong codes of an app used up, a right code after a typing error is approved by starting again")
+  func aRightCodeAfterATypingError() async throws {
+    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 2 }) { bench in
+      for index in 0..<2 {
+        let started = try await bench.start("+1415555\(1000 + index)")
+        let code = try #require(try bench.jobs().last).code
+        #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
+      }
+      let started = try await bench.start()
+      let code = try #require(try bench.jobs().last).code
+      // The first one is compared all the same.
+      #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
+      let used = try await refusal(bench, check(started, code))
+      #expect(used.reason == "WRONG_CODES_USED_UP" && used.retryAfter == 30)
+      // No SMS before the gap is over.
+      #expect(try await bench.start().verificationID == started.verificationID)
+      #expect(try bench.jobs().isEmpty)
+      bench.clock.advance(by: .seconds(30))
+      #expect(try await refusal(bench, check(started, code)).retryAfter == 1)
+      let again = try await bench.start()
+      #expect(again.verificationID != started.verificationID && !again.resent)
+      let next = try #require(try bench.jobs().last).code
+      #expect(try await bench.check(again.verificationID, next).type == "verification.approved.v1")
+    }
+  }
+
+  @Test("Whoever has not mistyped, and who asked second, end no code of others when wrong codes are used up")
+  func usedUpWrongCodesEndNoOthersCode() async throws {
+    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 1 }) { bench in
+      let other = try await bench.start("+14155551000")
+      #expect(
+        try await bench.checkError(other.verificationID, Bench.wrong(try #require(try bench.jobs().last).code))
+          == .invalidCode)
+      let first = try await bench.start(ip: "192.0.2.1")
+      let code = try #require(try bench.jobs().last).code
+      bench.clock.advance(by: .seconds(30))
+      #expect(try await bench.start(ip: "192.0.2.1").verificationID == first.verificationID)
+      #expect(try await bench.checkError(first.verificationID, Bench.wrong(code)) == .invalidCode)
+      bench.clock.advance(by: .seconds(60))
+      let second = try await bench.start(ip: "198.51.100.1")
+      #expect(try await bench.status(first.verificationID).state == .sending)
+      #expect(try await bench.checkError(second.verificationID, Bench.wrong(code)) == .invalidCode)
+      // As long as the code lives, and not for a day.
+      let refused = try await refusal(bench, check(second, code))
+      #expect(refused.reason == "WRONG_CODES_USED_UP" && (1...600).contains(refused.retryAfter ?? 0))
+      #expect(try await bench.start(ip: "198.51.100.1").verificationID == second.verificationID)
+      #expect(try await bench.status(first.verificationID).state == .sending)
+    }
+  }
+
   @Test("Wrong codes of a fictional number are refused after ten, and counted apart")
   func wrongCodesOfAFictionalNumberAreRefusedAfterTenAndCounted() async throws {
-    try await Bench.with { bench in
+    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerFictionalNumberPerHour] = 10 }) { bench in
       var answers: [APIErrorCode] = []
       for _ in 0..<4 {
         let started = try await bench.start(Bench.fictional)

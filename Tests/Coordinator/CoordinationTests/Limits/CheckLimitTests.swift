@@ -34,7 +34,7 @@ struct CheckLimitTests {
     let store = MemoryUsage()
     for index in 0..<10 { #expect(try book.admitCheck(check(), at: begin + .seconds(index), in: store) == nil) }
     let refusal = try book.admitCheck(check(), at: begin + .seconds(10), in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3590)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3590)))
     #expect(try book.admitCheck(check("+14155550124"), at: begin, in: store) == nil)
   }
 
@@ -43,7 +43,7 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
-    #expect(compared == 30 && refusal?.scope == .addressWrongCodes)
+    #expect(compared == 30 && refusal?.limit == .wrongCodesPerAddressPerHour)
     #expect(refusal.map { APIError($0) }?.field == "client.ip")
     #expect(try book.admitCheck(check(ip: "192.0.2.2"), at: begin, in: store) == nil)
     for index in 0..<100 {
@@ -57,11 +57,11 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
-    #expect(compared == 2_000 && refusal?.scope == .appWrongCodes)
+    #expect(compared == 2_000 && refusal?.limit == .wrongCodesPerAppPerDay)
     #expect(refusal.map { APIError($0) }?.reason == "WRONG_CODES_USED_UP")
     #expect(try book.admitCheck(check(first: true), at: begin, in: store) == nil)
     let (others, total) = try exhaust(book, store) { check("+1416\(1_000_000 + $0)", app: "b") }
-    #expect(others == 1_000 && total?.scope == .totalWrongCodes)
+    #expect(others == 1_000 && total?.limit == .wrongCodesPerDay)
     #expect(try book.admitCheck(check("+14155550124"), at: begin + .seconds(86_400 * 65 / 64), in: store) == nil)
   }
 
@@ -70,25 +70,98 @@ struct CheckLimitTests {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
-    #expect(compared == 10 && refusal?.scope == .checks)
+    #expect(compared == 10 && refusal?.limit == .checksPerNumberPerHour)
     _ = try exhaust(book, store) { check("+1415\(1_000_000 + $0)", ip: "192.0.2.1", firstHandle: false) }
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
   }
 
-  @Test("A fictional number has ten wrong codes an hour and thirty a day, and any number of right ones")
-  func aFictionalNumberHasTenWrongCodesAnHourAndThirtyADayAndAny() throws {
+  @Test("With many approved codes so many more wrong ones are allowed as people mistype")
+  func aShareOfTheApprovedCodes() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
-    for _ in 0..<1_000 { #expect(try book.admitCheck(check(fictional: true), at: begin, in: store) == nil) }
-    let (compared, refusal) = try exhaust(book, store) { _ in check(fictional: true) }
-    #expect(compared == 10 && refusal?.scope == .fictionalWrongCodes)
-    #expect(try book.admitCheck(check(app: "b", fictional: true), at: begin, in: store) == nil)
-    for hour in 1...2 {
-      for _ in 0..<10 { try book.countWrong(check(fictional: true), at: begin + .seconds(3600 * hour), in: store) }
+    try store.transact(at: begin) {
+      try book.addKeys(of: check(), to: &$0, at: begin)
+    } _: { set in
+      for _ in 0..<20_000 { try book.countRight(check(), in: &set) }
+    }
+    let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
+    #expect(compared == 4_000 && refusal?.limit == .wrongCodesPerAppPerDay && refusal?.figure == 4_000)
+    // Another app has no more than before, and all have a share of all.
+    let (others, other) = try exhaust(book, store) { check("+1416\(1_000_000 + $0)", app: "b") }
+    #expect(others == 0 && other?.limit == .wrongCodesPerDay && other?.figure == 4_000)
+    // A day later nothing was approved.
+    let later = begin + .seconds(86_400 * 65 / 64)
+    for _ in 0..<2_000 { try book.countWrong(check(), at: later, in: store) }
+    #expect(try book.admitCheck(check("+14155550125"), at: later, in: store)?.figure == 2_000)
+  }
+
+  @Test("Wrong codes count for the network around an address as well")
+  func wrongCodesOfANetwork() throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    let (compared, refusal) = try exhaust(book, store) {
+      check("+1415\(1_000_000 + $0)", ip: "2001:db8:0:\(String($0, radix: 16))::1", first: true)
+    }
+    #expect(compared == 300 && refusal?.limit == .wrongCodesPerAddressPerHour && refusal?.isOfNetwork == true)
+    #expect(try book.admitCheck(check(ip: "2001:db8:1::1"), at: begin, in: store) == nil)
+  }
+
+  @Test("A fictional number has three wrong codes an hour from a network, thirty in all, and any number of right ones")
+  func wrongCodesOfAFictionalNumber() throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    func check(_ network: Int?, app: String = "a") -> LimitedCheck {
+      // Each of a network of its own, from several of its addresses.
+      self.check(app: app, ip: network.map { "192.0.\($0).\(store.counts.count % 200)" }, fictional: true)
+    }
+    for _ in 0..<1_000 { #expect(try book.admitCheck(check(1), at: begin, in: store) == nil) }
+    for network in 1...10 {
+      let (compared, refusal) = try exhaust(book, store) { _ in check(network) }
+      #expect(compared == 3)
+      #expect(network == 10 || refusal?.limit == .wrongCodesPerNetworkOfFictionalNumberPerHour)
+    }
+    #expect(try book.admitCheck(check(11), at: begin, in: store)?.limit == .wrongCodesPerFictionalNumberPerHour)
+    #expect(try book.admitCheck(check(nil), at: begin, in: store)?.limit == .wrongCodesPerFictionalNumberPerHour)
+    #expect(try book.admitCheck(check(11, app: "b"), at: begin, in: store) == nil)
+    #expect(try book.admitCheck(check(1), at: begin + .seconds(3600), in: store) == nil)
+  }
+
+  @Test("Strangers cannot lock a fictional number for a network that has given the right code within 30 days")
+  func aKnownNetworkHasWrongCodesOfItsOwn() throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    let tester = check(ip: "192.0.2.1", fictional: true)
+    try book.countRight(tester, at: begin, in: store)
+    let later = begin + .seconds(29 * 86_400)
+    for _ in 0..<100 { try book.countWrong(check(fictional: true), at: later, in: store) }
+    #expect(try book.admitCheck(check(ip: "198.51.100.1", fictional: true), at: later, in: store) != nil)
+    // From another address of the network: three for itself, which do not count in all.
+    let total = store.counts.filter { $0.key.hasPrefix("f") && $0.key.hasSuffix(":w") }
+    for _ in 0..<3 {
+      #expect(try book.admitCheck(tester, at: later, in: store) == nil)
+      try book.countWrong(check(ip: "192.0.2.77", fictional: true), at: later, in: store)
     }
     #expect(
-      try book.admitCheck(check(fictional: true), at: begin + .seconds(3600 * 4), in: store)?.scope
-        == .fictionalWrongCodesDay)
+      try book.admitCheck(tester, at: later, in: store)?.limit == .wrongCodesPerNetworkOfFictionalNumberPerHour)
+    #expect(store.counts.filter { $0.key.hasPrefix("f") && $0.key.hasSuffix(":w") } == total)
+    let end = begin + .seconds(31 * 86_400)
+    for _ in 0..<100 { try book.countWrong(check(fictional: true), at: end, in: store) }
+    #expect(try book.admitCheck(tester, at: end, in: store)?.limit == .wrongCodesPerFictionalNumberPerHour)
+  }
+
+  @Test("So many networks are remembered in a day, and none for longer than 30 days and a slot")
+  func knownNetworksAreBounded() throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    func known() -> Int { store.counts.keys.count { $0.hasPrefix("g") && $0.hasSuffix(":k") } }
+    for index in 0..<300 {
+      try book.countRight(check(ip: "198.51.\(index % 150).1", fictional: true), at: begin, in: store)
+    }
+    #expect(known() == 100)
+    try book.countRight(check(ip: "192.0.2.1", fictional: true), at: begin + .seconds(86_400), in: store)
+    #expect(known() == 101)
+    store.purge(at: begin + .seconds(31 * 86_400))
+    #expect(known() == 0)
   }
 
   @Test("Neither number nor address nor device is in the names under which is counted")
@@ -125,7 +198,7 @@ struct CheckLimitTests {
     #expect(try after.admitCheck(check(), at: begin + .seconds(1), in: store) == nil)
     #expect(store.counts.filter { stored[$0.key] != nil } == stored)
     let refusal = try after.admitCheck(check(), at: begin + .seconds(1), in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3599)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3599)))
   }
 
   @Test("Counts made under the former pepper by a clock that was ahead count as of now")
@@ -137,17 +210,24 @@ struct CheckLimitTests {
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin + .seconds(1800), in: store) == nil) }
     #expect(try after.admitCheck(check(), at: begin, in: store) == nil)
     let refusal = try after.admitCheck(check(), at: begin, in: store)
-    #expect(refusal == LimitRefusal(scope: .checks, limit: 10, wait: .seconds(3600)))
+    #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3600)))
     #expect(try after.admitCheck(check(), at: begin + .seconds(3600), in: store) == nil)
   }
 
   @Test("Every refusal says what was reached, and its name is a metric's")
   func everyRefusalSaysWhatWasReachedAndItsNameIsAMetrics() {
-    for scope in LimitRefusal.Scope.allCases {
-      let refusal = LimitRefusal(scope: scope, limit: 7, wait: .seconds(5))
-      #expect(!refusal.text.hasPrefix("a limit of"), "\(scope)")
+    for limit in Limit.refusing {
+      let refusal = LimitRefusal(limit: limit, figure: 7, wait: .seconds(5))
+      #expect(refusal.text.split(separator: " ").count > 4, "\(limit.label)")
       #expect(APIError(refusal).retryAfter == 5)
-      #expect(scope.rawValue.allSatisfy { $0.isLowercase || $0 == "_" })
+      #expect(limit.label.allSatisfy { $0.isLowercase || $0 == "_" })
     }
+  }
+
+  @Test("No two rows of the table have the same key or label, and no name of a counter has a colon")
+  func rowsAreDistinct() {
+    #expect(Set(Limit.all.map(\.key)).count == Limit.all.count)
+    #expect(Set(Limit.refusing.map(\.label)).count == Limit.refusing.count)
+    #expect(Limit.counters.allSatisfy { !$0.isEmpty && !$0.contains(":") })
   }
 }

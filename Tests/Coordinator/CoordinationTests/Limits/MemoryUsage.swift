@@ -90,6 +90,14 @@ extension RateLimits {
     }
   }
 
+  func countRight(_ check: LimitedCheck, at now: UnixTime, in store: MemoryUsage) throws {
+    try store.transact(at: now) {
+      try addKeys(of: check, to: &$0, at: now)
+    } _: {
+      try countRight(check, in: &$0)
+    }
+  }
+
   func admitRevocation(
     app: String, noticeTo address: String?, at now: UnixTime, in store: MemoryUsage
   ) throws -> LimitRefusal? {

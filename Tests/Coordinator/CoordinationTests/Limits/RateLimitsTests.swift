@@ -23,7 +23,7 @@ struct RateLimitsTests {
       #expect(try book.admit(send(), at: begin + .seconds(seconds), in: store) == nil)
     }
     let refusal = try book.admit(send(), at: begin + .seconds(450), in: store)
-    #expect(refusal == LimitRefusal(scope: .numberShort, limit: 5, wait: .seconds(150)))
+    #expect(refusal == LimitRefusal(limit: .sendsPerNumberPer10Minutes, figure: 5, wait: .seconds(150)))
     #expect(try book.admit(send(), at: begin + .milliseconds(599_999), in: store) != nil)
     #expect(try book.admit(send(), at: begin + .seconds(600), in: store) == nil)
   }
@@ -36,7 +36,7 @@ struct RateLimitsTests {
       #expect(try book.admit(send(), at: begin + .seconds(index * 700), in: store) == nil)
     }
     let refusal = try book.admit(send(), at: begin + .seconds(10_000), in: store)
-    #expect(refusal == LimitRefusal(scope: .numberDay, limit: 10, wait: .seconds(76_400)))
+    #expect(refusal == LimitRefusal(limit: .sendsPerNumberPerDay, figure: 10, wait: .seconds(76_400)))
   }
 
   @Test("Refused commands are not counted anywhere")
@@ -56,12 +56,14 @@ struct RateLimitsTests {
     for index in 0..<20 {
       #expect(try book.admit(send("+1415555\(1000 + index)"), at: begin, in: store) == nil)
     }
-    #expect(try book.admit(send("+14155551999"), at: begin, in: store)?.scope == .prefix)
+    #expect(try book.admit(send("+14155551999"), at: begin, in: store)?.limit == .sendsPerPrefixPer10Minutes)
     #expect(try book.admit(send("+14155561999"), at: begin, in: store) == nil)
     for index in 0..<5 {
       #expect(try book.admit(send("+2346666\(1000 + index)", unknown: true), at: begin, in: store) == nil)
     }
-    #expect(try book.admit(send("+23466661999", unknown: true), at: begin, in: store)?.scope == .unknownType)
+    #expect(
+      try book.admit(send("+23466661999", unknown: true), at: begin, in: store)?.limit
+        == .sendsToUnknownTypePerPrefixPer10Minutes)
     #expect(try book.admit(send("+23466661999"), at: begin, in: store) == nil)
   }
 
@@ -73,9 +75,36 @@ struct RateLimitsTests {
       #expect(
         try book.admit(send("+141\(5_000_000 + index)0000", ip: "2001:db8::\(index + 1)"), at: begin, in: store) == nil)
     }
-    #expect(try book.admit(send("+33612345678", ip: "2001:db8::ffff:1"), at: begin, in: store)?.scope == .address)
+    #expect(
+      try book.admit(send("+33612345678", ip: "2001:db8::ffff:1"), at: begin, in: store)?.limit
+        == .sendsPerAddressPerHour)
     #expect(try book.admit(send("+33612345678", ip: "2001:db8:0:1::1"), at: begin, in: store) == nil)
     #expect(try book.admit(send("+33612345678"), at: begin, in: store) == nil)
+  }
+
+  @Test(
+    "The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many",
+    arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
+  func theNetworkAroundAnAddress(form: String) throws {
+    let book = try RateLimits(Limits())
+    let store = MemoryUsage()
+    func from(_ index: Int) -> String {
+      form.replacing("%d", with: "\(index)").replacing("%x", with: String(index, radix: 16))
+    }
+    for index in 0..<300 {
+      // Each address asks once or twice.
+      let number = "+141\(5_000_000 + index)0000"
+      #expect(try book.admit(send(number, ip: from(index % 200)), at: begin, in: store) == nil)
+    }
+    let refusal = try #require(try book.admit(send("+33612345678", ip: from(201)), at: begin, in: store))
+    #expect(refusal.limit == .sendsPerAddressPerHour && refusal.isOfNetwork && refusal.figure == 300)
+    #expect(APIError(refusal).message.contains("from the network of this address"))
+    for other in ["192.0.3.201", "2001:db8:1:201::1"] {
+      #expect(try book.admit(send("+33612345678", ip: other), at: begin, in: store) == nil)
+    }
+    var limits = Limits()
+    limits.networkFactor = 11
+    #expect(try RateLimits(limits).admit(send("+33612345679", ip: from(201)), at: begin, in: store) == nil)
   }
 
   @Test("A country's budget lasts until midnight UTC")
@@ -88,7 +117,7 @@ struct RateLimitsTests {
       #expect(try book.admit(send("+3361\(index)345678", region: "FR"), at: begin, in: store) == nil)
     }
     let refusal = try book.admit(send("+33655345678", region: "FR"), at: begin, in: store)
-    #expect(refusal == LimitRefusal(scope: .country, limit: 2, wait: .seconds(43_200)))
+    #expect(refusal == LimitRefusal(limit: .sendsPerCountryPerDay, figure: 2, wait: .seconds(43_200)))
     #expect(try book.admit(send(), at: begin, in: store) == nil)
     #expect(try book.admit(send("+33655345678", region: "FR"), at: begin + .seconds(43_200), in: store) == nil)
   }
@@ -96,9 +125,9 @@ struct RateLimitsTests {
   @Test("A budget of zero refuses everything")
   func aBudgetOfZeroRefusesEverything() throws {
     var limits = Limits()
-    limits.sendsPerDay = 0
+    limits[.sendsPerDay] = 0
     let store = MemoryUsage()
-    #expect(try RateLimits(limits).admit(send(), at: begin, in: store)?.scope == .total)
+    #expect(try RateLimits(limits).admit(send(), at: begin, in: store)?.limit == .sendsPerDay)
   }
 
   @Test("A clock that was ahead for a while uses up no more than the budget of its day")
@@ -118,7 +147,7 @@ struct RateLimitsTests {
       // A day later nothing of it counts, although the first clock has not come so far.
       #expect(try book.admit(send(), at: begin + .seconds(86_400 + 14_000), in: store) == nil)
     }
-    let rule = LimitRule(daily: .sendsDay, limit: 5)
+    let rule = LimitRule(daily: "d", limit: 5)
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
     try counter.record(at: begin + .seconds(13 * 3600), in: store)
@@ -131,7 +160,7 @@ struct RateLimitsTests {
 
   @Test("What a clock that was far ahead has counted does not count either once that time comes")
   func whatAClockThatWasFarAheadHasCounted() throws {
-    let rule = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
+    let rule = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
     let ahead = begin + .seconds(86_400)
@@ -143,7 +172,7 @@ struct RateLimitsTests {
 
   @Test("A large limit keeps few entries and still counts right")
   func aLargeLimitKeepsFewEntriesAndStillCountsRight() throws {
-    let rule = LimitRule(sliding: .sendsShort, limit: 100_000, window: .seconds(600))
+    let rule = LimitRule(sliding: "s", limit: 100_000, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
     try store.transact(at: begin) {
@@ -162,26 +191,26 @@ struct RateLimitsTests {
   func tenMinutesAreCountedWithTheDay() throws {
     let store = MemoryUsage()
     var limits = Limits()
-    limits.sendsPerNumberPer10Minutes = 2
-    limits.sendsPerNumberPerDay = 3
+    limits[.sendsPerNumberPer10Minutes] = 2
+    limits[.sendsPerNumberPerDay] = 3
     let send = LimitedSend(number: "+14155550123", region: "US", isUnknownType: false)
-    func ask(after seconds: Int) throws -> LimitRefusal.Scope? {
-      try RateLimits(limits).admit(send, at: begin + .seconds(seconds), in: store)?.scope
+    func ask(after seconds: Int) throws -> Limit? {
+      try RateLimits(limits).admit(send, at: begin + .seconds(seconds), in: store)?.limit
     }
-    #expect(try ask(after: 0) == nil && ask(after: 1) == nil && ask(after: 2) == .numberShort)
-    #expect(try ask(after: 700) == nil && ask(after: 1_400) == .numberDay)
+    #expect(try ask(after: 0) == nil && ask(after: 1) == nil && ask(after: 2) == .sendsPerNumberPer10Minutes)
+    #expect(try ask(after: 700) == nil && ask(after: 1_400) == .sendsPerNumberPerDay)
     func isCountedApart() -> Bool { store.counts.keys.contains { $0.hasPrefix("n") && $0.hasSuffix(":s") } }
     #expect(!isCountedApart())
     // By 64ths of a day, ten minutes cannot be told.
-    limits.sendsPerNumberPerDay = LimitRule.maxEntries + 1
+    limits[.sendsPerNumberPerDay] = LimitRule.maxEntries + 1
     #expect(try ask(after: 2_100) == nil && isCountedApart())
   }
 
   @Test("Counts survive being stored, under names of their own, until they are over")
   func countsSurviveBeingStored() throws {
     let store = MemoryUsage()
-    let short = LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600))
-    let day = LimitRule(daily: .sendsDay, limit: 5)
+    let short = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
+    let day = LimitRule(daily: "d", limit: 5)
     let (shortCounter, dayCounter) = (try LimitCounter(.everybody, short), try LimitCounter(.everybody, day))
     try shortCounter.record(at: begin, in: store)
     try shortCounter.record(at: begin + .milliseconds(1), in: store)
@@ -203,30 +232,31 @@ struct RateLimitsTests {
   func aBudgetThatIsRaisedOrLowered() throws {
     let store = MemoryUsage()
     var limits = Limits()
-    limits.sendsPerAddressPerHour = 200
+    limits[.sendsPerAddressPerHour] = 200
     for index in 0..<100 {
       let number = "+141\(5_000_000 + index)0000"
       #expect(
         try RateLimits(limits).admit(send(number, ip: "192.0.2.1"), at: begin + .seconds(index), in: store) == nil)
     }
     let now = begin + .seconds(100)
-    limits.sendsPerAddressPerHour = 50
-    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.scope == .address)
-    limits.sendsPerAddressPerHour = 101
+    limits[.sendsPerAddressPerHour] = 50
+    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.limit == .sendsPerAddressPerHour)
+    limits[.sendsPerAddressPerHour] = 101
     #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store) == nil)
-    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.scope == .address)
+    #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.limit == .sendsPerAddressPerHour)
   }
 
   @Test("The ID of an app may be of any length")
   func theIDOfAnAppMayBeOfAnyLength() throws {
     var limits = Limits()
-    limits.revocationsPerAppPerDay = 1
+    limits[.revocationsPerAppPerDay] = 1
     let book = try RateLimits(limits)
     let store = MemoryUsage()
     let name = String(repeating: "a", count: 300)
     for app in ["\(name)1", "\(name)2"] {
       #expect(try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store) == nil)
-      #expect(try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store)?.scope == .appRevocations)
+      #expect(
+        try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store)?.limit == .revocationsPerAppPerDay)
     }
   }
 
@@ -238,7 +268,7 @@ struct RateLimitsTests {
     let store = MemoryUsage()
     for _ in 0..<4 { #expect(try before.admit(send(), at: begin, in: store) == nil) }
     #expect(try after.admit(send(), at: begin, in: store) == nil)
-    #expect(try after.refusal(of: send(), at: begin, in: store)?.scope == .numberShort)
+    #expect(try after.refusal(of: send(), at: begin, in: store)?.limit == .sendsPerNumberPer10Minutes)
     let names = [after.subjects.subject(.number, "+14155550123"), after.subjects.subject(.number, "+14155550124")]
     #expect(try after.forget(names, at: begin, in: store) == 2)
     #expect(!store.counts.keys.contains { $0.hasPrefix("n") })
@@ -255,5 +285,7 @@ struct RateLimitsTests {
     ] as [(String, String?)])
   func theNetworkOfAnAddress(text: String, network: String?) {
     #expect(ClientAddress(text)?.network == network)
+    let wide = ["192.0.2.1/32": "192.0.2.0/24", "20010db800000000/64": "20010db80000/48"]
+    #expect(network.map { ClientAddress(network: $0).wideNetwork } == network.flatMap { wide[$0] })
   }
 }

@@ -39,14 +39,14 @@ private struct PlainWindow {
 @Suite("Sliding windows over counters")
 struct SlidingWindowTests {
   static let rules = [
-    LimitRule(sliding: .sendsShort, limit: 0, window: .seconds(600)),
-    LimitRule(sliding: .sendsShort, limit: 1, window: .seconds(600)),
-    LimitRule(sliding: .sendsShort, limit: 5, window: .seconds(600)),
-    LimitRule(sliding: .sendsShort, limit: 20, window: .seconds(600)),
-    LimitRule(sliding: .sendsShort, limit: LimitRule.maxEntries, window: .seconds(600)),
-    LimitRule(sliding: .sendsShort, limit: LimitRule.maxEntries + 1, window: .seconds(600)),
-    LimitRule(sliding: .wrongCodes, limit: 2_000, window: .seconds(86_400)),
-    LimitRule(daily: .sendsDay, limit: 30),
+    LimitRule(sliding: "s", limit: 0, window: .seconds(600)),
+    LimitRule(sliding: "s", limit: 1, window: .seconds(600)),
+    LimitRule(sliding: "s", limit: 5, window: .seconds(600)),
+    LimitRule(sliding: "s", limit: 20, window: .seconds(600)),
+    LimitRule(sliding: "s", limit: LimitRule.maxEntries, window: .seconds(600)),
+    LimitRule(sliding: "s", limit: LimitRule.maxEntries + 1, window: .seconds(600)),
+    LimitRule(sliding: "w", limit: 2_000, window: .seconds(86_400)),
+    LimitRule(daily: "d", limit: 30),
   ]
 
   @Test(
@@ -89,7 +89,7 @@ struct SlidingWindowTests {
 
   @Test("A clock that is set back again and again hides nothing behind what it has left")
   func clockSetBackAgainAndAgain() throws {
-    let rule = LimitRule(sliding: .sendsShort, limit: LimitRule.maxEntries, window: .seconds(600))
+    let rule = LimitRule(sliding: "s", limit: LimitRule.maxEntries, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
     let begin = UnixTime(seconds: 1_780_000_000)
@@ -127,7 +127,7 @@ struct SlidingWindowTests {
 
   @Test("Several of one batch count one by one")
   func severalOfOneBatch() throws {
-    let rule = LimitRule(sliding: .sendsShort, limit: 3, window: .seconds(600))
+    let rule = LimitRule(sliding: "s", limit: 3, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let now = UnixTime(seconds: 1_780_000_000)
     let taken = try MemoryUsage().transact(at: now) {
@@ -145,7 +145,7 @@ struct SlidingWindowTests {
 
   @Test("A counter that was not loaded counts nothing by mistake")
   func notLoaded() throws {
-    let counter = try LimitCounter(.everybody, LimitRule(daily: .sendsDay, limit: 3))
+    let counter = try LimitCounter(.everybody, LimitRule(daily: "d", limit: 3))
     var set = WorkingSet(at: UnixTime(seconds: 1_780_000_000))
     #expect(throws: StoreError.self) { try counter.window(in: set) }
     #expect(throws: StoreError.self) { try counter.record(at: set.now, in: &set) }

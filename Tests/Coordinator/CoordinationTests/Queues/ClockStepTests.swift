@@ -78,7 +78,7 @@ struct ClockStepTests {
 
   @Test("When a limit forbids a resend, the wait is the limit's")
   func limitedResend() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       _ = try await bench.start()
       bench.clock.advance(by: .seconds(-60))
       let second = try await bench.start()

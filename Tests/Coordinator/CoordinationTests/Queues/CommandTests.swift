@@ -257,7 +257,7 @@ struct CommandTests {
   func aNumberOfARangeThatTheLibraryDoesNotKnowIsUnderALimit() async throws {
     func sent(_ overrides: NumberOverrides) async throws -> Int {
       let rules = Bench.rules {
-        $0.limits.sendsToUnknownTypePerPrefixPer10Minutes = 2
+        $0.limits[.sendsToUnknownTypePerPrefixPer10Minutes] = 2
         $0.numberOverrides = overrides
       }
       var sent = 0
@@ -349,14 +349,14 @@ struct CommandTests {
 
   @Test("A limit that is reached says for how long")
   func aLimitThatIsReachedSaysForHowLong() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       _ = try await bench.start()
       bench.clock.advance(by: .seconds(300))
       let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
       #expect(error.code == .tooManyAttempts)
       #expect(error.retryAfter == 300)
     }
-    try await Bench.with(Bench.rules { $0.limits.sendsPerDay = 0 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerDay] = 0 }) { bench in
       let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app))
       #expect(error.code == .quotaExceeded)
       #expect(error.retryAfter != nil)
@@ -365,7 +365,7 @@ struct CommandTests {
 
   @Test("When a limit forbids a resend, the answer is the live verification and the wait")
   func limitedResend() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let started = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
       bench.clock.advance(by: .seconds(40))
@@ -408,7 +408,7 @@ struct CommandTests {
 
   @Test("When no new verification may begin, one that is almost over is still the answer")
   func almostOverAndLimited() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPerDay = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPerDay] = 2 }) { bench in
       let first = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
       bench.clock.advance(by: .seconds(299))
@@ -423,7 +423,7 @@ struct CommandTests {
 
   @Test("Checks of a number are limited over all its verifications, and one too many is not counted against the code")
   func limitedChecks() async throws {
-    try await Bench.with(Bench.rules { $0.limits.checksPerNumberPerHour = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 }) { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
       for _ in 0..<2 { #expect(try await bench.checkError(id, Bench.wrong(code)) == .invalidCode) }

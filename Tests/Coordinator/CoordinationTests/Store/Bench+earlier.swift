@@ -124,7 +124,7 @@ extension Bench {
     var subjects: [String: (text: String, end: Int)] = [:]
     for (name, window) in windows {
       let parts = name.split(separator: ":").map(String.init)
-      guard parts.count == 2, LimitRule.Key(rawValue: parts[1]) != nil else { continue }
+      guard parts.count == 2, Limit.counters.contains(parts[1]) else { continue }
       let known = subjects[parts[0]]
       subjects[parts[0]] = (
         (known.map { $0.text + ";" } ?? "") + "\(parts[1]):\(window.text)", max(known?.end ?? 0, window.end)

@@ -41,7 +41,7 @@ struct CarryOverTests {
 
   @Test("A live code comes back, through each of its handles, and what it counted counts")
   func aLiveCodeComesBack() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 }) { bench in
       let first = try await bench.start(ip: "192.0.2.1")
       let code = try #require(try bench.jobs().first?.code)
       let second = try VerificationStarted(

@@ -88,7 +88,7 @@ struct CoordinatorSchemaTests {
   func countsOfVersion4() async throws {
     try await with { store, conversions, _ in
       var keys = StoreKeys()
-      let region = try CounterKey(limit: .sendsDay, subject: "rUS")
+      let region = try CounterKey(limit: "d", subject: "rUS")
       keys.add(counter: region, since: 0)
       try conversions.records.addOutages(to: &keys)
       let set = try await store.read(StoreLoad(keys), at: Self.now)

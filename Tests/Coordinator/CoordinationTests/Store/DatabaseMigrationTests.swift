@@ -57,7 +57,7 @@ struct DatabaseMigrationTests {
   @Test("Coordinators go on with everything: live codes, replies, limits, messages that were not published")
   func coordinatorsGoOnWithEverything() async throws {
     let settings = try await database()
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let reply = try await bench.ask(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "same")
       let started = try VerificationStarted(json: reply.body)
       let code = try #require(try bench.jobs().first?.code)

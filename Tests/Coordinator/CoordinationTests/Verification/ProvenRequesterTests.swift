@@ -143,7 +143,7 @@ struct ProvenRequesterTests {
 
   @Test("A requester past the token limit still gets its earlier answer")
   func aRequesterPastTheTokenLimitStillGetsItsEarlierAnswer() async throws {
-    try await Bench.with(Bench.rules { $0.limits.proofsPerAddressPerHour = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.proofsPerAddressPerHour] = 1 }) { bench in
       let app = Bench.recaptchaApp
       await bench.deliver([try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app))])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)

@@ -49,7 +49,7 @@ struct RequesterTests {
 
   @Test("The same requester asks as often as it likes; no limit refuses it, and one SMS goes out")
   func theSameRequesterAsksAsOftenAsItLikesNoLimitRefusesItAndOne() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 1 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let first = try await start(bench, requester: "a", ip: "192.0.2.1")
       #expect(try bench.jobs().count == 1)
       for _ in 0..<40 {
@@ -130,7 +130,7 @@ struct RequesterTests {
 
   @Test("Wrong codes of later handles use up nothing of the number's")
   func wrongCodesOfLaterHandlesUseUpNothingOfTheNumbers() async throws {
-    try await Bench.with(Bench.rules { $0.limits.checksPerNumberPerHour = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
       let theirs = try await start(bench, requester: "b")
@@ -158,7 +158,7 @@ struct RequesterTests {
 
   @Test("A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is")
   func aCodeThatNobodyHasGuessesLeftForEndsWhenSomebodyAsksAgain() async throws {
-    try await Bench.with(Bench.rules { $0.limits.sendsPerNumberPer10Minutes = 2 }) { bench in
+    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
       let theirs = try await start(bench, requester: "b")

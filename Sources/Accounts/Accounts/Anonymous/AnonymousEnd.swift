@@ -1,0 +1,28 @@
+import CommandEngine
+
+/// The end of an anonymous account: with its last session, since nothing else opens it.
+struct AnonymousEnd: Sendable {
+  let sessions: Sessions
+  let metrics: AnonymousMetrics
+
+  var dueRecords: DueRecords {
+    DueRecords(AccountRecord.kind, part: MaintenancePart(rawValue: "end_anonymous_accounts")) {
+      [sessions] record, keys throws(StoreError) in
+      try sessions.addKeys(ofAccount: record.id.text, to: &keys)
+    } end: { record, set throws(StoreError) in
+      try end(record, in: &set)
+    }
+  }
+
+  /// Deletes the account, or puts its end off to that of its sessions, which were used since.
+  private func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
+    guard
+      var account = try AccountRecord.find(due.id.text, project: AccountRecord(due).project, in: set)
+    else { return }
+    account.endsAt = try sessions.end(of: account, in: set)
+    guard account.isAnonymous, account.endsAt == nil else { return try account.store(in: &set) }
+    try sessions.delete(account, in: &set)
+    try set.announceDeletion(of: account, cause: nil)
+    metrics.countEnded(in: &set)
+  }
+}

@@ -1,0 +1,41 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// A start that is refused because its number is not a fictional one: with fictional numbers it would pass.
+///
+/// It counts for the address of its client, and for nothing else. Whoever meets with too many refusals does not learn
+/// any more which numbers are fictional.
+struct RefusedStart: CommandOrder {
+  let error: APIError
+  let address: ClientAddress
+  let service: VerificationService
+
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    service.limits.addKeys(of: try service.limits.refusedStarts(from: address), to: &keys, at: now)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    if let refusal = try service.limits.admitRefusedStart(from: address, in: &set) {
+      service.metrics.count(refusal, in: &set)
+      return CommandAnswer(APIError(refusal))
+    }
+    var answer = CommandAnswer(error)
+    // A count is nothing to record an answer for: a row for each would let anybody fill the disk.
+    answer.isTransient = true
+    return answer
+  }
+}
+
+extension RateLimits {
+  /// The limit of starts that are refused for want of a proof.
+  func refusedStarts(from address: ClientAddress?) throws(StoreError) -> [Check] {
+    try checks(.refusedStartsPerAddressPerHour, from: address)
+  }
+
+  /// Counts a start that is refused for want of a proof.
+  /// - Returns: the reached limit, which is told instead of the reason.
+  func admitRefusedStart(from address: ClientAddress?, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
+    try admit(refusedStarts(from: address), in: &set)
+  }
+}
