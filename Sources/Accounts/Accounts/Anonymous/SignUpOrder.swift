@@ -21,7 +21,7 @@ struct SignUpOrder: CommandOrder {
       name: reader.hashes.hash("anonymous sign-ups", [project, address?.network ?? ""]))
     self.envelope = envelope
     self.reader = reader
-    fingerprint = reader.hashes.hash("signUp", [project])
+    fingerprint = reader.fingerprint(of: command, [project])
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
@@ -41,8 +41,9 @@ struct SignUpOrder: CommandOrder {
     if let wait = try limit.wait(in: set) { return CommandAnswer(.tooManySignUps(wait: wait)) }
     guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
     var account = AccountRecord(id, project: project, at: set.now)
+    account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(
-      for: &account, isNew: true, provider: .anonymous, in: &set)
+      for: &account, isNew: true, by: .anonymous, in: &set)
     try account.store(in: &set)
     try limit.count(in: &set)
     try set.announceCreation(of: account, provider: .anonymous, cause: envelope)

@@ -23,6 +23,11 @@ struct AccountRecord: Sendable, Hashable {
   var phoneNumber: String?
   /// Whether its number was proven with a fictional code only, or the one that it had last.
   var isNumberFictional = false
+  /// Time from which a sign-in by the number counts as recent: the number was put on the account without a recent
+  /// sign-in. `nil` when it always does.
+  var numberTrustedFrom: UnixTime?
+  /// Whether it never had a way to sign in: only its first session opens it.
+  var isAnonymous = false
   var displayName: String?
   var photoURL: String?
   var isDisabled = false
@@ -38,9 +43,6 @@ struct AccountRecord: Sendable, Hashable {
   }
 
   var localID: String { id.text }
-
-  /// Whether nothing proves to whom it belongs.
-  var isAnonymous: Bool { phoneNumber == nil }
 
   static func makeID() -> RecordID? { RecordID(kind, RandomID.make(length: idLength)) }
 
@@ -68,6 +70,8 @@ struct AccountRecord: Sendable, Hashable {
     static let displayName: UInt8 = 8
     static let photoURL: UInt8 = 9
     static let isDisabled: UInt8 = 10
+    static let isAnonymous: UInt8 = 11
+    static let numberTrustedFrom: UInt8 = 12
   }
 
   func store(in set: inout WorkingSet) throws(StoreError) {
@@ -82,6 +86,8 @@ struct AccountRecord: Sendable, Hashable {
     body.put(Tag.displayName, displayName)
     body.put(Tag.photoURL, photoURL)
     body.put(Tag.isDisabled, isDisabled)
+    body.put(Tag.isAnonymous, isAnonymous)
+    body.put(Tag.numberTrustedFrom, numberTrustedFrom)
     var uniqueKeys: [UniqueKey] = []
     if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
@@ -102,6 +108,8 @@ struct AccountRecord: Sendable, Hashable {
     displayName = body.text(Tag.displayName)
     photoURL = body.text(Tag.photoURL)
     isDisabled = body.isSet(Tag.isDisabled)
+    isAnonymous = body.isSet(Tag.isAnonymous)
+    numberTrustedFrom = body.time(Tag.numberTrustedFrom)
   }
 
   // MARK: Look-ups

@@ -25,8 +25,6 @@ struct AccountRules: Sendable {
   static let defaultAnonymousPerHour = 100
   /// The same in development, where tests make many from one address.
   static let developmentAnonymousPerHour = 1_000_000
-  /// Age of a sign-in up to which it allows the deletion of its account.
-  static let longestSensitiveAge = Duration.seconds(300)
 
   /// - Parameter projects: the projects in force.
   init(projects: ProjectsSource) {
