@@ -304,7 +304,7 @@ class Assertions:
         self.assertEqual(claims["firebase"]["sign_in_provider"], provider)
         self.assertEqual(claims["firebase"]["identities"], identities)
         self.assertEqual(claims.get("phone_number"), number)
-        self.assertEqual(claims.get("provider_id"), "anonymous" if provider == "anonymous" and not number else None)
+        self.assertEqual(claims.get("provider_id"), "anonymous" if provider == "anonymous" else None)
         if local_id is not None:
             self.assertEqual(claims["sub"], local_id)
         return claims

@@ -126,7 +126,9 @@ class UpdateTest(AccountTest):
                 user["idToken"], displayName="Ada \u00c5 \U0001f98a", photoUrl="https://example.org/a.png", returnSecureToken=True)
             self.assertEqual((answer["localId"], answer["displayName"], answer["photoUrl"]), (
                 user["localId"], "Ada \u00c5 \U0001f98a", "https://example.org/a.png"))
-            claims = client.claims(answer["idToken"])
+            # Neither of the tokens: a profile is no sign-in. The SDKs keep theirs, and the next refresh has the claims.
+            self.assertEqual(set(answer) - {"kind"}, {"localId", "displayName", "photoUrl"})
+            claims = client.claims(client.refresh(user["refreshToken"])["id_token"])
             self.assertEqual((claims["name"], claims["picture"]), ("Ada \u00c5 \U0001f98a", "https://example.org/a.png"))
             self.assertEqual(claims["auth_time"], client.claims(user["idToken"])["auth_time"])
             found = client.lookup(user["idToken"])
@@ -152,6 +154,16 @@ class UpdateTest(AccountTest):
         user = self.web.anonymous()
         self.web.update(user["idToken"], displayName="Ada", photoUrl="https://example.org/a.png")
         self.web.update(user["idToken"], displayName="", photoUrl="", deleteAttribute=[])
+        self.assertFalse(set(self.web.lookup(user["idToken"])) & {"displayName", "photoUrl"})
+
+    def test_texts_that_would_deceive_or_run(self):
+        user = self.web.anonymous()
+        for fields in [{"displayName": "Ada \u202egnp.exe"}, {"displayName": "Ada\x7f"}, {"displayName": "\u2066Ada"},
+                       {"photoUrl": "javascript:alert(1)"}, {"photoUrl": "data:text/html,x"}, {"photoUrl": "a.png"}]:
+            with self.subTest(fields=fields):
+                with self.assertRaises(APIError) as caught:
+                    self.web.update(user["idToken"], **fields)
+                self.assertEqual(caught.exception.status, 400)
         self.assertFalse(set(self.web.lookup(user["idToken"])) & {"displayName", "photoUrl"})
 
     def test_values_that_are_too_long_or_of_another_type(self):

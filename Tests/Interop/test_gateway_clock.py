@@ -16,7 +16,7 @@ from gateway_client import APIError, Apple, Assertions, Web, new_number, receive
 from process import Process
 
 HOUR = 3600
-# Deletion needs a sign-in of the last five minutes.
+# Deletion, and the change or removal of a number, need a sign-in of the last five minutes.
 RECENT_SECONDS = 300
 
 
@@ -74,24 +74,38 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.refused("TOKEN_EXPIRED", self.web.sign_in, session, code, idToken=user["idToken"])
         self.web.sign_in(session, code, idToken=fresh["id_token"])
 
-    def test_deletion_needs_a_sign_in_of_now(self):
+    def test_an_id_token_alone_takes_no_account_over(self):
+        self.set_clock(-RECENT_SECONDS - 10)
+        self.start()
+        old, number = new_number(), new_number()
+        user = self.web.sign_in_as(old)
+        anonymous = self.web.anonymous()
+        self.set_clock(0)
+        # A refresh is no sign-in.
+        fresh = self.web.refresh(user["refreshToken"])["id_token"]
+        for token in [user["idToken"], fresh]:
+            self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, token)
+            self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.update, token, deleteProvider=["phone"])
+        session = self.web.send_code(number)
+        code = received_code(number)
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.sign_in, session, code, idToken=fresh, operation="UPDATE")
+        # Nor is a first number one, which the account may have at any time.
+        linked = self.web.sign_in(session, code, idToken=anonymous["idToken"])
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, linked["idToken"])
+        session = self.web.send_code(old)
+        again = self.web.sign_in(session, received_code(old, count=2), operation="REAUTH")
+        self.assertEqual(again["localId"], user["localId"])
+        self.web.update(again["idToken"], deleteProvider=["phone"])
+        self.web.delete(again["idToken"])
+        self.refused("USER_NOT_FOUND", self.web.lookup, again["idToken"])
+
+    def test_an_anonymous_account_is_deleted_at_any_age(self):
         self.set_clock(-RECENT_SECONDS - 10)
         self.start()
         user = self.web.anonymous()
         self.set_clock(0)
-        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, user["idToken"])
-        # Neither a refresh nor a new number is a sign-in.
-        fresh = self.web.refresh(user["refreshToken"])["id_token"]
-        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, fresh)
-        number = new_number()
-        session = self.web.send_code(number)
-        linked = self.web.sign_in(session, received_code(number), idToken=fresh)
-        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, linked["idToken"])
-        session = self.web.send_code(number)
-        again = self.web.sign_in(session, received_code(number, count=2), operation="REAUTH")
-        self.assertEqual(again["localId"], user["localId"])
-        self.web.delete(again["idToken"])
-        self.refused("USER_NOT_FOUND", self.web.lookup, again["idToken"])
+        self.web.delete(user["idToken"])
+        self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
 
     def test_ways_to_sign_in_that_are_off(self):
         self.start()

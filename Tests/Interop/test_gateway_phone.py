@@ -276,10 +276,12 @@ class SignedInTest(PhoneTest):
                 self.assertEqual(answer["localId"], anonymous["localId"])
                 self.assertEqual(answer["phoneNumber"], number)
                 self.assertFalse(answer.get("isNewUser", False))
-                claims = client.claims(answer["idToken"])
-                self.assertEqual(claims["phone_number"], number)
-                self.assertEqual(claims["firebase"]["identities"], {"phone": [number]})
+                self.require_tokens(answer, client, "phone", number)
                 self.require_same_session(anonymous["idToken"], answer["idToken"])
+                # As does the refresh token from before, in another tab.
+                fresh = client.refresh(anonymous["refreshToken"])["id_token"]
+                self.require_claims(client, fresh, "phone", number, anonymous["localId"])
+                self.require_same_session(anonymous["idToken"], fresh)
                 user = client.lookup(answer["idToken"])
                 self.assertEqual(user["phoneNumber"], number)
                 self.assertEqual([(entry["providerId"], entry["phoneNumber"]) for entry in user["providerUserInfo"]], [("phone", number)])
@@ -300,14 +302,19 @@ class SignedInTest(PhoneTest):
 
     def test_number_is_changed_and_the_old_one_free(self):
         old, user = self.new_user()
+        session = self.web.send_code(old)
+        elsewhere = self.web.sign_in(session, received_code(old, count=2))
         number = new_number()
         session = self.apple.send_code(number)
         answer = self.apple.sign_in(session, received_code(number), idToken=user["idToken"], operation="UPDATE")
         self.assertEqual((answer["localId"], answer["phoneNumber"]), (user["localId"], number))
         self.require_same_session(user["idToken"], answer["idToken"])
         self.assertEqual(self.web.lookup(user["idToken"])["phoneNumber"], number)
+        # The other sessions have ended.
+        self.refused("TOKEN_EXPIRED", self.web.lookup, elsewhere["idToken"])
+        self.refused("TOKEN_EXPIRED", self.web.refresh, elsewhere["refreshToken"])
         session = self.web.send_code(old)
-        other = self.web.sign_in(session, received_code(old, count=2))
+        other = self.web.sign_in(session, received_code(old, count=3))
         self.assertIs(other["isNewUser"], True)
         self.assertNotEqual(other["localId"], user["localId"])
 
@@ -326,10 +333,12 @@ class SignedInTest(PhoneTest):
         self.assertNotIn("phoneNumber", self.web.lookup(anonymous["idToken"]))
         self.refused("INVALID_TEMPORARY_PROOF", self.web.sign_in_with_proof, new_number(), proof)
         proof = self.foreign_number(anonymous["idToken"], number, 3)
-        answer = self.apple.sign_in_with_proof(number, proof)
-        self.assertEqual(answer["localId"], holder["localId"])
-        self.require_tokens(answer, self.apple, "phone", number)
+        # For the app alone that has got it.
         self.refused("INVALID_TEMPORARY_PROOF", self.apple.sign_in_with_proof, number, proof)
+        answer = self.web.sign_in_with_proof(number, proof)
+        self.assertEqual(answer["localId"], holder["localId"])
+        self.require_tokens(answer, self.web, "phone", number)
+        self.refused("INVALID_TEMPORARY_PROOF", self.web.sign_in_with_proof, number, proof)
         for other in ["x", secrets.token_urlsafe(32), "é" * 64, "p" * 5000]:
             self.refused("INVALID_TEMPORARY_PROOF", self.web.sign_in_with_proof, number, other)
 

@@ -359,8 +359,8 @@ class NumberTest(StockTest):
         linked = self.confirm(page, shown_code(number))
         self.assertEqual(linked, {**user, "isAnonymous": False, "phoneNumber": number, "providers": ["phone"]})
         claims = self.claims(page)
-        self.assertEqual((claims["sub"], claims["phone_number"], claims["firebase"]["identities"]), (
-            user["uid"], number, {"phone": [number]}))
+        self.assertEqual((claims["sub"], claims["phone_number"], claims["firebase"]), (
+            user["uid"], number, {"identities": {"phone": [number]}, "sign_in_provider": "phone"}))
         self.refused("auth/provider-already-linked", page, f"{VERIFIER} await {self.LINK};", number=new_number())
         page.run("await unlink(auth.currentUser, 'phone');")
         self.assertEqual((self.user(page)["phoneNumber"], self.user(page)["providers"]), (None, []))

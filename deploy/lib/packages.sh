@@ -14,6 +14,7 @@ readonly STACK_PACKAGES
 readonly POSTGRESQL_PACKAGES=(postgresql-15 postgresql-client-15)
 readonly TEST_PACKAGES=(
   python3 python3-venv python3-pip libmail-dkim-perl iproute2 pgbouncer chromium-headless-shell esbuild
+  nodejs php-cli php-apcu
   "${POSTGRESQL_PACKAGES[@]}"
 )
 

@@ -101,8 +101,7 @@ enum LineText {
     line += "\""
   }
 
-  /// The text with `"`, `\` and control characters (C0, DEL, C1, line and paragraph separator) and the
-  /// controls that turn the writing direction round escaped as JSON does.
+  /// The text with `"`, `\` and layout controls escaped as JSON does.
   private static func appendEscaped(_ text: String, to line: inout String, limit: Int) {
     var room = limit
     for scalar in text.unicodeScalars {
@@ -117,7 +116,7 @@ enum LineText {
       case 0x0A: line += "\\n"
       case 0x0D: line += "\\r"
       case 0x09: line += "\\t"
-      case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029, 0x202A...0x202E, 0x2066...0x2069:
+      case _ where scalar.isLayoutControl:
         line += "\\u" + Hexadecimal.text(UInt64(scalar.value), width: 4)
       default: line.unicodeScalars.append(scalar)
       }

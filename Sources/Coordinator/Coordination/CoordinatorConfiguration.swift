@@ -78,10 +78,13 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var maxCommandAge = defaultMaxCommandAge
   /// The users of the broker that may send operators' commands.
   public var operators = defaultOperators
+  /// The users of the broker that speak for the internet: they reach no app whose callers are trusted.
+  public var gateways = defaultGateways
   /// Whether it serves developers and tests, and no users.
   public var isDevelopment = false
 
   public static let defaultOperators: Set<String> = ["operator"]
+  public static let defaultGateways: Set<String> = [Topology.Users.gateway]
 
   /// Apps give up after ten to thirty seconds, and their users ask again.
   public static let defaultMaxCommandAge = Duration.seconds(30)
@@ -140,6 +143,10 @@ extension CoordinatorRules {
         "operators", default: Self.defaultOperators.sorted(),
         "Users of the broker whose commands for operators are carried out: conversion.list, conversion.lift, number.forget."
       ))
+    gateways = Set(
+      section.strings(
+        "gateways", default: Self.defaultGateways.sorted(),
+        "Users of the broker that are gateways: no app whose callers are trusted is reached through them."))
     isDevelopment = section.bool(
       "development", default: false,
       "true: limits can be emptied, and apps whose callers are trusted are reached over HTTP. Never where users are served."

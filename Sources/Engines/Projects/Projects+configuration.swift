@@ -31,6 +31,7 @@ extension Project {
       section, "authDomain", section.optionalString("authDomain", "The host of the pages, example.firebaseapp.com."))
     authorizedDomains = Self.domains(section)
     methods = Self.methods(section.section("methods"))
+    recentLogin = RecentLogin(section.section("recentLogin"))
     recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
     apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
       ProjectApp(id: $0.name, $0.section, number: number, &taken)
@@ -93,6 +94,16 @@ extension Project {
       (Method.anonymous, section.bool("anonymous", default: false, "Whether users sign in without a name.")),
     ]
     return Set(isOn.filter(\.1).map(\.0))
+  }
+}
+
+extension Project.RecentLogin {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init()
+    phone = section.bool(
+      "phone", default: phone, "Whether a change or the removal of a number needs a sign-in of the last five minutes.")
+    linking = section.bool(
+      "linking", default: linking, "Whether linking a way to sign in needs a sign-in of the last five minutes.")
   }
 }
 

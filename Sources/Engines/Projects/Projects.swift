@@ -37,6 +37,8 @@ public struct Project: Sendable, Hashable {
   public var authorizedDomains: [String]
   /// Ways to sign in that are switched on.
   public var methods: Set<Method>
+  /// Acts of a signed-in user that need a sign-in of the last five minutes. The deletion of an account always does.
+  public var recentLogin = RecentLogin()
   /// The apps whose users are the project's.
   public var apps: [ProjectApp]
   /// reCAPTCHA, as SDKs are told of it; `nil` where there is none.
@@ -50,6 +52,17 @@ public struct Project: Sendable, Hashable {
     authorizedDomains = []
     methods = []
     apps = []
+  }
+
+  /// Acts that need a sign-in of the last five minutes; an anonymous account has none that could be repeated.
+  public struct RecentLogin: Sendable, Hashable {
+    /// Change and removal of a phone number.
+    public var phone = true
+    /// Linking of a way to sign in, a first phone number included.
+    public var linking = false
+
+    /// The defaults: ``phone`` alone.
+    public init() {}
   }
 
   /// The app of an ID at the coordinator: a bundle ID, a package name, or the name of a web app.

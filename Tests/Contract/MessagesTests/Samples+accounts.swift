@@ -27,14 +27,14 @@ extension Sample {
     }
     var signUp = SignUp(project: project, replyKey: replyKey)
     signUp.client = client
-    var update = UpdateAccount(project: project, idToken: secret, replyKey: replyKey)
-    (update.displayName, update.photoURL, update.returnTokens) = ("Ada", "https://example.com/ada.png", true)
+    var update = UpdateAccount(project: project, idToken: secret)
+    (update.displayName, update.photoURL) = ("Ada", "https://example.com/ada.png")
     (update.deleteAttributes, update.deleteProviders) = (["DISPLAY_NAME"], ["phone"])
     return [
       try Sample(signIns, least: SignInWithPhone(project: project, replyKey: replyKey)),
       try Sample([signUp], least: SignUp(project: project, replyKey: replyKey)),
       try Sample([], least: LookUpAccount(project: project, idToken: secret)),
-      try Sample([update], least: UpdateAccount(project: project, idToken: secret, replyKey: replyKey)),
+      try Sample([update], least: UpdateAccount(project: project, idToken: secret)),
       try Sample([], least: DeleteAccount(project: project, idToken: secret)),
       try Sample([], least: RefreshSession(project: project, refreshToken: secret, replyKey: replyKey)),
       try Sample([], least: GetKeys()),
@@ -51,7 +51,7 @@ extension Sample {
     return [
       try Sample([signedIn], least: AccountSignedIn()),
       try Sample([AccountFound(account: view)], least: AccountFound(account: least)),
-      try Sample([AccountChanged(account: view, tokens: tokens)], least: AccountChanged(account: least)),
+      try Sample([AccountChanged(account: view)], least: AccountChanged(account: least)),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
       try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),

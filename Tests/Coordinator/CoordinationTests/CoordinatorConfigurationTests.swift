@@ -90,7 +90,7 @@ struct CoordinatorConfigurationTests {
     #expect(rules.regions.refusedTypes == [.fixedLine, .voip])
     #expect(rules.apps.isEmpty)
     #expect(rules.conversion == ConversionPolicy())
-    #expect(rules.operators == ["operator"])
+    #expect(rules.operators == ["operator"] && rules.gateways == ["gateway"])
     #expect(!rules.isDevelopment)
     #expect(rules.onUnknown == .resend)
     #expect(loaded.warnings.count == 2)
@@ -239,7 +239,7 @@ struct CoordinatorConfigurationTests {
       """
       conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
         minimumPerRegion: 4, windowSeconds: 600, blockSeconds: 60 },
-      operators: ['ada'],
+      operators: ['ada'], gateways: ['gateway', 'gateway-eu'],
       """)
     var policy = ConversionPolicy()
     policy.isEnabled = false
@@ -251,6 +251,7 @@ struct CoordinatorConfigurationTests {
     policy.blockLength = .seconds(60)
     #expect(loaded.content.rules.conversion == policy)
     #expect(loaded.content.rules.operators == ["ada"])
+    #expect(loaded.content.rules.gateways == ["gateway", "gateway-eu"])
     let long = try load("conversion: { windowSeconds: 7200 }, verification: { retentionSeconds: 3600 },")
     #expect(long.content.rules.conversion.window == .seconds(7200))
     #expect(!long.warnings.contains { $0.description.contains("windowSeconds") }, "its counts are stored by themselves")

@@ -45,6 +45,7 @@ struct ProjectsFileTests {
     let projects = try file.load(
       """
       authDomain: "example.firebaseapp.com", authorizedDomains: ["localhost"], methods: { phone: true },
+      recentLogin: { phone: false, linking: true },
       recaptcha: { siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: "AUDIT" },
       """,
       apps: """
@@ -54,6 +55,7 @@ struct ProjectsFileTests {
     let project = try #require(projects["example"])
     #expect(projects.project(ofKey: "fake-api-key") == project && projects.project(ofKey: "other") == nil)
     #expect(project.number == 100_000_000_001 && project.methods == [.phone])
+    #expect(!project.recentLogin.phone && project.recentLogin.linking)
     #expect(project.authDomain == "example.firebaseapp.com" && project.authorizedDomains == ["localhost"])
     #expect(
       project.recaptcha == Project.Recaptcha(siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: .audit))
@@ -67,6 +69,8 @@ struct ProjectsFileTests {
   @Test("Methods that are not named are off")
   func methodsThatAreNotNamedAreOff() throws {
     #expect(try file.load("").all["example"]?.methods == [])
+    let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
+    #expect(recentLogin.phone && !recentLogin.linking)
   }
 
   @Test(

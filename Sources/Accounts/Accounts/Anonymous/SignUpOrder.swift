@@ -23,7 +23,7 @@ struct SignUpOrder: CommandOrder {
     self.metrics = metrics
     self.envelope = envelope
     self.reader = reader
-    fingerprint = reader.hashes.hash("signUp", [project])
+    fingerprint = reader.fingerprint(of: command, [project])
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
@@ -48,7 +48,7 @@ struct SignUpOrder: CommandOrder {
     var account = AccountRecord(id, project: project, at: set.now)
     account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(
-      for: &account, isNew: true, provider: .anonymous, in: &set)
+      for: &account, isNew: true, by: .anonymous, in: &set)
     account.endsAt = session.end(reader.rules.sessions)
     try account.store(in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)

@@ -8,14 +8,16 @@ struct DeleteOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let caller: CommandCaller
   private let sessions: Sessions
+  private let recentLogin: Project.RecentLogin
 
   init(
     _ command: DeleteAccount, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
   ) throws(APIError) {
-    let project = try reader.project(command.project).id
-    caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
+    let project = try reader.project(command.project)
+    caller = try CommandCaller(command.idToken, project: project.id, of: envelope, at: now, reader)
     sessions = Sessions(rules: reader.rules.sessions)
-    fingerprint = reader.hashes.hash("delete", [project, caller.text])
+    recentLogin = project.recentLogin
+    fingerprint = reader.hashes.hash("delete", [project.id, caller.text])
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
@@ -30,7 +32,11 @@ struct DeleteOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
-    guard holder.session.isRecent(at: set.now) else { return CommandAnswer(.credentialTooOld) }
+    do throws(APIError) {
+      try holder.require(.deletion, recentLogin, at: set.now)
+    } catch {
+      return CommandAnswer(error)
+    }
     let account = holder.account
     try sessions.delete(account, in: &set)
     return try CommandAnswer(set.announceDeletion(of: account, cause: envelope))

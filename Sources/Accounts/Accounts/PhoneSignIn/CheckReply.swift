@@ -93,7 +93,8 @@ struct CheckReply: Report {
     guard set.now - approval.approvedAt <= UsedVerification.maxApprovalAge else {
       return CommandAnswer(.approvalTooOld)
     }
-    let proven = ProvenNumber(number: approval.phoneNumber, isFictional: approval.testNumber, source: .code)
+    let proven = ProvenNumber(
+      number: approval.phoneNumber, app: approval.app, isFictional: approval.testNumber, source: .code)
     let outcome = try PhoneSignIn(
       project: check.project, proven: proven, request: command.request, cause: command.envelope, reader: reader
     ).carryOut(in: &set)

@@ -41,10 +41,9 @@ struct PhoneCheck {
 
   /// Takes the newest properties of a command that waits: the newest address gets the answer.
   /// - Returns: whether it waits.
-  mutating func renew(_ envelope: Envelope, replyKey: String) -> Bool {
+  mutating func renew(_ envelope: Envelope) -> Bool {
     guard let index = waiting.firstIndex(where: { $0.envelope.identity == envelope.identity }) else { return false }
     waiting[index].envelope = envelope
-    waiting[index].request.replyKey = replyKey
     return true
   }
 

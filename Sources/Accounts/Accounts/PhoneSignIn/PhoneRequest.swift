@@ -1,17 +1,31 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// The part of a sign-in that decides on its effect once the number is proven.
 struct PhoneRequest: Sendable {
   var operation: SignInWithPhone.Operation
   /// The signed-in user, if the command has an ID token.
   var caller: IDTokenCheck?
+  /// Whether the caller's sign-in was recent when the command arrived.
+  var isRecent = false
   /// Public key for the secrets of the reply, as JSON.
   var replyKey: String
 
   /// Whether the number is put on the caller's account.
   var isLink: Bool { caller != nil && operation != .reauthenticate }
+
+  /// Checks that the caller's sign-in allows putting a number on the account.
+  /// - Parameter number: `nil` while it is not proven: as if it were another one than the account's.
+  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
+  func checkLink(
+    to account: AccountRecord, number: String?, _ rules: Project.RecentLogin
+  ) throws(APIError) {
+    guard isLink, account.phoneNumber == nil || account.phoneNumber != number else { return }
+    let act = account.phoneNumber == nil ? SensitiveAct.linking : .changeOfNumber
+    try act.check(on: account, isRecent: isRecent, rules)
+  }
 
   // MARK: Storing
 
@@ -19,6 +33,7 @@ struct PhoneRequest: Sendable {
     static let operation: UInt8 = 1
     static let caller: UInt8 = 2
     static let replyKey: UInt8 = 3
+    static let isRecent: UInt8 = 4
   }
 
   var bytes: [UInt8] {
@@ -26,6 +41,7 @@ struct PhoneRequest: Sendable {
     body.put(Tag.operation, operation.rawValue)
     body.put(Tag.caller, caller?.token.fields)
     body.put(Tag.replyKey, replyKey)
+    body.put(Tag.isRecent, isRecent)
     return body.bytes
   }
 
@@ -39,6 +55,7 @@ struct PhoneRequest: Sendable {
     let body = try FieldReader(bytes)
     operation = try body.required(body.word(Tag.operation, SignInWithPhone.Operation.self))
     replyKey = try body.required(body.text(Tag.replyKey))
+    isRecent = body.isSet(Tag.isRecent)
     if let fields = body.block(Tag.caller) { caller = IDTokenCheck(token: try VerifiedIDToken(fields: fields)) }
   }
 }

@@ -12,6 +12,8 @@ struct ProvenNumber: Sendable, Hashable {
 
   /// E.164.
   let number: String
+  /// App whose user has proven it.
+  let app: String
   /// Whether it is a fictional number, whose fixed code proves nothing.
   let isFictional: Bool
   let source: Source
@@ -89,7 +91,7 @@ struct PhoneSignIn {
     try endFictionalSessions(of: &account, in: &set)
     // An account that an earlier command of this batch has made has no older sessions to make room.
     let isNew = try set.record(account.id)?.version == 0
-    let session = try sessions.start(for: &account, isNew: isNew, provider: .phone, in: &set)
+    let session = try sessions.start(for: &account, isNew: isNew, by: .phone, in: &set)
     try account.store(in: &set)
     return try signedIn(account, session, isNewUser: false, seal, at: set.now)
   }
@@ -100,7 +102,7 @@ struct PhoneSignIn {
     var account = AccountRecord(id, project: project, at: set.now)
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
-    let session = try sessions.start(for: &account, isNew: true, provider: .phone, in: &set)
+    let session = try sessions.start(for: &account, isNew: true, by: .phone, in: &set)
     try account.store(in: &set)
     try set.announceCreation(of: account, provider: .phone, cause: cause)
     return try signedIn(account, session, isNewUser: true, seal, at: set.now)
@@ -127,21 +129,40 @@ struct PhoneSignIn {
   private func link(
     to caller: IDTokenCheck.Holder, _ holder: AccountRecord?, _ seal: ReplySeal, in set: inout WorkingSet
   ) throws(StoreError) -> Outcome {
+    do throws(APIError) {
+      // Since the command arrived, another one may have linked a number.
+      try request.checkLink(
+        to: caller.account, number: proven.number, reader.project(project).recentLogin)
+    } catch {
+      return .refused(error)
+    }
     if let holder, holder.id != caller.account.id { return try refuseLink(to: holder, seal, in: &set) }
     var (account, session) = (caller.account, caller.session)
     let wasFictional = account.isNumberFictional
     try endFictionalSessions(of: &account, in: &set)
     if wasFictional, !account.isNumberFictional {
-      session = try sessions.start(for: &account, provider: .phone, in: &set)
+      session = try sessions.start(for: &account, by: .phone, in: &set)
     }
-    if holder == nil {
-      account.phoneNumber = proven.number
-      account.isNumberFictional = proven.isFictional
-      account.isAnonymous = false
-      try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
-    }
+    if holder == nil { try putNumber(on: &account, of: session, in: &set) }
     if account != caller.account { try account.store(in: &set) }
+    // In place: the account's other tabs, and the next refresh, follow.
+    if session.provider != .phone {
+      session.provider = .phone
+      try session.store(sessions.rules, in: &set)
+    }
     return try signedIn(account, session, isNewUser: false, seal, at: set.now)
+  }
+
+  /// Puts the number on an account that has none or another one. A change ends the other sessions: a thief may have one.
+  private func putNumber(
+    on account: inout AccountRecord, of session: SessionRecord, in set: inout WorkingSet
+  ) throws(StoreError) {
+    if account.phoneNumber != nil { try sessions.endOthers(than: session, in: &set) }
+    account.numberTrustedFrom = request.isRecent || account.isAnonymous ? nil : set.now + SensitiveAct.distrust
+    account.phoneNumber = proven.number
+    account.isNumberFictional = proven.isFictional
+    account.isAnonymous = false
+    try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
   }
 
   /// Another account has the number: whoever has just brought its code may sign in to that one.
@@ -153,7 +174,7 @@ struct PhoneSignIn {
     }
     guard let text = TemporaryProof.Text.make(reader.hashes) else { throw FieldReader.unreadable }
     let proof = TemporaryProof(
-      text.id, project: project, phoneNumber: proven.number, isFictional: proven.isFictional,
+      text.id, project: project, phoneNumber: proven.number, app: proven.app, isFictional: proven.isFictional,
       expiresAt: set.now + TemporaryProof.lifetime)
     try proof.store(in: &set)
     return Outcome(

@@ -13,10 +13,19 @@ struct SignInOrder: CommandOrder {
     case code(PhoneCode)
     /// - Parameter id: `nil` for a text that no proof has.
     case temporaryProof(id: RecordID?, phoneNumber: String)
+
+    /// The number, as far as it is known before the proof is judged.
+    var number: String? {
+      switch self {
+      case .code: nil
+      case .temporaryProof(_, let phoneNumber): phoneNumber
+      }
+    }
   }
 
   let fingerprint: [UInt8]
   private let project: String
+  private let app: String?
   private let credential: Credential
   private let request: PhoneRequest
   private let envelope: Envelope
@@ -34,6 +43,7 @@ struct SignInOrder: CommandOrder {
     let project = try reader.project(command.project)
     if let app = command.app, project.app(id: app) == nil { throw .appNotFound }
     self.project = project.id
+    app = command.app
     self.flow = flow
     self.envelope = envelope
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
@@ -55,8 +65,8 @@ struct SignInOrder: CommandOrder {
     }
     self.refusal = refusal
     request = PhoneRequest(operation, caller: caller, replyKey: command.replyKey)
-    fingerprint = reader.hashes.hash(
-      "signInWithPhone", opened.parts + [project.id, command.app ?? "", operation.rawValue])
+    fingerprint = reader.fingerprint(
+      of: command, opened.parts + [project.id, command.app ?? "", operation.rawValue])
   }
 
   // MARK: Keys
@@ -90,18 +100,39 @@ struct SignInOrder: CommandOrder {
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal { return CommandAnswer(refusal) }
     // Before the code is given to the coordinator, which would count it as used.
-    if let caller = request.caller, case .failure(let error) = try caller.holder(in: set, reader.rules.sessions) {
-      return CommandAnswer(error)
+    let request: PhoneRequest
+    switch try withAge(in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let checked): request = checked
     }
     guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
     switch credential {
-    case .code(let code): return try check(code, envelope, until: deadline, in: &set)
-    case .temporaryProof(let id, let number): return try redeem(id, number, envelope, in: &set)
+    case .code(let code): return try check(code, for: request, envelope, until: deadline, in: &set)
+    case .temporaryProof(let id, let number): return try redeem(id, number, for: request, envelope, in: &set)
+    }
+  }
+
+  /// The request with the age of the caller's sign-in, or the reason why its ID token does not allow it.
+  private func withAge(in set: WorkingSet) throws(StoreError) -> Result<PhoneRequest, APIError> {
+    guard let caller = request.caller else { return .success(request) }
+    var request = request
+    switch try caller.holder(in: set, reader.rules.sessions) {
+    case .failure(let error): return .failure(error)
+    case .success(let holder):
+      request.isRecent = holder.isRecent(at: set.now)
+      do throws(APIError) {
+        try request.checkLink(
+          to: holder.account, number: credential.number, reader.project(project).recentLogin)
+      } catch {
+        return .failure(error)
+      }
+      return .success(request)
     }
   }
 
   private func check(
-    _ code: PhoneCode, _ envelope: Envelope, until deadline: UnixTime, in set: inout WorkingSet
+    _ code: PhoneCode, for request: PhoneRequest, _ envelope: Envelope, until deadline: UnixTime,
+    in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer? {
     var check =
       try PhoneCheck.find(code.id, in: set)
@@ -117,12 +148,14 @@ struct SignInOrder: CommandOrder {
   }
 
   private func redeem(
-    _ id: RecordID?, _ number: String, _ envelope: Envelope, in set: inout WorkingSet
+    _ id: RecordID?, _ number: String, for request: PhoneRequest, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
+    // A command without an app takes any of its project, as with codes.
     guard let id, let proof = try TemporaryProof.find(id, in: set), proof.project == project,
-      proof.phoneNumber == number
+      proof.phoneNumber == number, app.map({ $0 == proof.app }) ?? true
     else { return CommandAnswer(.invalidTemporaryProof) }
-    let proven = ProvenNumber(number: number, isFictional: proof.isFictional, source: .temporaryProof)
+    let proven = ProvenNumber(
+      number: number, app: proof.app, isFictional: proof.isFictional, source: .temporaryProof)
     let outcome = try PhoneSignIn(
       project: project, proven: proven, request: request, cause: envelope, reader: reader
     ).carryOut(in: &set)
@@ -134,7 +167,7 @@ struct SignInOrder: CommandOrder {
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
     guard case .code(let code) = credential, var check = try PhoneCheck.find(code.id, in: set),
-      check.renew(envelope, replyKey: request.replyKey)
+      check.renew(envelope)
     else { return false }
     try check.store(in: &set)
     return true
@@ -203,7 +236,7 @@ private struct OpenedSignIn {
     return secret.isEmpty ? nil : secret
   }
 
-  /// Parts of the fingerprint; the key for the reply is not one of them, since a requester may make one for each try.
+  /// Parts of the fingerprint.
   var parts: [String] {
     [sessionInfo, code, temporaryProof, idToken].map { $0?.reveal() ?? "" } + [phoneNumber ?? ""]
   }

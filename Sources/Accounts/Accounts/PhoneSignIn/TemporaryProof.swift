@@ -21,6 +21,8 @@ struct TemporaryProof {
   let project: String
   /// E.164.
   let phoneNumber: String
+  /// App that got it, and that alone may use it.
+  let app: String
   /// Whether a fictional number's fixed code is behind it.
   let isFictional: Bool
   let expiresAt: UnixTime
@@ -52,10 +54,13 @@ struct TemporaryProof {
     return RecordID(kind, hashes.id("temporary proof ID", [text]))
   }
 
-  init(_ id: RecordID, project: String, phoneNumber: String, isFictional: Bool, expiresAt: UnixTime) {
+  init(
+    _ id: RecordID, project: String, phoneNumber: String, app: String, isFictional: Bool, expiresAt: UnixTime
+  ) {
     self.id = id
     self.project = project
     self.phoneNumber = phoneNumber
+    self.app = app
     self.isFictional = isFictional
     self.expiresAt = expiresAt
   }
@@ -67,6 +72,7 @@ struct TemporaryProof {
     static let phoneNumber: UInt8 = 2
     static let isFictional: UInt8 = 3
     static let expiresAt: UInt8 = 4
+    static let app: UInt8 = 5
   }
 
   func store(in set: inout WorkingSet) throws(StoreError) {
@@ -75,6 +81,7 @@ struct TemporaryProof {
     body.put(Tag.phoneNumber, phoneNumber)
     body.put(Tag.isFictional, isFictional)
     body.put(Tag.expiresAt, expiresAt)
+    body.put(Tag.app, app)
     try set.store(id, body: body.bytes, dueAt: nil, discardAt: expiresAt)
   }
 
@@ -82,7 +89,8 @@ struct TemporaryProof {
     let body = try FieldReader(record.body)
     self.init(
       record.id, project: try body.required(body.text(Tag.project)),
-      phoneNumber: try body.required(body.text(Tag.phoneNumber)), isFictional: body.isSet(Tag.isFictional),
+      phoneNumber: try body.required(body.text(Tag.phoneNumber)), app: try body.required(body.text(Tag.app)),
+      isFictional: body.isSet(Tag.isFictional),
       expiresAt: try body.required(body.time(Tag.expiresAt)))
   }
 

@@ -15,7 +15,7 @@ extension WorkingSet {
     of account: AccountRecord, provider: SignInProvider, cause: Envelope
   ) throws(StoreError) {
     let event = AccountCreated(
-      project: account.project, localID: account.localID, createdAt: account.createdAt, provider: provider.rawValue)
+      project: account.project, localID: account.localID, createdAt: account.createdAt, provider: provider.name)
     try announce(event, of: account, id: "created", cause: cause)
   }
 
@@ -37,8 +37,10 @@ extension WorkingSet {
   private mutating func announce(
     _ event: some Event, of account: AccountRecord, id: String, cause: Envelope?
   ) throws(StoreError) {
-    let message = try OutgoingMessage.event(
+    var message = try OutgoingMessage.event(
       event, id: "\(account.localID).\(id)", correlationID: account.localID, cause: cause, at: now)
+    // Every service reads events, and the ID of a command that yields tokens is the requester's alone.
+    message.causationID = nil
     try send(message)
   }
 }

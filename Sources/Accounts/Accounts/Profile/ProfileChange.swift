@@ -1,4 +1,5 @@
 import CountersignMessages
+import CountersignTelemetry
 
 /// A change of an account that its user asks for.
 struct ProfileChange: Sendable, Hashable {
@@ -11,9 +12,10 @@ struct ProfileChange: Sendable, Hashable {
   /// New values; empty ones remove.
   private let displayName: String?
   private let photoURL: String?
-  private let unlinksPhone: Bool
+  /// Whether it takes the number off the account.
+  let unlinksPhone: Bool
 
-  /// - Throws: `INVALID_ARGUMENT` for a value that is too long, or has control characters.
+  /// - Throws: `INVALID_ARGUMENT` for a value that is too long or has controls, or a picture that is not on the web.
   init(_ command: UpdateAccount) throws(APIError) {
     // An attribute that is both set and deleted is deleted; those that accounts does not have are absent anyway.
     let deleted = Set(command.deleteAttributes ?? [])
@@ -22,6 +24,16 @@ struct ProfileChange: Sendable, Hashable {
     unlinksPhone = (command.deleteProviders ?? []).contains(Self.phone)
     try Self.check(displayName, "displayName", max: Self.maxNameBytes)
     try Self.check(photoURL, "photoURL", max: Self.maxPhotoBytes)
+    guard photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
+      throw APIError(.invalidArgument, "photoURL is not an address of http:// or https://", field: "photoURL")
+    }
+  }
+
+  /// Pages of others show it: `javascript:` would run there.
+  private static func isWebAddress(_ text: String) -> Bool {
+    let start = text.prefix(8).lowercased()
+    guard let scheme = ["https://", "http://"].first(where: start.hasPrefix) else { return false }
+    return text.dropFirst(scheme.count).first.map { !"/?#\\".contains($0) } ?? false
   }
 
   private static func check(_ text: String?, _ field: String, max: Int) throws(APIError) {
@@ -29,9 +41,11 @@ struct ProfileChange: Sendable, Hashable {
     guard text.utf8.count <= max else {
       throw APIError(.invalidArgument, "\(field) is longer than \(max) bytes", field: field)
     }
-    // Each takes six bytes in an ID token, which would be too long to be taken back.
-    guard !text.utf8.contains(where: { $0 < 0x20 }) else {
-      throw APIError(.invalidArgument, "\(field) has control characters", field: field)
+    // Other people's pages show it. Those of ASCII also take six bytes each in an ID token, which would be too long to
+    // be taken back.
+    guard !text.unicodeScalars.contains(where: \.isLayoutControl) else {
+      throw APIError(
+        .invalidArgument, "\(field) has control characters, or some that turn the writing direction", field: field)
     }
   }
 

@@ -9,8 +9,6 @@ struct UpdateOrder: CommandOrder {
   private let project: String
   private let caller: CommandCaller
   private let change: ProfileChange
-  /// `nil` when no tokens are asked for.
-  private let seal: ReplySeal?
   private let envelope: Envelope
   private let reader: CommandReader
 
@@ -20,13 +18,9 @@ struct UpdateOrder: CommandOrder {
     project = try reader.project(command.project).id
     self.envelope = envelope
     self.reader = reader
-    caller = try CommandCaller(
-      command.idToken, project: project, of: envelope, replyKey: command.replyKey, at: now, reader)
+    caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
     change = try ProfileChange(command)
-    let returnsTokens = command.returnTokens ?? false
-    seal = returnsTokens ? try reader.seal(command.replyKey, envelope, AccountChanged.type) : nil
-    fingerprint = reader.hashes.hash(
-      "update", [project, caller.text, returnsTokens ? "tokens" : ""] + change.parts)
+    fingerprint = reader.hashes.hash("update", [project, caller.text] + change.parts)
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.check?.addKeys(to: &keys) }
@@ -41,21 +35,24 @@ struct UpdateOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
+    if change.unlinksPhone, holder.account.phoneNumber != nil {
+      do throws(APIError) {
+        try holder.require(.removalOfNumber, reader.project(project).recentLogin, at: set.now)
+      } catch {
+        return CommandAnswer(error)
+      }
+    }
     let fields = change.apply(to: &holder.account)
     if !fields.isEmpty {
       try holder.account.store(in: &set)
       try set.announceUpdate(of: holder.account, fields: fields, cause: envelope)
     }
-    return try answer(holder, at: set.now)
+    return try answer(holder)
   }
 
-  /// Neither tokens nor the profile are recorded: the note leads to both.
-  private func answer(_ holder: IDTokenCheck.Holder, at now: UnixTime) throws(StoreError) -> CommandAnswer {
-    var reply = AccountChanged(account: holder.account.view)
-    if let seal {
-      reply.tokens = try reader.idTokens.tokens(for: holder.account, holder.session, sealedFor: seal, at: now)
-    }
-    var answer = try CommandAnswer(reply)
+  /// The profile is not recorded: the note leads to it.
+  private func answer(_ holder: IDTokenCheck.Holder) throws(StoreError) -> CommandAnswer {
+    var answer = try CommandAnswer(AccountChanged(account: holder.account.view))
     answer.note = SignedInNote(holder.session, isNewUser: false).bytes
     return answer
   }
@@ -63,7 +60,7 @@ struct UpdateOrder: CommandOrder {
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
     switch try SignedInNote(note).holder(project: project, in: set, reader.rules.sessions) {
     case .failure(let error): CommandAnswer(error)
-    case .success(let holder): try answer(holder, at: set.now)
+    case .success(let holder): try answer(holder)
     }
   }
 }

@@ -37,7 +37,7 @@ private struct RefreshOrder: CommandOrder {
     seal = try parts.reader.seal(command.replyKey, envelope, SessionRefreshed.type)
     // A forged token does not reach the store.
     guard let token = parts.idTokens.refreshTokens.read(text) else { throw .invalidRefreshToken }
-    fingerprint = parts.hashes.hash("refresh", [project.id, text.reveal()])
+    fingerprint = parts.reader.fingerprint(of: command, [project.id, text.reveal()])
     self.project = project.id
     self.token = token
     self.parts = parts

@@ -2,9 +2,12 @@ import CommandEngine
 import CountersignCryptography
 import CountersignTelemetry
 
-/// Way of a sign-in, `sign_in_provider` of ID tokens.
-enum SignInProvider: String, Sendable {
-  case phone, anonymous
+/// Way to sign in, as `sign_in_provider` of ID tokens names it. A text: identity providers have names of their own.
+struct SignInProvider: Sendable, Hashable {
+  let name: String
+
+  static let phone = SignInProvider(name: "phone")
+  static let anonymous = SignInProvider(name: "anonymous")
 }
 
 /// A session as it is stored: a sign-in on a device, until it ends.
@@ -22,7 +25,10 @@ struct SessionRecord: Sendable, Hashable {
   let project: String
   /// The account.
   let localID: String
-  let provider: SignInProvider
+  /// Way of the sign-in that began it.
+  let firstFactor: SignInProvider
+  /// Way that its tokens name: the first factor, or what was linked since.
+  var provider: SignInProvider
   /// Time of the sign-in.
   let authTime: UnixTime
   /// Last refresh that was noted, or the sign-in.
@@ -32,13 +38,14 @@ struct SessionRecord: Sendable, Hashable {
 
   /// Makes a new session.
   /// - Returns: `nil` for an account without a proper ID, which no account is.
-  init?(of account: AccountRecord, provider: SignInProvider, at now: UnixTime) {
+  init?(of account: AccountRecord, by firstFactor: SignInProvider, at now: UnixTime) {
     let text = account.localID + String(Self.separator) + RandomID.make(length: Self.randomLength)
     guard let id = RecordID(Self.kind, text) else { return nil }
     self.id = id
     project = account.project
     localID = account.localID
-    self.provider = provider
+    self.firstFactor = firstFactor
+    provider = firstFactor
     authTime = now
     lastUsedAt = now
     seed = SecureRandom.bytes(Self.seedLength)
@@ -62,13 +69,6 @@ struct SessionRecord: Sendable, Hashable {
     localID != account.localID || authTime < account.validSince || end(rules) <= now
   }
 
-  /// Whether the sign-in is recent enough for what cannot be undone. One from the future is not: the clock was set back,
-  /// and tokens then say that the sign-in was when they were made.
-  func isRecent(at now: UnixTime) -> Bool {
-    let age = now - authTime
-    return age >= .zero - IDTokens.maxSkew && age <= AccountRules.longestSensitiveAge
-  }
-
   // MARK: Storing
 
   /// Numbers of the fields. A later version adds some; a number never changes its meaning.
@@ -79,6 +79,7 @@ struct SessionRecord: Sendable, Hashable {
     static let authTime: UInt8 = 4
     static let lastUsedAt: UInt8 = 5
     static let seed: UInt8 = 6
+    static let firstFactor: UInt8 = 7
   }
 
   /// Stores it until it has been unused for long enough; the maintenance deletes it then.
@@ -86,7 +87,8 @@ struct SessionRecord: Sendable, Hashable {
     var body = FieldWriter(capacity: 160)
     body.put(Tag.project, project)
     body.put(Tag.localID, localID)
-    body.put(Tag.provider, provider.rawValue)
+    body.put(Tag.firstFactor, firstFactor.name)
+    body.put(Tag.provider, provider.name)
     body.put(Tag.authTime, authTime)
     body.put(Tag.lastUsedAt, lastUsedAt)
     body.put(Tag.seed, seed)
@@ -100,7 +102,8 @@ struct SessionRecord: Sendable, Hashable {
     id = record.id
     project = try body.required(body.text(Tag.project))
     localID = try body.required(body.text(Tag.localID))
-    provider = try body.required(body.word(Tag.provider, SignInProvider.self))
+    firstFactor = SignInProvider(name: try body.required(body.text(Tag.firstFactor)))
+    provider = SignInProvider(name: try body.required(body.text(Tag.provider)))
     authTime = try body.required(body.time(Tag.authTime))
     lastUsedAt = try body.required(body.time(Tag.lastUsedAt))
     seed = try body.required(body.block(Tag.seed))

@@ -5,7 +5,7 @@ import CountersignTelemetry
 struct Sessions: Sendable {
   let rules: SessionRules
 
-  /// Adds what ``start(for:isNew:provider:in:)`` and the ends of a known account look up.
+  /// Adds what ``start(for:isNew:by:in:)`` and the ends of a known account look up.
   func addKeys(ofAccount localID: String, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(group: try SessionRecord.group(ofAccount: localID))
   }
@@ -14,13 +14,14 @@ struct Sessions: Sendable {
   /// - Parameters:
   ///   - account: its account, which the caller stores, with the time of this sign-in.
   ///   - isNew: whether the account is made in this transaction, and so has no session.
+  ///   - firstFactor: way of the sign-in.
   func start(
-    for account: inout AccountRecord, isNew: Bool = false, provider: SignInProvider, in set: inout WorkingSet
+    for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, in set: inout WorkingSet
   ) throws(StoreError) -> SessionRecord {
     if !isNew { try makeRoom(in: account, &set) }
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
     let now = max(set.now, account.validSince)
-    guard let session = SessionRecord(of: account, provider: provider, at: now) else { throw FieldReader.unreadable }
+    guard let session = SessionRecord(of: account, by: firstFactor, at: now) else { throw FieldReader.unreadable }
     try session.store(rules, in: &set)
     account.lastLoginAt = set.now
     return session
@@ -38,6 +39,13 @@ struct Sessions: Sendable {
   func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     try removeAll(of: account, in: &set)
     account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
+  }
+
+  /// Ends all sessions but one. ID tokens of that one go on.
+  func endOthers(than session: SessionRecord, in set: inout WorkingSet) throws(StoreError) {
+    for record in try set.group(SessionRecord.group(ofAccount: session.localID)).records where record.id != session.id {
+      try set.remove(record.id)
+    }
   }
 
   /// Deletes an account with its sessions. Its number is free again.

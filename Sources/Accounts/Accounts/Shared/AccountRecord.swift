@@ -23,6 +23,9 @@ struct AccountRecord: Sendable, Hashable {
   var phoneNumber: String?
   /// Whether its number was proven with a fictional code only, or the one that it had last.
   var isNumberFictional = false
+  /// Time from which a sign-in by the number counts as recent: the number was put on the account without a recent
+  /// sign-in. `nil` when it always does.
+  var numberTrustedFrom: UnixTime?
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
@@ -70,6 +73,7 @@ struct AccountRecord: Sendable, Hashable {
     static let photoURL: UInt8 = 9
     static let isDisabled: UInt8 = 10
     static let isAnonymous: UInt8 = 11
+    static let numberTrustedFrom: UInt8 = 12
   }
 
   func store(in set: inout WorkingSet) throws(StoreError) {
@@ -85,6 +89,7 @@ struct AccountRecord: Sendable, Hashable {
     body.put(Tag.photoURL, photoURL)
     body.put(Tag.isDisabled, isDisabled)
     body.put(Tag.isAnonymous, isAnonymous)
+    body.put(Tag.numberTrustedFrom, numberTrustedFrom)
     var uniqueKeys: [UniqueKey] = []
     if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
@@ -107,6 +112,7 @@ struct AccountRecord: Sendable, Hashable {
     isDisabled = body.isSet(Tag.isDisabled)
     isAnonymous = body.isSet(Tag.isAnonymous)
     endsAt = record.dueAt
+    numberTrustedFrom = body.time(Tag.numberTrustedFrom)
   }
 
   // MARK: Look-ups

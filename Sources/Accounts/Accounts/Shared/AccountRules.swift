@@ -21,8 +21,6 @@ struct AccountRules: Sendable {
 
   static let defaultRequesters: Set<String> = ["gateway"]
   static let defaultOperators: Set<String> = ["operator"]
-  /// Age of a sign-in up to which it allows the deletion of its account.
-  static let longestSensitiveAge = Duration.seconds(300)
 
   /// - Parameter projects: the projects in force.
   init(projects: ProjectsSource) {

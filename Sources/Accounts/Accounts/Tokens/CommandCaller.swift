@@ -12,10 +12,9 @@ struct CommandCaller: Sendable {
   let text: String
 
   init(
-    _ field: SecretField, project: String, of envelope: Envelope, replyKey: String? = nil, at now: UnixTime,
-    _ reader: CommandReader
+    _ field: SecretField, project: String, of envelope: Envelope, at now: UnixTime, _ reader: CommandReader
   ) throws(APIError) {
-    let token = try reader.open(field, "idToken", of: envelope, replyKey: replyKey)
+    let token = try reader.open(field, "idToken", of: envelope, replyKey: nil)
     text = token.reveal()
     do throws(APIError) {
       check = IDTokenCheck(token: try reader.idTokens.verify(token, project: project, at: now))

@@ -54,9 +54,7 @@ struct IDTokens: Sendable {
     var claims = ClaimsWriter()
     if let name = account.displayName { claims.put("name", name) }
     if let picture = account.photoURL { claims.put("picture", picture) }
-    if session.provider == .anonymous, account.isAnonymous {
-      claims.put("provider_id", SignInProvider.anonymous.rawValue)
-    }
+    if account.isAnonymous { claims.put("provider_id", SignInProvider.anonymous.name) }
     claims.put("iss", issuer(of: account.project))
     claims.put("aud", account.project)
     claims.put("auth_time", min(session.authTime.seconds, issuedAt))
@@ -69,7 +67,7 @@ struct IDTokens: Sendable {
     let identities = account.phoneNumber.map { #""phone":[\#(JSONString.quote($0))]"# } ?? ""
     claims.put(
       "firebase",
-      json: #"{"identities":{\#(identities)},"sign_in_provider":\#(JSONString.quote(session.provider.rawValue))}"#)
+      json: #"{"identities":{\#(identities)},"sign_in_provider":\#(JSONString.quote(session.provider.name))}"#)
     return claims.finished()
   }
 

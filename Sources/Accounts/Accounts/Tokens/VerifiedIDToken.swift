@@ -14,7 +14,6 @@ struct VerifiedIDToken: Sendable, Hashable {
   let authTime: UnixTime
   /// Whole seconds.
   let issuedAt: UnixTime
-  let provider: SignInProvider
 
   // MARK: Storing
 
@@ -25,19 +24,14 @@ struct VerifiedIDToken: Sendable, Hashable {
     static let sessionID: UInt8 = 3
     static let authTime: UInt8 = 4
     static let issuedAt: UInt8 = 5
-    static let provider: UInt8 = 6
   }
 
-  init(
-    project: String, localID: String, sessionID: String, authTime: UnixTime, issuedAt: UnixTime,
-    _ provider: SignInProvider
-  ) {
+  init(project: String, localID: String, sessionID: String, authTime: UnixTime, issuedAt: UnixTime) {
     self.project = project
     self.localID = localID
     self.sessionID = sessionID
     self.authTime = authTime
     self.issuedAt = issuedAt
-    self.provider = provider
   }
 
   /// Content for the record of a command that waits. It is no token: it has no signature.
@@ -48,7 +42,6 @@ struct VerifiedIDToken: Sendable, Hashable {
     body.put(Tag.sessionID, sessionID)
     body.put(Tag.authTime, authTime)
     body.put(Tag.issuedAt, issuedAt)
-    body.put(Tag.provider, provider.rawValue)
     return body.bytes
   }
 
@@ -58,8 +51,7 @@ struct VerifiedIDToken: Sendable, Hashable {
     self.init(
       project: try body.required(body.text(Tag.project)), localID: try body.required(body.text(Tag.localID)),
       sessionID: try body.required(body.text(Tag.sessionID)), authTime: try body.required(body.time(Tag.authTime)),
-      issuedAt: try body.required(body.time(Tag.issuedAt)),
-      try body.required(body.word(Tag.provider, SignInProvider.self)))
+      issuedAt: try body.required(body.time(Tag.issuedAt)))
   }
 }
 
@@ -93,14 +85,6 @@ extension IDTokens {
 
   /// Claims of our tokens; every one has them.
   private struct Claims: Decodable {
-    struct Details: Decodable {
-      var provider: String
-
-      enum CodingKeys: String, CodingKey {
-        case provider = "sign_in_provider"
-      }
-    }
-
     var iss: String
     var aud: String
     var sub: String
@@ -108,10 +92,9 @@ extension IDTokens {
     var iat: Int64
     var exp: Int64
     var authTime: Int64
-    var firebase: Details
 
     enum CodingKeys: String, CodingKey {
-      case iss, aud, sub, sid, iat, exp, firebase
+      case iss, aud, sub, sid, iat, exp
       case authTime = "auth_time"
     }
   }
@@ -120,15 +103,14 @@ extension IDTokens {
     _ claims: Claims, project: String, at now: UnixTime
   ) throws(APIError) -> VerifiedIDToken {
     guard claims.iss == issuer(of: project), claims.aud == project, (1...maxSubject).contains(claims.sub.utf8.count),
-      SessionRecord.localID(ofSession: claims.sid) == claims.sub,
-      let provider = SignInProvider(rawValue: claims.firebase.provider)
+      SessionRecord.localID(ofSession: claims.sid) == claims.sub
     else { throw .invalidIDToken }
     let issuedAt = UnixTime(seconds: claims.iat)
     guard issuedAt <= now + maxSkew, claims.authTime <= claims.iat else { throw .invalidIDToken }
     guard UnixTime(seconds: claims.exp) > now else { throw .idTokenExpired }
     return VerifiedIDToken(
       project: project, localID: claims.sub, sessionID: claims.sid, authTime: UnixTime(seconds: claims.authTime),
-      issuedAt: issuedAt, provider)
+      issuedAt: issuedAt)
   }
 
   /// The `kid` in the header of a compact form. Verifiers require one, so a token without one is none of ours.

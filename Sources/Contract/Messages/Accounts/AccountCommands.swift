@@ -15,7 +15,8 @@ public enum AccountCommandFields {
     // The hash is shorter than the key, and a header's member cannot be of any length.
     let hash = replyKey.map { Base64URL.encode(SHA256.hash(Array($0.utf8))) }
     return SealContext(
-      messageType: type, messageID: messageID, recipient: recipient, fields: [SealContext.Field("replyKey", hash)])
+      messageType: type, messageID: messageID, recipient: recipient,
+      fields: [SealContext.Field("replyKey", hash, isRequired: replyKey != nil)])
   }
 
   /// Recipient of what is sealed for `accounts`.
@@ -24,7 +25,7 @@ public enum AccountCommandFields {
   public static let replyRecipient = "requester"
 }
 
-/// Command whose reply has secrets.
+/// Command whose reply has secrets. Under the same message ID with another ``replyKey`` it is refused.
 public protocol SecretReplyCommand: Command {
   /// Public key for the secrets of the reply: a JWK of type EC, curve P-256, at most 1 KiB of JSON.
   var replyKey: String { get }
@@ -160,8 +161,8 @@ public struct AccountView: Codable, Sendable, Hashable {
   }
 }
 
-/// Command `account.update`: changes the profile of an ID token's account.
-public struct UpdateAccount: SecretReplyCommand {
+/// Command `account.update`: changes the profile of an ID token's account, or unlinks its number.
+public struct UpdateAccount: Command {
   public typealias Reply = AccountChanged
   public static let type = MessageType("account.update")
 
@@ -175,15 +176,10 @@ public struct UpdateAccount: SecretReplyCommand {
   public var deleteAttributes: [String]?
   /// Providers to unlink; `phone` takes the number.
   public var deleteProviders: [String]?
-  /// Whether the reply has tokens: new ones of the same session.
-  public var returnTokens: Bool?
-  /// Public key for the secrets of the reply.
-  public var replyKey: String
 
-  public init(project: String, idToken: SecretField, replyKey: String) {
+  public init(project: String, idToken: SecretField) {
     self.project = project
     self.idToken = idToken
-    self.replyKey = replyKey
   }
 }
 
@@ -192,11 +188,9 @@ public struct AccountChanged: MessageBody, Hashable {
   public static let type = MessageType("account.changed")
 
   public var account: AccountView
-  public var tokens: SessionTokens?
 
-  public init(account: AccountView, tokens: SessionTokens? = nil) {
+  public init(account: AccountView) {
     self.account = account
-    self.tokens = tokens
   }
 }
 

@@ -7,10 +7,13 @@ public struct SealContext: Sendable, Hashable {
     public let name: String
     /// Value in the message; `nil` if it is absent, which is bound too.
     public let value: String?
+    /// Whether a seal that does not bind it is refused.
+    public let isRequired: Bool
 
-    public init(_ name: String, _ value: String?) {
+    public init(_ name: String, _ value: String?, isRequired: Bool = false) {
       self.name = name
       self.value = value
+      self.isRequired = isRequired
     }
   }
 
@@ -20,7 +23,8 @@ public struct SealContext: Sendable, Hashable {
   public let messageID: String
   /// Recipient: the phone number of an SMS, the device token of a push, the verification ID of a check.
   public let recipient: String
-  /// Further bound fields of the message. A seal lists the fields that it binds, so a seal that binds none opens too.
+  /// Further bound fields of the message. A seal lists the fields that it binds, so one that binds only the required
+  /// ones opens too.
   public let fields: [Field]
 
   public init(messageType: MessageType, messageID: String, recipient: String, fields: [Field] = []) {
@@ -47,12 +51,15 @@ public struct SealContext: Sendable, Hashable {
     return header
   }
 
-  /// First parameter that a header lacks, has with another value, or binds although this message does not have it.
+  /// First parameter that a header lacks, has with another value, does not bind although it has to, or binds although
+  /// this message does not have it.
   func mismatch(in header: [String: String]) -> String? {
     if header[Header.messageID] != messageID { return Header.messageID }
     if header[Header.messageType] != messageType.text { return Header.messageType }
     if header[Header.recipient] != recipient { return Header.recipient }
-    for name in header[Header.bound]?.split(separator: " ") ?? [] {
+    let bound = header[Header.bound]?.split(separator: " ") ?? []
+    if let free = fields.first(where: { $0.isRequired && !bound.contains(Substring($0.name)) }) { return free.name }
+    for name in bound {
       guard let field = fields.first(where: { $0.name == name }) else { return Header.bound }
       if header[field.name] != field.value { return field.name }
     }

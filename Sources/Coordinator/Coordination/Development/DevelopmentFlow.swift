@@ -13,7 +13,7 @@ struct DevelopmentFlow: Flow {
     [
       CommandKind(ResetDevelopment.self) { [rules] _, envelope, _ throws(APIError) in
         guard rules.isDevelopment else { throw .notInDevelopment }
-        guard let user = envelope.userID, user == Topology.Users.gateway || rules.operators.contains(user) else {
+        guard let user = envelope.userID, rules.gateways.contains(user) || rules.operators.contains(user) else {
           throw .notAResetter
         }
         return ResetDevelopmentOrder()
@@ -40,9 +40,11 @@ struct ResetDevelopmentOrder: CommandOrder {
 }
 
 extension CoordinatorRules {
-  /// Refuses a command of the gateway for an app whose callers are trusted: the gateway vouches for nobody.
+  /// Refuses a command of a gateway for an app whose callers are trusted: a gateway vouches for nobody.
   func checkTrust(of app: AppProfile, _ envelope: Envelope) throws(APIError) {
-    guard app.verification == .trusted, envelope.userID == Topology.Users.gateway, !isDevelopment else { return }
+    guard app.verification == .trusted, let user = envelope.userID, gateways.contains(user), !isDevelopment else {
+      return
+    }
     throw .trustedOverHTTP
   }
 }
@@ -54,7 +56,7 @@ extension APIError {
     reason: "NOT_IN_DEVELOPMENT")
   static let notAResetter = APIError(
     .operationNotAllowed,
-    "limits are emptied for the user gateway, and for users of the broker that 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
+    "limits are emptied for users of the broker that 'gateways' or 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
     field: "user_id")
   static let trustedOverHTTP = APIError(
     .operationNotAllowed,

@@ -51,19 +51,16 @@ struct AccountCalls: Sendable {
     try Self.refusePasswords(call.body)
     let exchange = backend.exchange(UpdateAccount.self)
     let token = try call.body.requiredIDToken()
-    var command = UpdateAccount(
-      project: try call.project().id, idToken: try exchange.seal(token), replyKey: backend.replyKey)
+    var command = UpdateAccount(project: try call.project().id, idToken: try exchange.seal(token))
     command.displayName = try call.body.anyText("displayName")
     command.photoURL = try call.body.anyText("photoUrl")
     command.deleteAttributes = try Self.attributes(call.body)
     command.deleteProviders = try Self.providers(call.body)
-    command.returnTokens = try call.body.bool("returnSecureToken")
     let reply = try await exchange.ask(command)
     var answer = CallAnswer()
     answer.put("kind", AnswerKind.update)
     answer.put("localId", reply.account.localID)
     answer.putProfile(of: reply.account)
-    if let tokens = reply.tokens { answer.put(try exchange.open(tokens)) }
     return answer
   }
 

@@ -66,7 +66,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     case .sealingRequired:
       "give the gateway a 'keysFile' whose key stands in the coordinator's, or set 'requireSealed' of the coordinator to false"
     case .check: "give accounts and coordinator the same 'keysFile', and the coordinator the project's apps"
-    case .requester: "add the gateway's user of the broker to 'requesters' of the service"
+    case .requester:
+      "add the gateway's user of the broker to 'requesters' of the service, and to 'gateways' of the coordinator"
     case .trustedApp: "set 'verification' of the app at the coordinator to push, recaptcha or audit"
     case .development: "set 'development' of accounts and coordinator to true, too"
     case .command: "run the same version of the gateway and of the service behind it"

@@ -125,7 +125,7 @@ struct PhoneCalls: Sendable {
     if let proof = try call.body.secret("temporaryProof", else: "INVALID_TEMPORARY_PROOF") {
       command.temporaryProof = try exchange.seal(proof)
       command.phoneNumber = try phoneNumber(call.body)
-      command.app = call.app?.id
+      command.app = try call.requiredApp().id
       return nil
     }
     let session = try required("sessionInfo", of: call.body, missing: "MISSING_SESSION_INFO", "INVALID_SESSION_INFO")

@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignTelemetry
 
 /// Escapes characters that would control the terminal or reverse the order of letters.
 ///
@@ -26,14 +27,7 @@ enum TerminalText {
   }
 
   private static func isEscaped(_ scalar: Unicode.Scalar, _ keepsLineFeeds: Bool) -> Bool {
-    switch scalar.value {
-    case 0x0A: !keepsLineFeeds
-    // C0, DEL and C1; line and paragraph separator.
-    case 0..<0x20, 0x7F...0x9F, 0x2028, 0x2029: true
-    // Embeddings, overrides and isolates of the writing direction.
-    case 0x202A...0x202E, 0x2066...0x2069: true
-    default: false
-    }
+    scalar == "\n" ? !keepsLineFeeds : scalar.isLayoutControl
   }
 
   /// JSON's own escape, so that JSON keeps its content.

@@ -30,7 +30,7 @@ struct LinkTests {
       let linked = try await bench.signIn("a", idToken: user.idToken, operation: .link)
       #expect(linked.reply.localID == user.reply.localID && linked.reply.isNewUser == false)
       #expect(linked.claims?.sessionID == user.claims?.sessionID)
-      #expect(linked.claims?.authTime == user.claims?.authTime && linked.claims?.provider == .anonymous)
+      #expect(linked.claims?.authTime == user.claims?.authTime)
       let event = try #require(bench.events("account.updated").first)
       #expect(try AccountUpdated(json: event.message.body).fields == ["phoneNumber"])
       #expect(try await bench.signIn("b").reply.localID == user.reply.localID)
@@ -39,6 +39,36 @@ struct LinkTests {
         "c", verification: Self.verification(Self.second), idToken: linked.idToken, operation: .update)
       #expect(changed.reply.localID == user.reply.localID && changed.reply.phoneNumber == Self.second)
       #expect(try await bench.signIn("d").reply.isNewUser == true)
+      await bench.die()
+    }
+  }
+
+  @Test(
+    "After a link the session names the number, at once and when it is refreshed; its sign-in stays",
+    arguments: BenchStore.allCases)
+  func theSessionNamesTheNumber(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      #expect(user.ways?.provider == "anonymous" && user.ways?.providerID == "anonymous")
+      bench.clock.advance(by: .seconds(1000))
+      let linked = try await bench.signIn("a", idToken: user.idToken, operation: .link)
+      // Another tab has the refresh token from before.
+      for token in [try #require(linked.idToken), try await bench.refresh(user.refreshToken)] {
+        let ways = try PhoneBench.Ways(token)
+        #expect(ways.provider == "phone" && ways.providerID == nil && ways.number == AccountsBench.number)
+      }
+      let account = try #require(try await bench.bench.account(of: linked))
+      let session = try #require(try await bench.bench.sessions(of: account).first)
+      #expect(session.firstFactor == .anonymous && session.provider == .phone)
+      #expect(session.authTime.seconds == user.claims?.authTime.seconds && !account.isAnonymous)
+      // Without its number it is an account that has lost its last way in, and not an anonymous one.
+      let again = try await bench.signIn("b", operation: .reauthenticate)
+      _ = try await bench.unlink(again.idToken)
+      for refreshToken in [again.refreshToken, user.refreshToken] {
+        let ways = try PhoneBench.Ways(try await bench.refresh(refreshToken))
+        #expect(ways.provider == "phone" && ways.providerID == nil && ways.number == nil)
+      }
       await bench.die()
     }
   }
@@ -97,6 +127,8 @@ struct LinkTests {
       #expect(try await bench.signIn(bench.command("b", session: "v-a"), "b").error?.reason == "CODE_USED")
       let other = try bench.command("c", proof: proof, number: Self.second)
       #expect(try await bench.bench.error(other, id: "c").code == .invalidTemporaryProof)
+      let elsewhere = try bench.command("f", proof: proof, app: "com.example.other")
+      #expect(try await bench.bench.error(elsewhere, id: "f").code == .invalidTemporaryProof)
       let signedIn = try await bench.signIn(bench.command("d", proof: proof), "d")
       #expect(signedIn.reply.localID == holder.reply.localID && signedIn.reply.isNewUser == false)
       #expect(try await bench.bench.error(bench.command("e", proof: proof), id: "e").code == .invalidTemporaryProof)
@@ -203,11 +235,7 @@ struct LinkTests {
       let guest = try await bench.signIn(
         "a", verification: Self.verification(AccountsBench.number, isFictional: true))
       let token = try #require(guest.idToken)
-      var update = UpdateAccount(
-        project: AccountsBench.project, idToken: try bench.seal(token, UpdateAccount.self, "u"),
-        replyKey: bench.bench.replyKey.publicKey.jwk)
-      update.deleteProviders = ["phone"]
-      #expect(try #require(try await bench.bench.ask(update, id: "u")).type == AccountChanged.type.text)
+      #expect(try await bench.unlink(token).type == AccountChanged.type.text)
       bench.clock.advance(by: .seconds(10))
       let owner = try await bench.signIn(
         "b", verification: Self.verification(Self.second), idToken: token, operation: .link)

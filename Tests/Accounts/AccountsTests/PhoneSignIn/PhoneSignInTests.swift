@@ -17,7 +17,7 @@ struct PhoneSignInTests {
       let first = try await bench.signIn("a")
       #expect(first.reply.isNewUser == true && first.reply.phoneNumber == AccountsBench.number)
       #expect(first.reply.tokens?.expiresIn == 3600)
-      #expect(first.claims?.localID == first.reply.localID && first.claims?.provider == .phone)
+      #expect(first.claims?.localID == first.reply.localID && first.ways?.provider == "phone")
       #expect(bench.events("account.created").count == 1)
       let second = try await bench.signIn("b")
       #expect(second.reply.isNewUser == false && second.reply.localID == first.reply.localID)

@@ -216,6 +216,9 @@ struct RefreshTests {
       #expect(try await bench.error(foreign, id: "foreign").reason == "SEAL_UNKNOWN_KEY")
       var keyless = try command(token, bench, id: "keyless")
       keyless.replyKey = "{}"
+      keyless.refreshToken = try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
+        token,
+        for: AccountCommandFields.context(of: RefreshSession.type, messageID: "keyless", replyKey: keyless.replyKey))
       #expect(try await bench.error(keyless, id: "keyless").reason == "SEAL_INVALID_KEY")
     }
   }

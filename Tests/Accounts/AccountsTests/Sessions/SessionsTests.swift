@@ -18,14 +18,14 @@ struct SessionsTests {
       for _ in 1..<SessionRules.maxPerAccount {
         bench.clock.advance(by: .seconds(1))
         try await bench.change(holder.account) { account, set throws(StoreError) in
-          _ = try sessions.start(for: &account, provider: .phone, in: &set)
+          _ = try sessions.start(for: &account, by: .phone, in: &set)
         }
       }
       var stored = try await bench.sessions(of: holder.account)
       #expect(stored.count == 100 && stored.contains { $0.id == holder.session.id })
       bench.clock.advance(by: .seconds(1))
       try await bench.change(holder.account) { account, set throws(StoreError) in
-        _ = try sessions.start(for: &account, provider: .phone, in: &set)
+        _ = try sessions.start(for: &account, by: .phone, in: &set)
       }
       stored = try await bench.sessions(of: holder.account)
       #expect(stored.count == 100 && !stored.contains { $0.id == holder.session.id })
@@ -55,7 +55,7 @@ struct SessionsTests {
       let sessions = bench.parts.sessions
       try await bench.change(holder.account) { account, set throws(StoreError) in
         try sessions.endAll(of: &account, in: &set)
-        _ = try sessions.start(for: &account, provider: .phone, in: &set)
+        _ = try sessions.start(for: &account, by: .phone, in: &set)
       }
       let stored = try await bench.sessions(of: holder.account)
       #expect(stored.count == 1 && stored.first?.id != holder.session.id)

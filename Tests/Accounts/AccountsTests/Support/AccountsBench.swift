@@ -134,10 +134,12 @@ final class AccountsBench {
     return try ErrorReply(json: reply.body).error
   }
 
-  /// A secret, sealed for a command.
+  /// A secret, sealed for a command; bound to the requester's key if its reply has secrets.
   func sealed(_ secret: Secret, _ type: MessageType, id: String) throws -> SecretField {
-    try PublicSealer(key: secrets.sealingKey.publicKey).seal(
-      secret, for: SealContext(messageType: type, messageID: id, recipient: AccountCommandFields.recipient))
+    let isBound = [SignInWithPhone.type, RefreshSession.type].contains(type)
+    let context = AccountCommandFields.context(
+      of: type, messageID: id, replyKey: isBound ? replyKey.publicKey.jwk : nil)
+    return try PublicSealer(key: secrets.sealingKey.publicKey).seal(secret, for: context)
   }
 
   /// A secret of a reply.
@@ -171,7 +173,7 @@ final class AccountsBench {
       var account = AccountRecord(id, project: project, at: set.now)
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous
-      let session = try sessions.start(for: &account, isNew: true, provider: provider, in: &set)
+      let session = try sessions.start(for: &account, isNew: true, by: provider, in: &set)
       try account.store(in: &set)
       return IDTokenCheck.Holder(account: account, session: session)
     }
@@ -197,6 +199,15 @@ final class AccountsBench {
     AccountRecord.addKeys(of: account.localID, to: &keys)
     let set = try await context.store.read(StoreLoad(keys), at: clock.now())
     return try AccountRecord.find(account.localID, project: account.project, in: set)
+  }
+
+  /// The account that an answer names.
+  func account(of answer: PhoneBench.Answer) async throws -> AccountRecord? {
+    let localID = try #require(answer.reply.localID)
+    var keys = StoreKeys()
+    AccountRecord.addKeys(of: localID, to: &keys)
+    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    return try AccountRecord.find(localID, project: Self.project, in: set)
   }
 
   /// The sessions of an account, as they are stored.

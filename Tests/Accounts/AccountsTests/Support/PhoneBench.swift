@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
@@ -17,20 +18,21 @@ final class PhoneBench {
   let bench: AccountsBench
   let coordinator: ScriptedCoordinator
   /// Methods that the project has switched on.
-  private static let methods: Set<Project.Method> = [.phone, .anonymous]
+  static let methods: Set<Project.Method> = [.phone, .anonymous]
 
   private init(_ bench: AccountsBench, _ coordinator: ScriptedCoordinator) {
     self.bench = bench
     self.coordinator = coordinator
-    use(Self.methods)
+    use()
   }
 
   var clock: ManualClock { bench.clock }
 
-  /// Puts methods of the project in force.
-  func use(_ methods: Set<Project.Method>) {
+  /// Puts methods and rules of the project in force.
+  func use(_ methods: Set<Project.Method> = PhoneBench.methods, _ recentLogin: Project.RecentLogin = .init()) {
     var project = Project(id: AccountsBench.project, number: 100_000_000_001)
     project.methods = methods
+    project.recentLogin = recentLogin
     project.apps = [
       ProjectApp(id: Self.app, platform: .ios, appID: "1:100000000001:ios:0123456789abcdef"),
       ProjectApp(id: "com.example.other", platform: .ios, appID: "1:100000000001:ios:0123456789abcdee"),
@@ -78,9 +80,11 @@ final class PhoneBench {
 
   /// A command with a temporary proof.
   func command(
-    _ id: String, proof: Secret, number: String = AccountsBench.number, idToken: Secret? = nil
+    _ id: String, proof: Secret, number: String = AccountsBench.number, app: String? = PhoneBench.app,
+    idToken: Secret? = nil
   ) throws -> SignInWithPhone {
     var command = SignInWithPhone(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk)
+    command.app = app
     command.temporaryProof = try seal(proof, SignInWithPhone.self, id)
     command.phoneNumber = number
     command.idToken = try idToken.map { try seal($0, SignInWithPhone.self, id) }
@@ -139,7 +143,37 @@ final class PhoneBench {
     var proof: Secret?
     /// Claims of the ID token.
     var claims: VerifiedIDToken?
+    var ways: Ways?
     var error: APIError?
+  }
+
+  /// Claims of an ID token about ways to sign in.
+  struct Ways: Decodable, Hashable {
+    struct Firebase: Decodable, Hashable {
+      var provider: String
+
+      enum CodingKeys: String, CodingKey {
+        case provider = "sign_in_provider"
+      }
+    }
+
+    var providerID: String?
+    var number: String?
+    var firebase: Firebase
+
+    enum CodingKeys: String, CodingKey {
+      case providerID = "provider_id"
+      case number = "phone_number"
+      case firebase
+    }
+
+    var provider: String { firebase.provider }
+
+    init(_ token: Secret) throws {
+      let parts = token.reveal().split(separator: ".")
+      let json = try #require(Base64URL.decode(String(parts[1])))
+      self = try JSONDecoder().decode(Self.self, from: Data(json))
+    }
   }
 
   func answer(_ message: Message, _ id: String) throws -> Answer {
@@ -151,6 +185,7 @@ final class PhoneBench {
     answer.idToken = try open(answer.reply.tokens?.idToken)
     answer.refreshToken = try open(answer.reply.tokens?.refreshToken)
     answer.proof = try open(answer.reply.temporaryProof)
+    answer.ways = try answer.idToken.map { try Ways($0) }
     answer.claims = try answer.idToken.map {
       try bench.parts.idTokens.verify($0, project: AccountsBench.project, at: clock.now())
     }
@@ -165,6 +200,31 @@ final class PhoneBench {
     let reply = try #require(try await bench.ask(command, id: id))
     if reply.type == ErrorReply.type.text { return .failure(try ErrorReply(json: reply.body).error) }
     return .success(try AccountFound(json: reply.body).account)
+  }
+
+  func update(
+    _ idToken: Secret?, _ id: String? = nil, _ change: (inout UpdateAccount) -> Void
+  ) async throws -> Message {
+    let id = id ?? bench.nextID()
+    var command = UpdateAccount(
+      project: AccountsBench.project, idToken: try seal(try #require(idToken), UpdateAccount.self, id))
+    change(&command)
+    return try #require(try await bench.ask(command, id: id))
+  }
+
+  /// Takes the number off the account.
+  func unlink(_ idToken: Secret?) async throws -> Message {
+    try await update(idToken) { $0.deleteProviders = ["phone"] }
+  }
+
+  func refresh(_ refreshToken: Secret?, id: String? = nil) async throws -> Secret {
+    let id = id ?? bench.nextID()
+    let command = RefreshSession(
+      project: AccountsBench.project,
+      refreshToken: try seal(try #require(refreshToken), RefreshSession.self, id),
+      replyKey: bench.replyKey.publicKey.jwk)
+    let reply = try #require(try await bench.ask(command, id: id))
+    return try bench.opened(SessionRefreshed(json: reply.body).tokens.idToken, SessionRefreshed.type, id: id)
   }
 
   func delete(_ idToken: Secret, id: String? = nil) async throws -> Message {

@@ -69,6 +69,19 @@ struct DevelopmentTests {
     }
   }
 
+  @Test("A gateway under another user is one that the configuration names")
+  func otherGateways() async throws {
+    let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
+    try await Bench.with(Bench.rules { $0.gateways = [Self.gateway, "gateway-eu"] }) { bench in
+      for user in [Self.gateway, "gateway-eu"] {
+        let error = try await refusal(bench, command, by: user)
+        #expect(error.reason == "TRUSTED_OVER_HTTP", "\(user)")
+      }
+      let reply = try await bench.ask(command, user: "gateway-us")
+      #expect(reply.type == "verification.started.v1")
+    }
+  }
+
   @Test("The gateway starts nothing for an app whose callers are trusted, unless in development")
   func trustedAppsAreNotReachedOverHTTP() async throws {
     let commands = [

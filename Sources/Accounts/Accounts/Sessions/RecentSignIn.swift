@@ -1,0 +1,45 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Act that may need a sign-in of the last minutes: an ID token alone, which services of all kinds get to see, must not
+/// give an account away.
+enum SensitiveAct: Sendable {
+  case deletion, changeOfNumber, removalOfNumber, linking
+
+  /// Age up to which a sign-in is recent.
+  static let longestAge = Duration.seconds(300)
+  /// Time for which sign-ins by a number are not recent that was put on the account without a recent sign-in. Its owner
+  /// can undo it meanwhile.
+  static let distrust = Duration.seconds(86_400)
+
+  /// Checks that a sign-in allows the act. An anonymous account has no sign-in that could be repeated.
+  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
+  func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
+    guard !isRecent, !account.isAnonymous else { return }
+    let isRefused =
+      switch self {
+      case .deletion: true
+      case .changeOfNumber, .removalOfNumber: rules.phone
+      case .linking: rules.linking
+      }
+    if isRefused { throw .credentialTooOld }
+  }
+}
+
+extension IDTokenCheck.Holder {
+  /// Whether the session began within the last minutes, by a way that is trusted. A sign-in from the future does not
+  /// count: the clock was set back, and tokens then say that the sign-in was when they were made.
+  func isRecent(at now: UnixTime) -> Bool {
+    let age = now - session.authTime
+    guard age >= .zero - IDTokens.maxSkew, age <= SensitiveAct.longestAge else { return false }
+    return session.firstFactor != .phone || account.numberTrustedFrom.map { session.authTime >= $0 } ?? true
+  }
+
+  /// Checks that the sign-in allows an act.
+  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
+  func require(_ act: SensitiveAct, _ rules: Project.RecentLogin, at now: UnixTime) throws(APIError) {
+    try act.check(on: account, isRecent: isRecent(at: now), rules)
+  }
+}

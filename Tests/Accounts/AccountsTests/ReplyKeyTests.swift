@@ -1,0 +1,205 @@
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+/// A command whose key for the reply a thief can replace.
+private protocol KeyedCommand: SecretReplyCommand {
+  var replyKey: String { get set }
+}
+
+extension SignUp: KeyedCommand {}
+extension SignInWithPhone: KeyedCommand {}
+extension RefreshSession: KeyedCommand {}
+
+/// Replies with secrets are for the requester that sent the command, whoever learns its message ID.
+@Suite("Secrets of a reply are sealed to one key only", .timeLimit(.minutes(10)))
+struct ReplyKeyTests {
+  private static let id = "x"
+
+  /// A command that yields secrets, for a key of the reply.
+  private struct Case: Sendable {
+    let type: MessageType
+    /// Prepares the accounts, and makes the command.
+    let command: @Sendable (PhoneBench, _ replyKey: String) async throws -> any KeyedCommand
+    /// Whether the coordinator is asked before it is answered.
+    var waits = false
+  }
+
+  /// Seals a secret for a command with any key for the reply.
+  private static func seal<C: SecretReplyCommand>(
+    _ secret: Secret, _ type: C.Type, _ bench: PhoneBench, _ replyKey: String
+  ) throws -> SecretField {
+    try PublicSealer(key: bench.bench.secrets.sealingKey.publicKey).seal(
+      secret, for: AccountCommandFields.context(of: C.type, messageID: id, replyKey: replyKey))
+  }
+
+  private static func signIn(_ bench: PhoneBench, _ replyKey: String, idToken: Secret? = nil) throws -> SignInWithPhone
+  {
+    var command = SignInWithPhone(project: AccountsBench.project, replyKey: replyKey)
+    command.app = PhoneBench.app
+    command.sessionInfo = try seal(Secret("v1"), SignInWithPhone.self, bench, replyKey)
+    command.code = try seal(Secret("123456"), SignInWithPhone.self, bench, replyKey)
+    command.idToken = try idToken.map { try seal($0, SignInWithPhone.self, bench, replyKey) }
+    bench.coordinator.verifications["v1"] = .init()
+    return command
+  }
+
+  private static let cases: [Case] = [
+    Case(type: SignUp.type) { _, replyKey in SignUp(project: AccountsBench.project, replyKey: replyKey) },
+    Case(type: SignInWithPhone.type, command: { try signIn($0, $1) }, waits: true),
+    // The number is another account's: the reply has a temporary proof.
+    Case(
+      type: SignInWithPhone.type,
+      command: { bench, replyKey in
+        _ = try await bench.signIn("holder")
+        let user = try await bench.signUp("user")
+        return try signIn(bench, replyKey, idToken: user.idToken)
+      }, waits: true),
+    Case(type: SignInWithPhone.type) { bench, replyKey in
+      _ = try await bench.signIn("holder")
+      let user = try await bench.signUp("user")
+      let proof = try #require(try await bench.signIn("linked", idToken: user.idToken).proof)
+      var command = SignInWithPhone(project: AccountsBench.project, replyKey: replyKey)
+      command.phoneNumber = AccountsBench.number
+      command.temporaryProof = try seal(proof, SignInWithPhone.self, bench, replyKey)
+      return command
+    },
+    Case(type: RefreshSession.type) { bench, replyKey in
+      let user = try await bench.signUp("user")
+      // A refresh that is noted, and so recorded.
+      bench.clock.advance(by: .seconds(3600))
+      let token = try seal(try #require(user.refreshToken), RefreshSession.self, bench, replyKey)
+      return RefreshSession(project: AccountsBench.project, refreshToken: token, replyKey: replyKey)
+    },
+  ]
+
+  /// The messages of `Config/asyncapi.json`.
+  private struct Document: Decodable {
+    struct Components: Decodable {
+      var messages: [String: Message]
+      var schemas: [String: Schema]
+    }
+
+    struct Message: Decodable {
+      var name: String
+    }
+
+    struct Schema: Decodable {
+      struct Property: Decodable {}
+
+      var properties: [String: Property]?
+    }
+
+    var components: Components
+  }
+
+  @Test("Every command that has a key for the reply is among those that are tried")
+  func allAreTried() throws {
+    let data = try Data(contentsOf: URL(filePath: Repository.root).appending(path: "Config/asyncapi.json"))
+    let components = try JSONDecoder().decode(Document.self, from: data).components
+    let schemas = components.schemas.filter { $0.value.properties?["replyKey"] != nil }.keys
+    let types = components.messages.filter { schemas.contains($0.key) }.values.map(\.name)
+    #expect(Set(types) == Set(Self.cases.map(\.type.text)) && types.count == schemas.count)
+  }
+
+  @Test(
+    "The same message ID with another key gets no secrets, be the rest copied or known",
+    arguments: cases.indices, BenchStore.allCases)
+  private func anotherKey(_ index: Int, _ kind: BenchStore) async throws {
+    let one = Self.cases[index]
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let command = try await one.command(bench, bench.bench.replyKey.publicKey.jwk)
+      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+      var copied = command
+      copied.replyKey = key
+      var reply = try await bench.bench.ask(command, id: Self.id)
+      if one.waits {
+        #expect(reply == nil)
+        let check = try #require(bench.checks.first)
+        #expect(try await bench.bench.error(copied, id: Self.id).code == .invalidArgument)
+        await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
+        #expect(bench.replies.count == 1)
+        reply = bench.replies.first
+      }
+      let first = try #require(reply)
+      try #require(first.type == Self.replyType(of: command).text, "\(String(decoding: first.body, as: UTF8.self))")
+      for _ in 0..<2 {
+        let refused = try await bench.bench.error(copied, id: Self.id)
+        #expect(refused.code == .invalidArgument && ["MESSAGE_ID_REUSED", "SEAL_MOVED"].contains(refused.reason))
+      }
+      // The requester itself is answered again.
+      let again = try #require(try await bench.bench.ask(command, id: Self.id))
+      #expect(again.type == first.type)
+      await bench.die()
+    }
+  }
+
+  private static func replyType<C: SecretReplyCommand>(of command: C) -> MessageType { C.Reply.type }
+
+  @Test("Without a secret of its own, a sign-up is bound to its key by its message ID", arguments: BenchStore.allCases)
+  func signUp(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      _ = try await bench.signUp(Self.id)
+      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+      let stolen = SignUp(project: AccountsBench.project, replyKey: key)
+      #expect(try await bench.bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
+      await bench.die()
+    }
+  }
+
+  @Test("Who knows the secrets gets none under the ID of another one's command", arguments: BenchStore.allCases)
+  func sealedAnew(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
+      _ = try await bench.bench.ask(command, id: Self.id)
+      await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
+      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+      let stolen = try Self.signIn(bench, key)
+      #expect(try await bench.bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
+      await bench.die()
+    }
+  }
+
+  @Test("A seal that does not bind the key is refused")
+  func unbound() async throws {
+    try await PhoneBench.with(.memory) { start in
+      let bench = try await start()
+      var command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
+      command.code = try PublicSealer(key: bench.bench.secrets.sealingKey.publicKey).seal(
+        Secret("123456"),
+        for: SealContext(
+          messageType: SignInWithPhone.type, messageID: Self.id, recipient: AccountCommandFields.recipient))
+      #expect(try await bench.bench.error(command, id: Self.id).reason == "SEAL_MOVED")
+      await bench.die()
+    }
+  }
+
+  @Test("Events name no command that yields tokens", arguments: BenchStore.allCases)
+  func events(_ kind: BenchStore) async throws {
+    try await PhoneBench.with(kind) { start in
+      let bench = try await start()
+      let user = try await bench.signUp("u")
+      var events = bench.events("account.created")
+      let linked = try await bench.signIn("a", idToken: user.idToken)
+      events += bench.events("account.updated")
+      _ = try await bench.delete(try #require(linked.idToken))
+      _ = try await bench.signIn("b")
+      events += bench.events("account.created")
+      #expect(events.count == 3)
+      for event in events {
+        let envelope = try #require(try? Envelope(event.message))
+        #expect(envelope.causationID == nil && !["u", "a", "b"].contains(envelope.messageID))
+      }
+      await bench.die()
+    }
+  }
+}
