@@ -56,7 +56,6 @@ final class GatewayEndpoint: Sendable {
     let response: HTTPServerResponse
     do throws(ProtocolError) {
       guard count <= maxInFlight else { throw .unavailable }
-      guard request.hasOneLength else { throw .ambiguousLength }
       response = Self.response(try await answer(request, match, requestID, start))
     } catch {
       response = Self.response(error)
@@ -64,10 +63,15 @@ final class GatewayEndpoint: Sendable {
     return finish(response, request, match, requestID, since: start)
   }
 
-  /// Answer to a request whose body is too long to be read.
-  func tooLarge(_ request: HTTPServerRequest) -> HTTPServerResponse {
+  /// Answer to a request that the server does not read to its end.
+  func refusal(_ request: HTTPServerRequest, _ reason: HTTPServerRefusal) -> HTTPServerResponse {
     let match = router.find(request.method, request.rawPath)
-    return finish(Self.response(ProtocolError.bodyTooLarge), request, match, MessageID.make(), since: clock.now())
+    let error: ProtocolError =
+      switch reason {
+      case .bodyTooLong: .bodyTooLarge
+      case .malformed(let problem): .malformed(problem)
+      }
+    return finish(Self.response(error), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(
@@ -108,8 +112,6 @@ final class GatewayEndpoint: Sendable {
   private static func response(_ error: ProtocolError) -> HTTPServerResponse {
     var response = json(error.status, error.json, maxAge: nil)
     if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
-    // Server and proxy may disagree about where the next request begins.
-    if error == .ambiguousLength { response.headers.add(name: "Connection", value: "close") }
     if !error.allow.isEmpty {
       response.headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
     }
@@ -150,14 +152,6 @@ final class GatewayEndpoint: Sendable {
       logger.debug("request", facts)
     }
     return response
-  }
-}
-
-extension HTTPServerRequest {
-  /// Whether only one header says where the body ends (RFC 9112, section 6.3): two are a way to smuggle a request past
-  /// a proxy.
-  fileprivate var hasOneLength: Bool {
-    headers.all("Content-Length").count + headers.all("Transfer-Encoding").count <= 1
   }
 }
 

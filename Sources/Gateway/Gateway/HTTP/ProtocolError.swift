@@ -77,8 +77,11 @@ extension ProtocolError {
     status: 413, "Request payload size exceeds the limit: \(CallLimits.maxBodyBytes) bytes.",
     word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
 
-  /// More than one header says where the body ends.
-  static let ambiguousLength = badBody("Its length is given twice.")
+  /// The request breaks HTTP.
+  static func malformed(_ problem: String) -> ProtocolError {
+    ProtocolError(
+      status: 400, "The request cannot be read: \(problem).", word: "INVALID_ARGUMENT", reason: "badRequest")
+  }
 
   static let keyInvalid = ProtocolError(
     status: 400, "API key not valid. Please pass a valid API key.", word: "INVALID_ARGUMENT", reason: "keyInvalid")

@@ -121,7 +121,7 @@ final class GatewayPort: Service {
       isProxy: { IPAddress($0).map(proxies.contains) ?? false })
     listener = try HTTPListener(
       settings.address, section: "listen", metrics: context.metrics, maxBodyBytes: CallLimits.maxBodyBytes,
-      limits: limits, tooLarge: { endpoint.tooLarge($0) }, handler: { await endpoint.answer($0) })
+      limits: limits, refusal: { endpoint.refusal($0, $1) }, handler: { await endpoint.answer($0) })
     context.logger.info("answering clients", ["http": "\(settings.address.host):\(listener.port)"])
   }
 
