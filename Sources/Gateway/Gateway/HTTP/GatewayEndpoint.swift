@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
-import Synchronization
 
 /// Answers requests: finds the route, makes the call, writes the answer or the protocol's error.
 final class GatewayEndpoint: Sendable {
@@ -15,16 +14,16 @@ final class GatewayEndpoint: Sendable {
 
   private let router: CallRouter
   private let reader: CallReader
-  private let maxInFlight: Int
+  private let places: CallPlaces
   private let answerTime: Duration
+  private let isDevelopment: Bool
   private let clock: any MonotonicClock
   private let metrics: GatewayMetrics
   private let logger: Logger
   private let gate = LogGate()
-  private let inFlight = Atomic<Int>(0)
 
   /// - Parameters:
-  ///   - maxInFlight: requests that are answered at a time; further ones get 503 at once.
+  ///   - maxInFlight: requests of each class that are answered at a time; further ones get 503 at once.
   ///   - answerTime: time for an answer; a parameter for tests.
   init(
     _ routes: [Route], _ rules: GatewayRules, proxies: TrustedProxies, maxInFlight: Int,
@@ -33,7 +32,8 @@ final class GatewayEndpoint: Sendable {
     // Outside development mode their addresses do not exist.
     router = CallRouter(routes.filter { rules.isDevelopment || $0.access != .development })
     reader = CallReader(rules: rules, proxies: proxies)
-    self.maxInFlight = maxInFlight
+    places = CallPlaces(perClass: maxInFlight, metrics: metrics)
+    isDevelopment = rules.isDevelopment
     self.answerTime = answerTime
     self.clock = clock
     self.metrics = metrics
@@ -43,20 +43,17 @@ final class GatewayEndpoint: Sendable {
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = clock.now()
     let requestID = MessageID.make()
-    let count = inFlight.add(1, ordering: .relaxed).newValue
-    metrics.inFlight.add(1)
-    defer {
-      inFlight.subtract(1, ordering: .relaxed)
-      metrics.inFlight.add(-1)
-    }
     if CrossOrigin.isPreflight(request) {
-      return note(CrossOrigin.preflight(request), Name.preflight, requestID, since: start)
+      let permission = CrossOrigin.preflight(request, isDevelopment: isDevelopment)
+      return note(permission, Name.preflight, requestID, since: start)
     }
     let match = router.find(request.method, request.rawPath)
     let response: HTTPServerResponse
     do throws(ProtocolError) {
-      guard count <= maxInFlight else { throw .unavailable }
-      response = Self.response(try await answer(request, match, requestID, start))
+      let answer = try await places.hold(match.route?.waitsFor ?? .gateway) { () async throws(ProtocolError) in
+        try await self.answer(request, match, requestID, start)
+      }
+      response = Self.response(answer)
     } catch {
       response = Self.response(error)
     }

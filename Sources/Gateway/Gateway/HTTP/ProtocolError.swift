@@ -100,8 +100,15 @@ extension ProtocolError {
   static let notFound = ProtocolError(
     status: 404, "The requested URL was not found on this server.", word: "NOT_FOUND", reason: "notFound")
 
+  /// A call of apps. SDKs know the code as a way to sign in that the project has switched off.
   static let notOffered = ProtocolError(
-    status: 501, "This call is not offered.", word: "NOT_IMPLEMENTED", reason: "notImplemented")
+    status: 501, "OPERATION_NOT_ALLOWED : This call is not offered.", word: "NOT_IMPLEMENTED",
+    reason: "notImplemented")
+
+  /// A call of administrators, whose libraries show code and text.
+  static let administrationNotOffered = ProtocolError(
+    status: 501, "NOT_IMPLEMENTED : Calls of administrators are not offered.", word: "NOT_IMPLEMENTED",
+    reason: "notImplemented")
 
   static func wrongMethod(_ allow: [String]) -> ProtocolError {
     ProtocolError(

@@ -88,7 +88,7 @@ struct RequestService: Service {
 
   init(_ configuration: GatewayConfiguration, _ context: ServiceContext) {
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
-    // As many unanswered commands as requests can be in flight.
+    // Unanswered commands are bounded by the calls in flight, which are fewer in all classes together.
     let client = RequestClient(
       endpoint: broker.endpoint, options: broker.options("requests"), exchange: Topology.Exchanges.commands,
       onEvent: broker.observer("requests"))
