@@ -1,7 +1,9 @@
 """The stack under test: its processes, its broker, its ledger. deploy/lib/stack-ctl does the work."""
 
+import contextlib
 import os
 import pathlib
+import signal
 import sqlite3
 import subprocess
 import time
@@ -63,6 +65,19 @@ def start(name):
     """Starts a process and waits until it is ready."""
     for one in processes(name):
         _control("start", one)
+
+
+@contextlib.contextmanager
+def hanging(name):
+    """A process that hangs for the length of a `with` block: it is there, and does nothing."""
+    found = [int((DIRECTORY / "pid" / f"{one}.pid").read_text().split()[0]) for one in processes(name)]
+    for one in found:
+        os.kill(one, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        for one in found:
+            os.kill(one, signal.SIGCONT)
 
 
 def restart_broker():

@@ -20,6 +20,7 @@ import threading
 import time
 import unittest
 import urllib.parse
+import uuid
 
 import stack
 from gateway_client import IDENTITY_TOOLKIT, JWK_SET, KEY, SECURE_TOKEN, Answer, Assertions, Web, new_number, received_code, send
@@ -530,6 +531,73 @@ class LimitTest(ProxyTest):
                 self.assertEqual(answer.status, status)
                 return answer
             time.sleep(0.05)
+
+
+class RushTest(ProxyTest):
+    """Many who wait for a service that hangs, and one who does not need it."""
+
+    CLIENTS, SIGN_INS = 12, 92  # A client has up to 100 requests in progress.
+    SECONDS = 0.2
+    RUSH_SECONDS = 30
+
+    def test_who_does_not_need_the_coordinator_does_not_wait_for_it(self):
+        gateway = stack.gateway_urls()[0]
+        user = Web(gateway).anonymous()
+        refresh = {"grantType": "refresh_token", "refreshToken": user["refreshToken"]}
+        calls = [request("POST", LOOKUP, json.dumps({"idToken": user["idToken"]}).encode(), Origin=None),
+                 request("POST", TOKEN, json.dumps(refresh).encode(), Origin=None), request("GET", JWK_SET, Origin=None)]
+        before = self.refused()
+        with Front(*ports([gateway])) as front, contextlib.ExitStack() as connections:
+            with stack.hanging("coordinator"), concurrent.futures.ThreadPoolExecutor(self.CLIENTS) as threads:
+                rushes = [threads.submit(self.rush, front, new_client(), connections) for _ in range(self.CLIENTS)]
+                self.wait_until_full(before)
+                times = self.times(front, calls)
+            answers = [read(connection) for one in rushes for connection in one.result()]
+        # A loaded machine may keep one of them, not most.
+        self.assertLess(sorted(times)[len(times) * 3 // 4], self.SECONDS, times)
+        # Who found no place was told so at once, the others when the coordinator was back or their time was over.
+        self.assertEqual({answer.status for answer in answers} - {400, 503}, set())
+        full = [answer for answer in answers if answer.status == 503]
+        self.assertGreaterEqual(len(full), self.refused() - before)
+        for answer in full:
+            self.require_refusal(answer, 503, "The service is currently unavailable.", origin=None)
+            self.assertGreater(int(answer.headers["Retry-After"]), 0)
+        self.assertLessEqual({answer.error().code for answer in answers if answer.status == 400}, {"INVALID_SESSION_INFO"})
+
+    def refused(self):
+        """How many calls that wait for the coordinator have found no place."""
+        lines = send(stack.gateway_health_urls()[0], "GET", "/metrics").body.decode().splitlines()
+        name = 'countersign_gateway_requests_refused_total{class="coordinator"} '
+        return next(int(float(line.removeprefix(name))) for line in lines if line.startswith(name))
+
+    def rush(self, front, client, connections):
+        """Sign-ins of one client, each on a connection of its own, none of them waited for."""
+        path = f"{IDENTITY_TOOLKIT}/v1/accounts:signInWithPhoneNumber?key={KEY}"
+        sent = []
+        for _ in range(self.SIGN_INS):
+            # A session of its own: what is known of one is answered without the coordinator.
+            body = json.dumps({"sessionInfo": uuid.uuid4().hex, "code": "123456"}).encode()
+            sent.append(connections.enter_context(front.connect(client)))
+            sent[-1].sendall(request("POST", path, body, Origin=None))
+        return sent
+
+    def wait_until_full(self, before):
+        """Waits until the first one has found no place."""
+        deadline = time.monotonic() + self.RUSH_SECONDS
+        while self.refused() == before:
+            self.assertLess(time.monotonic(), deadline, "everybody finds a place")
+            time.sleep(0.05)
+
+    def times(self, front, calls):
+        """Seconds that calls of another client take."""
+        times = []
+        with front.connect(new_client()) as connection:
+            for call in calls * 8:
+                begun = time.monotonic()
+                connection.sendall(call)
+                self.assertEqual(read(connection).status, 200)
+                times.append(time.monotonic() - begun)
+        return times
 
 
 class ForwardingTest(ProxyTest):

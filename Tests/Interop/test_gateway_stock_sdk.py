@@ -268,7 +268,12 @@ class SignInTest(StockTest):
         sign_in = f"{VERIFIER} await signInWithPhoneNumber(auth, number, verifier);"
         self.refused("auth/api-key-not-valid.-please-pass-a-valid-api-key.", page, sign_in, number=new_number())
         page = self.begin()
-        self.refused("auth/operation-not-allowed", page, "await createUserWithEmailAndPassword(auth, 'user@example.com', 'secret');")
+        for call in ["createUserWithEmailAndPassword(auth, 'user@example.com', 'secret')", "signInWithCustomToken(auth, 'token')",
+                     "signInWithEmailAndPassword(auth, 'user@example.com', 'secret')", "sendPasswordResetEmail(auth, 'user@example.com')"]:
+            with self.subTest(call):
+                self.refused("auth/operation-not-allowed", page, f"await {call};")
+        # The key is there although nothing is enforced; without it this rejects.
+        page.run("await initializeRecaptchaConfig(auth);")
         with socket.socket() as nobody:
             nobody.bind(("127.0.0.1", 0))
             page = self.begin(url=f"http://127.0.0.1:{nobody.getsockname()[1]}")

@@ -334,7 +334,7 @@ class NumbersTest(unittest.TestCase):
         configuration = text("deploy/dev/coordinator.json5")
         page = " ".join(text("README.md").split())
         apps = set(re.findall(r'"(com\.example\.\w+)": \{', configuration))
-        told = re.search(r"The stack has six apps: (.*?), pages of `localhost`\. In (.*?) two numbers are (.*?); in (.*?) one is: (.*?)\. `curl ", page)
+        told = re.search(r"The stack has seven apps: (.*?), pages of `localhost`\. In (.*?) two numbers are (.*?); in (.*?) one is: (.*?)\. `curl ", page)
         full = lambda text: {span if span.startswith("com") else f"com.example{span}" for span in code(text)}
         self.assertEqual(full(told[1]), apps)
         lines = configuration.splitlines()

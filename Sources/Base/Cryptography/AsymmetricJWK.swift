@@ -6,9 +6,15 @@ struct AsymmetricJWK: Decodable {
   var kty: String
   var kid: String?
   var use: String?
+  var operations: [String]?
   var alg: String?
   var crv: String?
   var x, y, d, n, e, p, q, dp, dq, qi: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case kty, kid, use, alg, crv, x, y, d, n, e, p, q, dp, dq, qi
+    case operations = "key_ops"
+  }
 
   var name: String { kid.map { "the key \"\(JOSEError.printable($0))\"" } ?? "the key" }
 
@@ -20,12 +26,12 @@ struct AsymmetricJWK: Decodable {
     do {
       self = try JSONReader(maxBytes: SigningKey.maxFileBytes).decode(AsymmetricJWK.self, from: json)
     } catch {
-      throw JOSEError(.badKey, "the key is not a JSON Web Key, or one of its members is not text")
+      throw JOSEError(.badKey, "the key is not a JSON Web Key, or one of its members has another type")
     }
   }
 
   func key(_ part: PKey.Part) throws(JOSEError) -> PKey {
-    guard use == nil || use == "sig" else { throw refuse("is not for signatures: its use is not \"sig\"") }
+    if let problem = KeyPurpose.signatures.problem(use: use, operations: operations) { throw refuse(problem) }
     let key: PKey
     switch kty {
     case "EC": key = try ec(part)

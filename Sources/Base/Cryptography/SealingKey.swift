@@ -133,7 +133,7 @@ extension AsymmetricJWK {
   /// Key to seal to or to open with, checked to be on the curve, and not to be meant for anything else.
   func sealingKey(_ part: PKey.Part) throws(JOSEError) -> PKey {
     try checkType()
-    guard use == nil || use == "enc" else { throw refuse("is not for encryption: its use is not \"enc\"") }
+    if let problem = KeyPurpose.agreement(part).problem(use: use, operations: operations) { throw refuse(problem) }
     guard alg == nil || alg == PublicSealingKey.algorithm else {
       throw refuse("has alg \"\(JOSEError.printable(alg ?? ""))\" instead of \"\(PublicSealingKey.algorithm)\"")
     }

@@ -99,8 +99,14 @@ struct JWK: Codable {
   var kty: String
   var kid: String?
   var use: String?
+  var operations: [String]?
   var alg: String?
   var k: String?
+
+  private enum CodingKeys: String, CodingKey {
+    case kty, kid, use, alg, k
+    case operations = "key_ops"
+  }
 
   /// - Parameter index: the place in the set, which names a key without an ID.
   /// - Throws: ``JOSEError/Code/badKey``.
@@ -115,7 +121,7 @@ struct JWK: Codable {
     guard alg == nil || alg == JWE.encryption || alg == JWE.algorithm else {
       throw refuse("has alg \"\(JOSEError.printable(alg ?? ""))\" instead of \"\(JWE.encryption)\"")
     }
-    guard use == nil || use == "enc" else { throw refuse("is not for encryption: its use is not \"enc\"") }
+    if let problem = KeyPurpose.encryption.problem(use: use, operations: operations) { throw refuse(problem) }
     guard let bytes = k.flatMap(Base64URL.decode) else { throw refuse("has no k in base64url") }
     return try SymmetricKey(id: kid, bytes: bytes)
   }

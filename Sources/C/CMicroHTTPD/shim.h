@@ -48,6 +48,33 @@ static inline const struct sockaddr *cms_client_address(struct MHD_Connection *c
   return info ? info->client_addr : NULL;
 }
 
+struct cms_head {
+  const char *end;
+  int is_intact;
+};
+
+static inline enum MHD_Result cms_follow(void *cls, enum MHD_ValueKind kind, const char *name, size_t name_size,
+                                         const char *value, size_t value_size) {
+  struct cms_head *head = cls;
+  (void)kind;
+  if (!value || name != head->end + 2 || value <= name + name_size) head->is_intact = 0;
+  head->end = value + value_size;
+  return MHD_YES;
+}
+
+/* Whether the head of a request is what it seems. libmicrohttpd 0.9.75 cuts what it hands out at a NUL, takes a bare LF for a CRLF and
+   a NUL for the end of the head, and confuses folded lines; MHD_OPTION_STRICT_FOR_CLIENT changes none of it, and the option that does
+   (MHD_OPTION_CLIENT_DISCIPLINE_LVL) came with 1.0. But it hands everything out where it arrived, so each field begins two bytes, a
+   CRLF, after the one before has ended, and the last one ends four bytes before the head does. Only compares addresses. */
+static inline int cms_head_is_intact(struct MHD_Connection *connection, const char *method, const char *target,
+                                     size_t target_size) {
+  struct cms_head head = {target + target_size + sizeof " HTTP/1.1" - 1, 1};
+  const union MHD_ConnectionInfo *info =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+  MHD_get_connection_values_n(connection, MHD_HEADER_KIND, cms_follow, &head);
+  return info && head.is_intact && method + info->header_size == head.end + 4;
+}
+
 /* How many bytes a TCP connection has received, read or not; 0 where the kernel does not say. glibc's struct tcp_info ends before
    tcpi_bytes_received, which Linux has had since 4.1, and <linux/tcp.h> cannot stand beside it: hence its place. */
 static inline uint64_t cms_received(int fd) {

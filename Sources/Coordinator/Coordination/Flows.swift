@@ -46,7 +46,8 @@ struct Flows: Sendable {
           eraser: NumberEraser(rules, limits: limits, records: records, metrics: metrics)),
         AppProofFlow(rules, hashes: hashes, sealer: sealer, service: appProofs),
         AssessmentFlow(service: AssessmentService(rules, starts: starts, verifications: verifications)),
-        RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics), DevelopmentFlow(rules),
+        RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics),
+        DevelopmentFlow(rules, metrics: metrics),
       ],
       missingFields: [
         "phoneNumber": .missingPhoneNumber, "app": .missingApp, "deviceToken": .missingDeviceToken,

@@ -9,8 +9,7 @@ extension Daemon {
   func onTarget(connection: OpaquePointer?, target: UnsafePointer<CChar>?) -> UnsafeMutableRawPointer? {
     guard let connection, let target else { return nil }
     connections.begins(ConnectionTable.ID(connection))
-    let bytes = String(cString: target).utf8
-    return Unmanaged.passRetained(Exchange(connection: connection, target: Array(bytes))).toOpaque()
+    return Unmanaged.passRetained(Exchange(connection: connection, target: target)).toOpaque()
   }
 
   /// The request is over, whatever became of it: gives up the reference made by `onTarget`.
@@ -24,22 +23,28 @@ extension Daemon {
 
   /// Called with the headers, then for each piece of the body, then with its end, and again after each resume.
   func onAccess(
-    _ exchange: Exchange, method: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
+    _ exchange: Exchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?, data: UnsafePointer<CChar>?,
     size: UnsafeMutablePointer<Int>, isFirst: Bool
   ) -> MHD_Result {
-    if isFirst { return onHeaders(exchange, method: method) }
+    if isFirst { return onHeaders(exchange, method: method, version: version) }
     if size.pointee > 0 { return onBody(exchange, data: data, size: size) }
     if let reply = exchange.takeReply() { return send(reply, to: exchange) }
     guard exchange.isReceiving else { return .YES }
-    if exchange.excessBytes > 0 { return refuse(exchange, method: method) }
+    if exchange.excessBytes > 0 { return refuse(exchange, .bodyTooLong, method: method) }
     begin(exchange, method: method.map { String(cString: $0) } ?? "")
     // Not accepted: the server stops.
     return exchange.isReceiving ? .NO : .YES
   }
 
-  private func onHeaders(_ exchange: Exchange, method: UnsafePointer<CChar>?) -> MHD_Result {
+  private func onHeaders(
+    _ exchange: Exchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?
+  ) -> MHD_Result {
+    let head = exchange.readHead(method: method, version: version.map { String(cString: $0) } ?? "")
+    // Whoever is in front may disagree about where a request without a length ends: nothing of it is read as another.
+    exchange.closesConnection = head.problem != nil || head.isChunked
+    if let problem = head.problem { return refuse(exchange, .malformed(problem), method: method) }
     guard let length = exchange.declaredLength() else { return .YES }
-    guard length <= maxBodyBytes else { return refuse(exchange, method: method) }
+    guard length <= maxBodyBytes else { return refuse(exchange, .bodyTooLong, method: method) }
     exchange.body.reserveCapacity(length)
     return .YES
   }
@@ -60,10 +65,12 @@ extension Daemon {
     return .YES
   }
 
-  /// Answers a request whose body is too long. Its handler sees none of it.
-  private func refuse(_ exchange: Exchange, method: UnsafePointer<CChar>?) -> MHD_Result {
+  /// Answers a request without its handler.
+  private func refuse(
+    _ exchange: Exchange, _ reason: HTTPServerRefusal, method: UnsafePointer<CChar>?
+  ) -> MHD_Result {
     let request = exchange.request(method: method.map { String(cString: $0) } ?? "")
-    return send(.respond(tooLarge(request)), to: exchange)
+    return send(.respond(refusal(request, reason)), to: exchange)
   }
 
   /// Called when a connection was accepted, and before its socket is closed.
@@ -83,6 +90,8 @@ extension Daemon {
       cms_reset(exchange.connection)
       return .NO
     case .respond(let response):
+      var response = response
+      if exchange.closesConnection { response.headers.add(name: "Connection", value: "close") }
       guard let encoded = Self.encode(response) else { return .NO }
       defer { MHD_destroy_response(encoded.response) }
       return MHD_queue_response(exchange.connection, encoded.status, encoded.response)

@@ -20,19 +20,19 @@ final class Daemon: Sendable {
   let connections: ConnectionTable
   private let isProxy: @Sendable (String) -> Bool
   private let turnedAway: @Sendable (HTTPServerTurnedAway) -> Void
-  let tooLarge: @Sendable (HTTPServerRequest) -> HTTPServerResponse
+  let refusal: @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse
 
   init(
     maxBodyBytes: Int, connections: ConnectionTable, isProxy: @escaping @Sendable (String) -> Bool,
     turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
-    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse,
+    refusal: @escaping @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse,
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) {
     self.maxBodyBytes = maxBodyBytes
     self.connections = connections
     self.isProxy = isProxy
     self.turnedAway = turnedAway
-    self.tooLarge = tooLarge
+    self.refusal = refusal
     self.handler = handler
   }
 

@@ -34,11 +34,12 @@ final class DaemonHandle: @unchecked Sendable {
       guard let cls else { return }
       Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue().onCompleted(context)
     }
-    options.on_access = { cls, _, _, method, _, data, size, context in
+    options.on_access = { cls, _, _, method, version, data, size, context in
       guard let cls, let size, let pointer = context?.pointee else { return .NO }
       let daemon = Unmanaged<Daemon>.fromOpaque(cls).takeUnretainedValue()
       let exchange = Unmanaged<Exchange>.fromOpaque(pointer).takeUnretainedValue()
-      return daemon.onAccess(exchange, method: method, data: data, size: size, isFirst: exchange.isFirstCall())
+      return daemon.onAccess(
+        exchange, method: method, version: version, data: data, size: size, isFirst: exchange.isFirstCall())
     }
     options.on_accept = { cls, address, _ in
       guard let cls else { return .NO }

@@ -22,6 +22,12 @@ final class Exchange: @unchecked Sendable {
 
   let connection: OpaquePointer
   let target: [UInt8]
+  /// Place of the target in the connection's memory, to be compared only.
+  private let targetAddress: UnsafePointer<CChar>
+  private let targetLength: Int
+  private var headers = HTTPServerHeaders()
+  /// Whether the connection ends with the answer.
+  var closesConnection = false
   var body: [UInt8] = []
   /// Bytes of the body that came after it was too long; they are read, within a limit, so that the client reads the
   /// answer.
@@ -29,9 +35,10 @@ final class Exchange: @unchecked Sendable {
   private var hasHeaders = false
   private let state = Mutex(State.receiving)
 
-  init(connection: OpaquePointer, target: [UInt8]) {
+  init(connection: OpaquePointer, target: UnsafePointer<CChar>) {
     self.connection = connection
-    self.target = target
+    self.target = Array(String(cString: target).utf8)
+    (targetAddress, targetLength) = (target, strlen(target))
   }
 
   /// Daemon's thread: whether this is the call that comes with the headers.
@@ -71,10 +78,17 @@ final class Exchange: @unchecked Sendable {
 }
 
 extension Exchange {
-  /// Daemon's thread: copies everything out of the connection.
+  /// Daemon's thread: copies the fields out of the connection, once they are there, and judges them.
+  func readHead(method: UnsafePointer<CChar>?, version: String) -> RequestHead {
+    headers = receivedHeaders()
+    let isIntact = cms_head_is_intact(connection, method, targetAddress, targetLength) != 0
+    return RequestHead(version: version, headers.fields, isIntact: isIntact)
+  }
+
+  /// Daemon's thread: what has arrived.
   func request(method: String) -> HTTPServerRequest {
     HTTPServerRequest(
-      method: method, target: String(decoding: target, as: UTF8.self), headers: headers(), body: body,
+      method: method, target: String(decoding: target, as: UTF8.self), headers: headers, body: body,
       remoteAddress: remoteAddress())
   }
 
@@ -84,7 +98,7 @@ extension Exchange {
     return Int(String(cString: value))
   }
 
-  private func headers() -> HTTPServerHeaders {
+  private func receivedHeaders() -> HTTPServerHeaders {
     var headers = HTTPServerHeaders()
     withUnsafeMutablePointer(to: &headers) { pointer in
       _ = MHD_get_connection_values(

@@ -24,13 +24,13 @@ public final class HTTPServer: Sendable {
   ///   - maxBodyBytes: the longest body; a longer one is answered with 413 and never reaches the handler.
   ///   - limits: connections, idle time, memory.
   ///   - turnedAway: called for each connection closed because of a limit for single clients. Must not block.
-  ///   - tooLarge: answers a request whose body is too long, from its headers. Must not block.
+  ///   - refusal: answers a request that the handler does not see, from its headers. Must not block.
   ///   - handler: answers a request; canceled when the server stops and its grace is over.
   /// - Throws: `HTTPServerError` when it cannot listen there.
   public init(
     host: String, port: UInt16, maxBodyBytes: Int, limits: HTTPServerLimits = HTTPServerLimits(),
     turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void = { _ in },
-    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse = { _ in .tooLarge },
+    refusal: @escaping @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse = { .plain($1) },
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) throws(HTTPServerError) {
     let socket = try ListeningSocket.open(host: host, port: port)
@@ -38,7 +38,7 @@ public final class HTTPServer: Sendable {
       maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
     let daemon = Daemon(
       maxBodyBytes: maxBodyBytes, connections: connections, isProxy: limits.isProxy, turnedAway: turnedAway,
-      tooLarge: tooLarge, handler: handler)
+      refusal: refusal, handler: handler)
     guard let handle = DaemonHandle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)
       throw HTTPServerError(code: .failed, description: "cannot start the server on \(host):\(socket.port)")
@@ -96,6 +96,14 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
   public let description: String
   /// Whether the same call may succeed later without anybody changing the configuration.
   public var isRetriable: Bool { code == .portInUse || code == .failed }
+}
+
+/// Reason for which a server answers a request itself: its handler sees nothing of it.
+public enum HTTPServerRefusal: Sendable, Hashable {
+  /// The body is longer than the server's `maxBodyBytes`.
+  case bodyTooLong
+  /// The request breaks HTTP where servers have to refuse it (RFC 9112). The text says how, and repeats no input.
+  case malformed(String)
 }
 
 /// Says why a server has closed a connection on which it was not asked anything.

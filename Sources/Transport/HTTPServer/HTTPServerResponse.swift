@@ -24,8 +24,13 @@ public struct HTTPServerResponse: Sendable {
     self.init(status: status, headers: ["Content-Type": contentType], body: Array(text.utf8))
   }
 
-  /// Answer to a body that is too long, in plain text.
-  public static let tooLarge = HTTPServerResponse(status: 413, text: "The body is too large.\n")
+  /// Answer to a request that the server refuses, in plain text.
+  public static func plain(_ refusal: HTTPServerRefusal) -> HTTPServerResponse {
+    switch refusal {
+    case .bodyTooLong: HTTPServerResponse(status: 413, text: "The body is too large.\n")
+    case .malformed(let problem): HTTPServerResponse(status: 400, text: "The request cannot be read: \(problem).\n")
+    }
+  }
 }
 
 /// The server's action for a request that a handler has seen.

@@ -11,7 +11,7 @@ import Testing
     let ring = try ring(
       """
       {"keys": [
-        {"kty": "oct", "kid": "new", "alg": "A256GCM", "use": "enc", "k": "\(Self.k)", "created": 5},
+        {"kty": "oct", "kid": "new", "alg": "A256GCM", "use": "enc", "key_ops": ["encrypt", "decrypt"], "k": "\(Self.k)", "created": 5},
         {"kty": "oct", "kid": "old", "k": "\(Self.k)"}
       ]}
       """)
@@ -34,6 +34,10 @@ import Testing
       ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\"}]}", "no k in base64url"),
       ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"alg\": \"A128GCM\", \"k\": \"\(k)\"}]}", "alg \"A128GCM\""),
       ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"use\": \"sig\", \"k\": \"\(k)\"}]}", "not for encryption"),
+      (
+        "{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"key_ops\": [\"sign\"], \"k\": \"\(k)\"}]}",
+        "not for encryption: its key_ops"
+      ),
       ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"\", \"k\": \"\(k)\"}]}", "1 to 128"),
       ("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a b\", \"k\": \"\(k)\"}]}", "1 to 128"),
       (

@@ -45,6 +45,19 @@ enum RFC7518 {
     }
   }
 
+  @Test("A key whose operations are those of an agreement is taken, and a private one without any is not")
+  func operations() throws {
+    func key(_ json: String, _ operations: String) -> [UInt8] {
+      ascii(json.replacing(#""kty""#, with: #""key_ops":\#(operations),"kty""#))
+    }
+    let publicPart = RFC7518.withoutPrivatePart(RFC7518.bob)
+    for operations in ["[]", #"["deriveBits"]"#, #"["other","deriveKey"]"#] {
+      _ = try PublicSealingKey(jwk: key(publicPart, operations))
+    }
+    _ = try PrivateSealingKey(jwk: key(RFC7518.bob, #"["deriveKey"]"#))
+    #expect(throws: JOSEError.self) { try PrivateSealingKey(jwk: key(RFC7518.bob, "[]")) }
+  }
+
   @Test(
     "A public key that cannot be used is told",
     arguments: [
@@ -58,6 +71,10 @@ enum RFC7518 {
       (RFC7518.withoutPrivatePart(RFC7518.bob).replacing("bob", with: "b b"), "printable ASCII"),
       (RFC7518.withoutPrivatePart(RFC7518.bob).replacing("bob", with: ""), "printable ASCII"),
       (RFC7518.withoutPrivatePart(RFC7518.bob).replacing(#""kty""#, with: #""use":"sig","kty""#), "not for encryption"),
+      (
+        RFC7518.withoutPrivatePart(RFC7518.bob).replacing(#""kty""#, with: #""key_ops":["verify"],"kty""#),
+        "not for encryption: its key_ops"
+      ),
       (
         RFC7518.withoutPrivatePart(RFC7518.bob).replacing(#""kty""#, with: #""alg":"ES256","kty""#),
         #"alg "ES256" instead of "ECDH-ES""#

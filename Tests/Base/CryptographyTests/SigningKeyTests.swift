@@ -36,7 +36,8 @@ enum OtherKey {
     #expect(try SigningKey(jwk: ascii(RFC7515.ecKey)).algorithm == .es256)
     #expect(try SigningKey(jwk: ascii(RFC7515.rsaKey)).algorithm == .rs256)
     #expect(try SigningKey(file: ascii(RFC7515.p8), id: "k").id == "k")
-    let named = RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"kid":"n","use":"sig","alg":"ES256","kty""#)
+    let named = RFC7515.ecKey.replacing(
+      #"{"kty""#, with: #"{"kid":"n","use":"sig","key_ops":["sign","verify"],"alg":"ES256","kty""#)
     #expect(try SigningKey(jwk: ascii(named)).id == "n")
     #expect(try VerifyingKey(jwk: ascii(named)).id == "n")
   }
@@ -70,6 +71,9 @@ enum OtherKey {
       (#"{"kty":"EC","crv":"P-256"}"#, "no x"), (#"{"kty":"EC","crv":"P-256","x":"AA"}"#, "1 bytes in its x"),
       (#"{"kty":"RSA","n":"AQ"}"#, "no e"), (#"{"kty":"EC","use":"enc"}"#, "not for signatures"),
       (#"{"kty":"EC","kid":"a","use":"enc"}"#, "the key \"a\""),
+      (#"{"kty":"EC","key_ops":["deriveKey"]}"#, "not for signatures: its key_ops"),
+      (#"{"kty":"EC","key_ops":[]}"#, "not for signatures: its key_ops"),
+      (#"{"kty":"EC","key_ops":"sign"}"#, "another type"),
       (RFC7515.ecKey.replacing(#""d":"j"#, with: #""d":"k"#), "do not match"),
       (RFC7515.ecKey.replacing(#""x":"f"#, with: #""x":"g"#), "do not match"),
       (RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"alg":"RS256","kty""#), "alg \"RS256\" instead of \"ES256\""),

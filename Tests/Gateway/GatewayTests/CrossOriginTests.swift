@@ -23,6 +23,19 @@ struct CrossOriginTests {
     #expect(answer.headers["Vary"]?.contains("Origin") == true)
   }
 
+  @Test(
+    "Pages of other networks may reach a gateway on their user's machine in development mode", arguments: [true, false])
+  func privateNetworks(isDevelopment: Bool) async throws {
+    let gateway = try GatewayBench.echo(isDevelopment: isDevelopment)
+    let asking = (name: "Access-Control-Request-Private-Network", value: "true")
+    for headers in [[asking], []] {
+      let answer = try await gateway.send(
+        "OPTIONS", GatewayBench.signUp, headers: [("Origin", "https://tunnel.example")] + headers)
+      let isAllowed = isDevelopment && !headers.isEmpty
+      #expect(answer.headers["Access-Control-Allow-Private-Network"] == (isAllowed ? "true" : nil))
+    }
+  }
+
   @Test("Answers and errors can be read by pages") func answersAndErrorsCanBeRead() async throws {
     let gateway = try GatewayBench.echo()
     for (path, key) in [
@@ -47,7 +60,7 @@ struct CrossOriginTests {
     for (error, keepsUsers, isReadable) in cases {
       let gateway = try GatewayBench { _, _ in
         [
-          .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", keepsUsers: keepsUsers) {
+          .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", waitsFor: .accounts, keepsUsers: keepsUsers) {
             _ async throws(ProtocolError) -> CallAnswer in throw error
           }
         ]

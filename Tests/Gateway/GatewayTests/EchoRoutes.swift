@@ -8,9 +8,9 @@ import Projects
 enum EchoRoutes {
   static func make(_ rules: GatewayRules, _ broker: Broker) -> [Route] {
     [
-      .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", echo),
-      .v1("getProjectConfig", .get, "projects", old: "getProjectConfig", echo),
-      .v2("getRecaptchaConfig", .get, "recaptchaConfig", echo),
+      .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", waitsFor: .accounts, echo),
+      .v1("getProjectConfig", .get, "projects", old: "getProjectConfig", waitsFor: .gateway, echo),
+      .v2("getRecaptchaConfig", .get, "recaptchaConfig", waitsFor: .gateway, echo),
       .token(echo),
       .open("keys", ["\(HostPrefix.keys)/service_accounts/v1/jwk/keys"]) { _ in
         var answer = CallAnswer()

@@ -47,7 +47,7 @@ struct GatewayConfigurationTests {
     let loaded = try load([:])
     #expect(loaded.warnings.count == 1 && loaded.warnings.allSatisfy { $0.text.contains("'countersign project add'") })
     #expect(loaded.content.listen.address.port == 9099)
-    #expect(loaded.content.listen.connectionsPerClient == 1_024)
+    #expect(loaded.content.listen.connectionsPerClient == 4_096)
     #expect(!loaded.content.isDevelopment)
     #expect(loaded.content.proxies.ranges.count == 2)
   }
@@ -106,6 +106,16 @@ struct GatewayConfigurationTests {
     #expect(places.count == 2 && places.contains { $0.hasSuffix(": trustedProxies") })
     #expect(loaded.content.listen.connectionsPerClient == 128)
     #expect(try load(open.merging(["COUNTERSIGN_TRUSTED_PROXIES": "10.0.0.7"]) { $1 }).warnings.count == 1)
+  }
+
+  @Test("There are more connections than calls in flight, so that these are refused and need not wait to connect")
+  func connections() throws {
+    let listen = try load([:]).content.listen
+    #expect(listen.connections >= 2 * CallClass.allCases.count * listen.maxInFlight)
+    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "3071"])
+    #expect(few.contains("must be at least 3072"))
+    #expect(
+      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "96", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }
 
   @Test("Keys of accounts and ports are checked") func others() {

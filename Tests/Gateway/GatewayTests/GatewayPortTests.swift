@@ -16,7 +16,7 @@ struct GatewayPortTests {
     let rules = try GatewayRules(
       projects: ProjectsSource(Projects([GatewayBench.project])), isDevelopment: false,
       sealingKeys: PublicSealingKeys(jwkSet: Array(PrivateSealingKeys([key]).publicSet.utf8)))
-    let slow = Route.v1("signUp", .post, "accounts:signUp", old: "signupNewUser") {
+    let slow = Route.v1("signUp", .post, "accounts:signUp", old: "signupNewUser", waitsFor: .accounts) {
       _ async throws(ProtocolError) -> CallAnswer in
       begun.open()
       try? await Task.sleep(for: .seconds(3))

@@ -168,7 +168,7 @@ final class GatewayBench: Sendable {
     server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: CallLimits.maxBodyBytes,
       limits: HTTPServerLimits(connections: 256, connectionMemoryBytes: CallLimits.maxHeaderBytes),
-      tooLarge: { endpoint.tooLarge($0) }, handler: { .respond(await endpoint.answer($0)) })
+      refusal: { endpoint.refusal($0, $1) }, handler: { .respond(await endpoint.answer($0)) })
     client = try HTTPClient()
     (self.broker, self.rules, self.metrics, accountsKey) = (broker, rules, registry, key)
   }

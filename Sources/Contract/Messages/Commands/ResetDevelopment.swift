@@ -1,4 +1,4 @@
-/// Command `development.reset`, in development only: empties the coordinator's limits.
+/// Command `development.reset`, in development only: deletes all verifications, and empties the coordinator's limits.
 public struct ResetDevelopment: Command {
   public typealias Reply = DevelopmentReset
   public static let type = MessageType("development.reset")

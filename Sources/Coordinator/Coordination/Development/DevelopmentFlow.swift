@@ -1,37 +1,59 @@
 import CommandEngine
 import CountersignMessages
+import CountersignTelemetry
 
 /// `development.reset`, and what else a coordinator does in development only.
 struct DevelopmentFlow: Flow {
   private let rules: CoordinatorRules
+  private let metrics: CoordinatorMetrics
 
-  init(_ rules: CoordinatorRules) {
+  init(_ rules: CoordinatorRules, metrics: CoordinatorMetrics) {
     self.rules = rules
+    self.metrics = metrics
   }
 
   var commands: [CommandKind] {
     [
-      CommandKind(ResetDevelopment.self) { [rules] _, envelope, _ throws(APIError) in
+      CommandKind(ResetDevelopment.self) { [rules, metrics] _, envelope, _ throws(APIError) in
         guard rules.isDevelopment else { throw .notInDevelopment }
         guard let user = envelope.userID, rules.gateways.contains(user) || rules.operators.contains(user) else {
           throw .notAResetter
         }
-        return ResetDevelopmentOrder()
+        return ResetDevelopmentOrder(metrics: metrics)
       }
     ]
   }
 }
 
-/// `development.reset`: empties the counters of all limits, and of the conversion.
+/// `development.reset`: deletes all verifications, and empties the counters of all limits and of the conversion.
 ///
-/// They go before the transaction, which changes nothing, so the answer is not recorded: the same command empties them
-/// again.
+/// They go before the transaction, which changes nothing, so the answer is not recorded: the same command deletes them
+/// again. Nothing is announced of them.
 struct ResetDevelopmentOrder: CommandOrder {
+  /// Time by which every verification is due: more than the longest retention.
+  private static let horizon = Duration.seconds(100 * 86_400)
+
+  let metrics: CoordinatorMetrics
+
   var stage: CommandStage? {
     CommandStage { access throws(StoreError) in
+      while !Task.isCancelled, try await removeSome(access) {}
       _ = try await access.store.forgetCounters()
       return self
     }
+  }
+
+  /// - Returns: whether there may be more.
+  private func removeSome(_ access: StageAccess) async throws(StoreError) -> Bool {
+    let claim = DueClaim(VerificationRecords.kind)
+    let outcome = try await access.store.sweep(claim, at: access.now() + Self.horizon) {
+      (records, set) throws(StoreError) in
+      for record in records { try set.remove(record.id) }
+      return records.count { record in record.uniqueKeys.contains { $0.space == VerificationRecords.live } }
+    }
+    guard case .stored(let swept, messages: _) = outcome else { return true }
+    metrics.liveVerifications.add(-Double(swept.result))
+    return swept.rows > 0
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -52,11 +74,11 @@ extension CoordinatorRules {
 extension APIError {
   static let notInDevelopment = APIError(
     .operationNotAllowed,
-    "limits are emptied in development only: set 'development: true' in the configuration of a coordinator that serves no users",
+    "verifications and limits are reset in development only: set 'development: true' in the configuration of a coordinator that serves no users",
     reason: "NOT_IN_DEVELOPMENT")
   static let notAResetter = APIError(
     .operationNotAllowed,
-    "limits are emptied for users of the broker that 'gateways' or 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
+    "verifications and limits are reset for users of the broker that 'gateways' or 'operators' in the configuration of the coordinator names: send it as one of them, with user_id set",
     field: "user_id")
   static let trustedOverHTTP = APIError(
     .operationNotAllowed,

@@ -15,13 +15,13 @@ public final class HTTPListener: Sendable {
   ///   - metrics: registry that counts rejected connections.
   ///   - maxBodyBytes: the longest body; a longer one is answered with 413.
   ///   - limits: limits on clients.
-  ///   - tooLarge: answers a request whose body is too long, from its headers.
+  ///   - refusal: answers a request that the handler does not see, from its headers.
   ///   - handler: answers a request.
   /// - Throws: an error that names host, port and the key to change.
   public init(
     _ address: CommonConfiguration.HTTPConfiguration, section: String, metrics: MetricsRegistry, maxBodyBytes: Int,
     limits: HTTPServerLimits,
-    tooLarge: @escaping @Sendable (HTTPServerRequest) -> HTTPServerResponse = { _ in .tooLarge },
+    refusal: @escaping @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse = { .plain($1) },
     handler: @escaping Handler
   ) throws(StartError) {
     let turnedAway = metrics.counter(
@@ -31,7 +31,7 @@ public final class HTTPListener: Sendable {
     do {
       server = try HTTPServer(
         host: address.host, port: address.port, maxBodyBytes: maxBodyBytes, limits: limits,
-        turnedAway: { turnedAway.with(section, $0.rawValue).increment() }, tooLarge: tooLarge,
+        turnedAway: { turnedAway.with(section, $0.rawValue).increment() }, refusal: refusal,
         handler: { .respond(await handler($0)) })
     } catch {
       throw Self.startError(error, address, section)

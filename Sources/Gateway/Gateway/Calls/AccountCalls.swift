@@ -8,16 +8,17 @@ struct AccountCalls: Sendable {
 
   var routes: [Route] {
     [
-      .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", signUp),
-      .v1("lookup", .post, "accounts:lookup", old: "getAccountInfo", keepsUsers: true, lookUp),
-      .v1("update", .post, "accounts:update", old: "setAccountInfo", update),
-      .v1("delete", .post, "accounts:delete", old: "deleteAccount", delete),
+      .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", waitsFor: .accounts, signUp),
+      .v1("lookup", .post, "accounts:lookup", old: "getAccountInfo", waitsFor: .accounts, keepsUsers: true, lookUp),
+      .v1("update", .post, "accounts:update", old: "setAccountInfo", waitsFor: .accounts, update),
+      .v1("delete", .post, "accounts:delete", old: "deleteAccount", waitsFor: .accounts, delete),
     ]
   }
 
   /// Makes an anonymous account. Those with passwords are not offered, which the protocol calls not allowed.
   private func signUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
+    try Self.refuseAdministratorsFields(of: call)
     try Self.refusePasswords(call.body)
     // With an ID token alone there is nothing to add to its account.
     if call.body.has("idToken") { throw .account("OPERATION_NOT_ALLOWED") }
@@ -72,6 +73,16 @@ struct AccountCalls: Sendable {
     var answer = CallAnswer()
     answer.put("kind", AnswerKind.delete)
     return answer
+  }
+
+  /// Refuses what administrators alone may give a new account: its caller would believe that it was taken.
+  private static func refuseAdministratorsFields(of call: Call) throws(ProtocolError) {
+    let fields = [
+      "localId": "User ID", "phoneNumber": "Phone number", "disabled": "Disabled", "mfaInfo": "Second factors",
+    ]
+    guard let field = fields.keys.sorted().first(where: call.body.has) else { return }
+    throw call.request.hasAuthorization
+      ? .administrationNotOffered : .account("UNEXPECTED_PARAMETER", fields[field])
   }
 
   private static func refusePasswords(_ body: CallBody) throws(ProtocolError) {

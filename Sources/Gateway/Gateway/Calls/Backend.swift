@@ -84,10 +84,12 @@ struct CommandExchange<C: Command>: Sendable {
     try await broker.ask(command, messageID: messageID, timeout: timeout)
   }
 
-  /// A service's refusal in the protocol's words. One that a wrong configuration causes is logged and counted, too.
+  /// A service's refusal in the protocol's words. One that a wrong configuration causes is logged and counted, too, and
+  /// told to developers.
   func refusal(_ error: APIError) -> ProtocolError {
-    if let problem = Misconfiguration(error) { misconfigurations.note(problem, in: C.routingKey, error) }
-    return ProtocolError(error)
+    guard let problem = Misconfiguration(error) else { return ProtocolError(error) }
+    misconfigurations.note(problem, in: C.routingKey, error)
+    return rules.isDevelopment ? ProtocolError(error).explained(by: problem) : ProtocolError(error)
   }
 
   /// Tokens of the reply in the clear.

@@ -18,8 +18,13 @@ struct GatewayCalls: Sendable {
       messages: rules.isDevelopment ? rules.simulatorURL.flatMap(Self.simulator) : nil)
   }
 
-  /// - Parameter messages: source of sent SMS, for development mode.
-  init(_ rules: GatewayRules, broker: Broker, context: ServiceContext, messages: (any SentMessages)?) {
+  /// - Parameters:
+  ///   - messages: source of sent SMS, for development mode.
+  ///   - pause: waits before the next look at them; a parameter for tests.
+  init(
+    _ rules: GatewayRules, broker: Broker, context: ServiceContext, messages: (any SentMessages)?,
+    pause: @escaping DevelopmentCalls.Pause = { try? await Task.sleep(for: $0) }
+  ) {
     let log = MisconfigurationLog(
       metrics: broker.metrics, logger: context.logger, clock: context.clocks.monotonic)
     let backend = Backend(rules, broker: broker, misconfigurations: log)
@@ -33,7 +38,8 @@ struct GatewayCalls: Sendable {
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes
     routes += Route.keys(keys)
     if let codes {
-      routes += DevelopmentCalls(backend: backend, codes: codes, messages: messages, clock: context.clock).routes
+      routes +=
+        DevelopmentCalls(backend: backend, codes: codes, messages: messages, clock: context.clock, pause: pause).routes
     }
     self.routes = routes + DevelopmentCalls.notOffered + Route.notOffered
     services = [keys]

@@ -75,6 +75,16 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   }
 }
 
+extension ProtocolError {
+  /// The same error with the hint for operators, as development mode shows it to clients.
+  func explained(by problem: Misconfiguration) -> ProtocolError {
+    let code = status == 500 ? "INTERNAL_ERROR" : String(message.prefix { $0 != " " })
+    return ProtocolError(
+      status: status, "\(code) : \(problem.rawValue): \(problem.hint)", word: word, reason: reason,
+      retryAfter: retryAfter)
+  }
+}
+
 /// Log and count of refusals that a wrong configuration causes. Each kind is logged once a minute at most: every client
 /// may cause one.
 final class MisconfigurationLog: Sendable {

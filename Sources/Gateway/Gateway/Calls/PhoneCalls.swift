@@ -11,13 +11,15 @@ struct PhoneCalls: Sendable {
 
   var routes: [Route] {
     [
-      .v1("verifyIosClient", .post, "accounts:verifyIosClient", old: "verifyClient", verifyIosClient),
+      .v1(
+        "verifyIosClient", .post, "accounts:verifyIosClient", old: "verifyClient", waitsFor: .coordinator,
+        verifyIosClient),
       .v1(
         "sendVerificationCode", .post, "accounts:sendVerificationCode", old: "sendVerificationCode",
-        sendVerificationCode),
+        waitsFor: .coordinator, sendVerificationCode),
       .v1(
         "signInWithPhoneNumber", .post, "accounts:signInWithPhoneNumber", old: "verifyPhoneNumber",
-        signInWithPhoneNumber),
+        waitsFor: .coordinator, signInWithPhoneNumber),
     ]
   }
 
@@ -161,7 +163,7 @@ struct PhoneCalls: Sendable {
     if let tokens = reply.tokens {
       answer.put(try exchange.open(tokens))
       answer.put("localId", reply.localID)
-      answer.put("isNewUser", ifSo: reply.isNewUser)
+      answer.put("isNewUser", reply.isNewUser ?? false)
     } else if let proof = reply.temporaryProof {
       answer.put("temporaryProof", try exchange.open(proof).reveal())
       answer.put("temporaryProofExpiresIn", asText: reply.temporaryProofExpiresIn)

@@ -6,9 +6,9 @@ struct ProjectCalls: Sendable {
 
   var routes: [Route] {
     [
-      .v1("projects", .get, "projects", old: "getProjectConfig", projects),
-      .v1("recaptchaParams", .get, "recaptchaParams", old: "getRecaptchaParam", recaptchaParams),
-      .v2("recaptchaConfig", .get, "recaptchaConfig", recaptchaConfig),
+      .v1("projects", .get, "projects", old: "getProjectConfig", waitsFor: .gateway, projects),
+      .v1("recaptchaParams", .get, "recaptchaParams", old: "getRecaptchaParam", waitsFor: .gateway, recaptchaParams),
+      .v2("recaptchaConfig", .get, "recaptchaConfig", waitsFor: .gateway, recaptchaConfig),
     ]
   }
 
@@ -35,14 +35,15 @@ struct ProjectCalls: Sendable {
 
   private static let developmentKey = "Fake-key__Do_not_send_to_Google_or_recaptcha_"
 
-  /// Key and enforcement of reCAPTCHA Enterprise. Without a key SDKs go on with reCAPTCHA 2 or a push.
+  /// Key and enforcement of reCAPTCHA Enterprise. The enforcement alone decides: where it is off, SDKs go on with
+  /// reCAPTCHA 2 or a push, but JavaScript's `initializeRecaptchaConfig` rejects an answer without a key.
   private func recaptchaConfig(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     _ = try call.query.enumeration("clientType", ProtocolEnumeration.clientType)
     _ = try call.query.enumeration("version", ProtocolEnumeration.recaptchaVersion)
     let recaptcha = try call.project().recaptcha
     let phone = recaptcha?.phone ?? .off
     var answer = CallAnswer()
-    answer.put("recaptchaKey", phone == .off ? nil : recaptcha?.enterpriseKey)
+    answer.put("recaptchaKey", recaptcha?.enterpriseKey)
     answer.put(
       "recaptchaEnforcementState",
       objects: [Self.state("PHONE_PROVIDER", phone), Self.state("EMAIL_PASSWORD_PROVIDER", .off)])

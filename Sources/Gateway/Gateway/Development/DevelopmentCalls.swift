@@ -9,9 +9,22 @@ struct DevelopmentCalls: Sendable {
   /// `nil` without a simulator: codes are then not known.
   let messages: (any SentMessages)?
   let clock: any WallClock
+  let pause: Pause
+
+  /// Waits for a time, unless the call is ended meanwhile.
+  typealias Pause = @Sendable (Duration) async -> Void
+
+  /// Time after a session's begin for which its SMS is waited for; in a healthy stack it takes some 30 ms.
+  static let patience = Duration.seconds(2)
+  /// Time between two looks at the SMS.
+  static let lookInterval = Duration.milliseconds(20)
 
   var routes: [Route] {
     [
+      // What tools ask that wait for the emulator.
+      Route("ready", .get, ["/"], access: .development, waitsFor: .gateway) {
+        (_: Call) async throws(ProtocolError) -> CallAnswer in .emulatorIsReady
+      },
       .development("resetAccounts", .delete, "accounts", deleteAccounts),
       .development("verificationCodes", .get, "verificationCodes", verificationCodes),
     ]
@@ -19,10 +32,10 @@ struct DevelopmentCalls: Sendable {
 
   /// Calls of the emulator that are not offered, in any mode.
   static let notOffered: [Route] = [
-    .notOffered("emulator", "/emulator/v1/projects/{project}/oobCodes", "/emulator/v1/projects/{project}/config")
+    .notOffered("emulator", ["/emulator/v1/projects/{project}/oobCodes", "/emulator/v1/projects/{project}/config"])
   ]
 
-  /// Deletes all accounts of the project, and empties the coordinator's limits.
+  /// Deletes all accounts of the project, and what the coordinator keeps of verifications and limits.
   private func deleteAccounts(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     let project = try call.project()
     _ = try await backend.ask(ResetAccounts(project: project.id))
@@ -33,19 +46,42 @@ struct DevelopmentCalls: Sendable {
 
   /// Numbers, sessions and codes that are not used yet. Fictional numbers get no SMS and are not among them.
   private func verificationCodes(_ call: Call) async throws(ProtocolError) -> CallAnswer {
-    let sessions = codes.live(of: try call.project().id, at: clock.now())
-    let sent = sessions.isEmpty ? [] : try await messages?.messages() ?? []
     var answer = CallAnswer()
     answer.put(
       "verificationCodes",
-      objects: sessions.compactMap { session in
-        guard let code = session.code(in: sent) else { return nil }
+      objects: try await sent(of: try call.project().id).map { session, code in
         var entry = CallAnswer()
         entry.put("phoneNumber", session.phoneNumber)
         entry.put("sessionInfo", session.sessionInfo)
         entry.put("code", code)
         return entry
       }, evenIfEmpty: true)
+    return answer
+  }
+
+  /// Live sessions of a project whose code is known. Waits for those that have just begun: tests that were written for
+  /// the emulator look at once.
+  private func sent(of project: String) async throws(ProtocolError) -> [(SentCodes.Session, code: String)] {
+    guard let messages else { return [] }
+    while true {
+      let now = clock.now()
+      let sessions = codes.live(of: project, at: now)
+      let sent = sessions.isEmpty ? [] : try await messages.messages()
+      let isWaiting = sessions.contains { $0.code(in: sent) == nil && now < $0.since + Self.patience }
+      guard isWaiting, !Task.isCancelled else {
+        return sessions.compactMap { session in session.code(in: sent).map { (session, $0) } }
+      }
+      await pause(Self.lookInterval)
+    }
+  }
+}
+
+extension CallAnswer {
+  /// Answer by which the emulator says that it runs.
+  fileprivate static var emulatorIsReady: CallAnswer {
+    var (answer, emulator) = (CallAnswer(), CallAnswer())
+    emulator.put("ready", true)
+    answer.put("authEmulator", object: emulator)
     return answer
   }
 }

@@ -39,7 +39,7 @@ struct CallReader: Sendable {
     case .wrongMethod(let methods): throw .wrongMethod(methods)
     case .found(let route, let variables):
       switch route.access {
-      case .notOffered: throw .notOffered
+      case .notOffered(let error): throw error
       case .development:
         // Outside development mode these addresses do not exist.
         guard rules.isDevelopment else { throw .notFound }
@@ -50,11 +50,12 @@ struct CallReader: Sendable {
     }
   }
 
-  /// Administrators' bearers are not offered yet. `Bearer owner` of development mode is let through from this machine.
+  /// Administrators' bearers are not offered yet. `Bearer owner` of development mode, in any case, is let through from
+  /// this machine.
   private func checkBearer(_ request: HTTPServerRequest) throws(ProtocolError) {
-    let bearers = request.headers.all("Authorization").filter { $0.lowercased().hasPrefix("bearer") }
+    let bearers = request.headers.all("Authorization").map { $0.lowercased() }.filter { $0.hasPrefix("bearer") }
     guard !bearers.isEmpty else { return }
-    guard rules.isDevelopment, bearers == ["Bearer owner"], LocalRequest.isLocal(request) else {
+    guard rules.isDevelopment, bearers == ["bearer owner"], LocalRequest.isLocal(request) else {
       throw .unauthenticated
     }
   }
@@ -66,7 +67,8 @@ struct CallReader: Sendable {
     switch route.access {
     case .open, .notOffered: return nil
     case .development:
-      guard let project = variables["project"].flatMap({ projects[$0] }) else { throw .notFound }
+      guard let name = variables["project"] else { return nil }
+      guard let project = projects[name] else { throw .notFound }
       return project
     case .apiKey:
       guard let key else { throw .keyMissing }
@@ -84,7 +86,7 @@ struct CallReader: Sendable {
   /// Only administrators may name the project, and they are not offered yet.
   private func checkTarget(_ body: CallBody, _ request: HTTPServerRequest) throws(ProtocolError) {
     guard body.has("targetProjectId") else { return }
-    throw request.headers["Authorization"] == nil ? .insufficientPermission : .notOffered
+    throw request.hasAuthorization ? .administrationNotOffered : .insufficientPermission
   }
 
   private func client(_ request: HTTPServerRequest, _ caller: CallerApp?) -> CallClient {
@@ -113,6 +115,9 @@ struct CallReader: Sendable {
 extension HTTPServerRequest {
   /// The target's part before the query, percent-encoded as sent.
   var rawPath: Substring { target.prefix { $0 != "?" } }
+
+  /// Whether the sender names itself, as administrators do.
+  var hasAuthorization: Bool { headers["Authorization"] != nil }
 
   /// The target's part after the question mark.
   fileprivate var queryText: Substring { target.drop { $0 != "?" }.dropFirst() }

@@ -14,7 +14,9 @@ enum CrossOrigin {
   }
 
   /// Answer to a preflight: origin, method and headers are reflected.
-  static func preflight(_ request: HTTPServerRequest) -> HTTPServerResponse {
+  /// - Parameter isDevelopment: whether pages of other networks may reach a gateway on their user's machine (W3C Private
+  ///   Network Access): those of a tunnel, or of an editor in a cloud.
+  static func preflight(_ request: HTTPServerRequest, isDevelopment: Bool) -> HTTPServerResponse {
     var response = HTTPServerResponse(status: 204)
     add(to: &response, request)
     if let method = visible(request.headers["Access-Control-Request-Method"]) {
@@ -22,6 +24,9 @@ enum CrossOrigin {
     }
     if let names = visible(request.headers["Access-Control-Request-Headers"]) {
       response.headers.add(name: "Access-Control-Allow-Headers", value: names)
+    }
+    if isDevelopment, request.headers["Access-Control-Request-Private-Network"] == "true" {
+      response.headers.add(name: "Access-Control-Allow-Private-Network", value: "true")
     }
     response.headers.add(name: "Access-Control-Max-Age", value: String(maxAge))
     return response

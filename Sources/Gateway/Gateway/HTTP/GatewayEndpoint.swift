@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
-import Synchronization
 
 /// Answers requests: finds the route, makes the call, writes the answer or the protocol's error.
 final class GatewayEndpoint: Sendable {
@@ -15,16 +14,16 @@ final class GatewayEndpoint: Sendable {
 
   private let router: CallRouter
   private let reader: CallReader
-  private let maxInFlight: Int
+  private let places: CallPlaces
   private let answerTime: Duration
+  private let isDevelopment: Bool
   private let clock: any MonotonicClock
   private let metrics: GatewayMetrics
   private let logger: Logger
   private let gate = LogGate()
-  private let inFlight = Atomic<Int>(0)
 
   /// - Parameters:
-  ///   - maxInFlight: requests that are answered at a time; further ones get 503 at once.
+  ///   - maxInFlight: requests of each class that are answered at a time; further ones get 503 at once.
   ///   - answerTime: time for an answer; a parameter for tests.
   init(
     _ routes: [Route], _ rules: GatewayRules, proxies: TrustedProxies, maxInFlight: Int,
@@ -33,7 +32,8 @@ final class GatewayEndpoint: Sendable {
     // Outside development mode their addresses do not exist.
     router = CallRouter(routes.filter { rules.isDevelopment || $0.access != .development })
     reader = CallReader(rules: rules, proxies: proxies)
-    self.maxInFlight = maxInFlight
+    places = CallPlaces(perClass: maxInFlight, metrics: metrics)
+    isDevelopment = rules.isDevelopment
     self.answerTime = answerTime
     self.clock = clock
     self.metrics = metrics
@@ -43,31 +43,32 @@ final class GatewayEndpoint: Sendable {
   func answer(_ request: HTTPServerRequest) async -> HTTPServerResponse {
     let start = clock.now()
     let requestID = MessageID.make()
-    let count = inFlight.add(1, ordering: .relaxed).newValue
-    metrics.inFlight.add(1)
-    defer {
-      inFlight.subtract(1, ordering: .relaxed)
-      metrics.inFlight.add(-1)
-    }
     if CrossOrigin.isPreflight(request) {
-      return note(CrossOrigin.preflight(request), Name.preflight, requestID, since: start)
+      let permission = CrossOrigin.preflight(request, isDevelopment: isDevelopment)
+      return note(permission, Name.preflight, requestID, since: start)
     }
     let match = router.find(request.method, request.rawPath)
     let response: HTTPServerResponse
     do throws(ProtocolError) {
-      guard count <= maxInFlight else { throw .unavailable }
-      guard request.hasOneLength else { throw .ambiguousLength }
-      response = Self.response(try await answer(request, match, requestID, start))
+      let answer = try await places.hold(match.route?.waitsFor ?? .gateway) { () async throws(ProtocolError) in
+        try await self.answer(request, match, requestID, start)
+      }
+      response = Self.response(answer)
     } catch {
       response = Self.response(error)
     }
     return finish(response, request, match, requestID, since: start)
   }
 
-  /// Answer to a request whose body is too long to be read.
-  func tooLarge(_ request: HTTPServerRequest) -> HTTPServerResponse {
+  /// Answer to a request that the server does not read to its end.
+  func refusal(_ request: HTTPServerRequest, _ reason: HTTPServerRefusal) -> HTTPServerResponse {
     let match = router.find(request.method, request.rawPath)
-    return finish(Self.response(ProtocolError.bodyTooLarge), request, match, MessageID.make(), since: clock.now())
+    let error: ProtocolError =
+      switch reason {
+      case .bodyTooLong: .bodyTooLarge
+      case .malformed(let problem): .malformed(problem)
+      }
+    return finish(Self.response(error), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(
@@ -108,8 +109,6 @@ final class GatewayEndpoint: Sendable {
   private static func response(_ error: ProtocolError) -> HTTPServerResponse {
     var response = json(error.status, error.json, maxAge: nil)
     if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
-    // Server and proxy may disagree about where the next request begins.
-    if error == .ambiguousLength { response.headers.add(name: "Connection", value: "close") }
     if !error.allow.isEmpty {
       response.headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
     }
@@ -150,14 +149,6 @@ final class GatewayEndpoint: Sendable {
       logger.debug("request", facts)
     }
     return response
-  }
-}
-
-extension HTTPServerRequest {
-  /// Whether only one header says where the body ends (RFC 9112, section 6.3): two are a way to smuggle a request past
-  /// a proxy.
-  fileprivate var hasOneLength: Bool {
-    headers.all("Content-Length").count + headers.all("Transfer-Encoding").count <= 1
   }
 }
 

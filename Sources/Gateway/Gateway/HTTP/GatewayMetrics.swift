@@ -6,7 +6,10 @@ struct GatewayMetrics: Sendable {
   private let seconds: MetricFamily<Histogram>
   private let commands: MetricFamily<Counter>
   private let misconfigured: MetricFamily<Counter>
-  let inFlight: Gauge
+  /// Calls that are being answered, by class.
+  let inFlight: MetricFamily<Gauge>
+  /// Calls that found no place, by class.
+  let refused: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {
     requests = registry.counter(
@@ -23,7 +26,17 @@ struct GatewayMetrics: Sendable {
       labels: ["reason"])
     // A series that begins with 1 has not increased for Prometheus, so the alert would miss the first one.
     for reason in Misconfiguration.allCases { _ = misconfigured.with(reason.rawValue) }
-    inFlight = registry.gauge("countersign_gateway_requests_in_flight", "Requests that are being answered.")
+    inFlight = registry.gauge(
+      "countersign_gateway_requests_in_flight",
+      "Requests that are being answered, by what they wait for: coordinator, accounts, gateway (nothing).",
+      labels: ["class"])
+    refused = registry.counter(
+      "countersign_gateway_requests_refused_total",
+      "Requests that were answered 503 at once, since all places of their class were taken.", labels: ["class"])
+    for callClass in CallClass.allCases {
+      _ = inFlight.with(callClass.rawValue)
+      _ = refused.with(callClass.rawValue)
+    }
   }
 
   func countRequest(_ call: String, status: Int, _ time: Duration) {

@@ -12,39 +12,44 @@ extension Route {
     missing("signInWithCustomToken", "accounts:signInWithCustomToken", old: "verifyCustomToken"),
     missing("signInWithGameCenter", "accounts:signInWithGameCenter", old: "signInWithGameCenter"),
     missing("issueSamlResponse", "accounts:issueSamlResponse", old: nil),
-    missing("publicKeys", "sessionCookiePublicKeys", old: "publicKeys"),
+    missing("publicKeys", "publicKeys", old: "publicKeys"),
+    missing("sessionCookiePublicKeys", "sessionCookiePublicKeys", old: nil),
     missing("signOutUser", "accounts:signOutUser", old: "signOutUser"),
     notOffered(
-      "v2", "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:start",
-      "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:finalize",
-      "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:withdraw",
-      "\(HostPrefix.identity)/v2/accounts/mfaSignIn:start", "\(HostPrefix.identity)/v2/accounts/mfaSignIn:finalize",
-      "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:start",
-      "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:finalize",
-      "\(HostPrefix.identity)/v2/accounts/passkeySignIn:start",
-      "\(HostPrefix.identity)/v2/accounts/passkeySignIn:finalize",
-      "\(HostPrefix.identity)/v2/accounts:revokeToken", "\(HostPrefix.identity)/v2/passwordPolicy",
-      "\(HostPrefix.identity)/v2/defaultSupportedIdps"),
+      "v2",
+      [
+        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:start",
+        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:finalize",
+        "\(HostPrefix.identity)/v2/accounts/mfaEnrollment:withdraw",
+        "\(HostPrefix.identity)/v2/accounts/mfaSignIn:start", "\(HostPrefix.identity)/v2/accounts/mfaSignIn:finalize",
+        "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:start",
+        "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:finalize",
+        "\(HostPrefix.identity)/v2/accounts/passkeySignIn:start",
+        "\(HostPrefix.identity)/v2/accounts/passkeySignIn:finalize",
+        "\(HostPrefix.identity)/v2/accounts:revokeToken", "\(HostPrefix.identity)/v2/passwordPolicy",
+        "\(HostPrefix.identity)/v2/defaultSupportedIdps",
+      ]),
   ]
 
   private static let administratorCalls: [Route] = [
     notOffered(
-      "administration", "\(HostPrefix.identity)/v1/projects/*", "\(HostPrefix.identity)/v2/projects/*",
-      "\(HostPrefix.identity)/v1/accounts", "\(HostPrefix.identity)/v1/accounts:batchCreate",
-      "\(HostPrefix.identity)/v1/accounts:batchDelete", "\(HostPrefix.identity)/v1/accounts:batchGet",
-      "\(HostPrefix.identity)/v1/accounts:query", "\(HostPrefix.identity)/v1/:createSessionCookie",
-      "\(HostPrefix.relyingParty)/uploadAccount", "\(HostPrefix.relyingParty)/downloadAccount",
-      "\(HostPrefix.relyingParty)/createSessionCookie", "\(HostPrefix.relyingParty)/setProjectConfig")
+      "administration",
+      [
+        "\(HostPrefix.identity)/v1/projects/*", "\(HostPrefix.identity)/v2/projects/*",
+        "\(HostPrefix.identity)/v1/accounts", "\(HostPrefix.identity)/v1/accounts:batchCreate",
+        "\(HostPrefix.identity)/v1/accounts:batchDelete", "\(HostPrefix.identity)/v1/accounts:batchGet",
+        "\(HostPrefix.identity)/v1/accounts:query", "\(HostPrefix.identity)/v1/:createSessionCookie",
+        "\(HostPrefix.relyingParty)/uploadAccount", "\(HostPrefix.relyingParty)/downloadAccount",
+        "\(HostPrefix.relyingParty)/createSessionCookie", "\(HostPrefix.relyingParty)/setProjectConfig",
+      ], .administrationNotOffered)
   ]
 
   private static let pages: [Route] = [
-    notOffered("pages", "/__/auth/*", "/emulator/auth/*", "/emulator/action")
+    notOffered("pages", ["/__/auth/*", "/emulator/auth/*", "/emulator/action"])
   ]
 
   private static func missing(_ name: String, _ path: String, old: String?) -> Route {
     let paths = ["\(HostPrefix.identity)/v1/\(path)"] + (old.map { ["\(HostPrefix.relyingParty)/\($0)"] } ?? [])
-    return Route(name, nil, paths, access: .notOffered) {
-      (_: Call) async throws(ProtocolError) -> CallAnswer in throw .notOffered
-    }
+    return notOffered(name, paths)
   }
 }

@@ -77,8 +77,11 @@ extension ProtocolError {
     status: 413, "Request payload size exceeds the limit: \(CallLimits.maxBodyBytes) bytes.",
     word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
 
-  /// More than one header says where the body ends.
-  static let ambiguousLength = badBody("Its length is given twice.")
+  /// The request breaks HTTP.
+  static func malformed(_ problem: String) -> ProtocolError {
+    ProtocolError(
+      status: 400, "The request cannot be read: \(problem).", word: "INVALID_ARGUMENT", reason: "badRequest")
+  }
 
   static let keyInvalid = ProtocolError(
     status: 400, "API key not valid. Please pass a valid API key.", word: "INVALID_ARGUMENT", reason: "keyInvalid")
@@ -97,8 +100,15 @@ extension ProtocolError {
   static let notFound = ProtocolError(
     status: 404, "The requested URL was not found on this server.", word: "NOT_FOUND", reason: "notFound")
 
+  /// A call of apps. SDKs know the code as a way to sign in that the project has switched off.
   static let notOffered = ProtocolError(
-    status: 501, "This call is not offered.", word: "NOT_IMPLEMENTED", reason: "notImplemented")
+    status: 501, "OPERATION_NOT_ALLOWED : This call is not offered.", word: "NOT_IMPLEMENTED",
+    reason: "notImplemented")
+
+  /// A call of administrators, whose libraries show code and text.
+  static let administrationNotOffered = ProtocolError(
+    status: 501, "NOT_IMPLEMENTED : Calls of administrators are not offered.", word: "NOT_IMPLEMENTED",
+    reason: "notImplemented")
 
   static func wrongMethod(_ allow: [String]) -> ProtocolError {
     ProtocolError(

@@ -3,15 +3,15 @@ struct Route: Sendable {
   typealias Implementation = @Sendable (Call) async throws(ProtocolError) -> CallAnswer
 
   /// Condition under which a call is answered.
-  enum Access: Sendable {
+  enum Access: Sendable, Hashable {
     /// The request has an API key of a project.
     case apiKey
     /// Anyone may call.
     case open
     /// Only in development mode, and only a client on this machine.
     case development
-    /// Nobody: the protocol has the call, and we do not offer it.
-    case notOffered
+    /// Nobody: the protocol has the call, and we do not offer it. The error says so.
+    case notOffered(ProtocolError)
   }
 
   /// Method of HTTP.
@@ -29,6 +29,8 @@ struct Route: Sendable {
   /// Paths. A segment `{name}` is a variable, a last segment `*` anything that follows.
   let paths: [String]
   let access: Access
+  /// Class of its calls, by what they wait for.
+  let waitsFor: CallClass
   /// Whether the body may be a form.
   let takesForm: Bool
   /// Whether failures of ours are kept from pages. The JavaScript SDK makes the call by itself while a page loads
@@ -38,13 +40,14 @@ struct Route: Sendable {
   let implementation: Implementation
 
   init(
-    _ name: String, _ method: Method?, _ paths: [String], access: Access, takesForm: Bool = false,
+    _ name: String, _ method: Method?, _ paths: [String], access: Access, waitsFor: CallClass, takesForm: Bool = false,
     keepsUsers: Bool = false, _ implementation: @escaping Implementation
   ) {
     self.name = name
     self.method = method
     self.paths = paths
     self.access = access
+    self.waitsFor = waitsFor
     self.takesForm = takesForm
     self.keepsUsers = keepsUsers
     self.implementation = implementation
@@ -65,45 +68,48 @@ extension Route {
   ///   - path: name after `/v1/`: `accounts:signUp`.
   ///   - old: name of v3: `signupNewUser`.
   static func v1(
-    _ name: String, _ method: Method, _ path: String, old: String, keepsUsers: Bool = false,
+    _ name: String, _ method: Method, _ path: String, old: String, waitsFor: CallClass, keepsUsers: Bool = false,
     _ implementation: @escaping Implementation
   ) -> Route {
     Route(
       name, method, ["\(HostPrefix.identity)/v1/\(path)", "\(HostPrefix.relyingParty)/\(old)"], access: .apiKey,
-      keepsUsers: keepsUsers, implementation)
+      waitsFor: waitsFor, keepsUsers: keepsUsers, implementation)
   }
 
   /// Call of an app in v2.
   static func v2(
-    _ name: String, _ method: Method, _ path: String, _ implementation: @escaping Implementation
+    _ name: String, _ method: Method, _ path: String, waitsFor: CallClass, _ implementation: @escaping Implementation
   ) -> Route {
-    Route(name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, implementation)
+    Route(
+      name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, waitsFor: waitsFor, implementation)
   }
 
   /// `/v1/token`, which takes forms.
   static func token(_ implementation: @escaping Implementation) -> Route {
     Route(
-      "token", .post, ["\(HostPrefix.secureToken)/v1/token"], access: .apiKey, takesForm: true, keepsUsers: true,
-      implementation)
+      "token", .post, ["\(HostPrefix.secureToken)/v1/token"], access: .apiKey, waitsFor: .accounts, takesForm: true,
+      keepsUsers: true, implementation)
   }
 
-  /// Open address: public keys.
+  /// Open address: public keys, as they were fetched last.
   static func open(_ name: String, _ paths: [String], _ implementation: @escaping Implementation) -> Route {
-    Route(name, .get, paths, access: .open, implementation)
+    Route(name, .get, paths, access: .open, waitsFor: .gateway, implementation)
   }
 
-  /// Call of development mode.
+  /// Call of development mode. Its class is that of what it may wait for longest.
   /// - Parameter path: path after `/emulator/v1/projects/{project}/`: `accounts`.
   static func development(
     _ name: String, _ method: Method, _ path: String, _ implementation: @escaping Implementation
   ) -> Route {
-    Route(name, method, ["/emulator/v1/projects/{project}/\(path)"], access: .development, implementation)
+    Route(
+      name, method, ["/emulator/v1/projects/{project}/\(path)"], access: .development, waitsFor: .coordinator,
+      implementation)
   }
 
   /// Call that the protocol has and we do not offer.
-  static func notOffered(_ name: String, _ paths: String...) -> Route {
-    Route(name, nil, paths, access: .notOffered) { (_: Call) async throws(ProtocolError) -> CallAnswer in
-      throw .notOffered
+  static func notOffered(_ name: String, _ paths: [String], _ error: ProtocolError = .notOffered) -> Route {
+    Route(name, nil, paths, access: .notOffered(error), waitsFor: .gateway) {
+      (_: Call) async throws(ProtocolError) -> CallAnswer in throw error
     }
   }
 }

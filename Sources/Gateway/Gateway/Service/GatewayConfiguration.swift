@@ -1,3 +1,4 @@
+import CountersignAMQP
 import CountersignCryptography
 import FoundationEssentials
 import Projects
@@ -91,7 +92,7 @@ struct ListenSettings: Sendable {
   let connections: Int
   /// Open connections of one client.
   let connectionsPerClient: Int
-  /// Requests that are answered at a time.
+  /// Requests of each class that are answered at a time.
   let maxInFlight: Int
 
   init(
@@ -106,6 +107,10 @@ struct ListenSettings: Sendable {
   /// Default of `connectionsPerClient` beyond loopback.
   private static let usualConnectionsPerClient = 128
 
+  /// The highest `requestsInFlight`: all classes together then still have fewer than the unanswered commands that the
+  /// connection to the broker keeps.
+  private static let mostInFlight = RequestClient.defaultMaxOutstanding / (CallClass.allCases.count + 1)
+
   /// - Parameter health: address of health and metrics, which clients must not share.
   init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration, isDevelopment: Bool) {
     address = CommonConfiguration.HTTPConfiguration(
@@ -115,14 +120,20 @@ struct ListenSettings: Sendable {
         section.integer(
           "port", default: 9099, in: 0...65_535, "The port on which clients are answered; 0 for any that is free.")))
     connections = section.integer(
-      "connections", default: 1_024, in: 16...65_535, "Open connections; further clients wait.")
+      "connections", default: 4_096, in: 16...65_535, "Open connections; further clients wait.")
     let perClient = section.optionalInteger(
       "connectionsPerClient", in: 1...65_535,
       "Open connections of one client; trusted proxies, which pass on those of many, are not limited so. Absent: all on loopback, else \(Self.usualConnectionsPerClient)."
     )
     maxInFlight = section.integer(
-      "requestsInFlight", default: 1_024, in: 1...4_096,
-      "Requests that are answered at a time; further ones get 503 at once.")
+      "requestsInFlight", default: 512, in: 1...Self.mostInFlight,
+      "Requests that are answered at a time in each class of calls: those that wait for the coordinator, for accounts, for neither; further ones get 503 at once."
+    )
+    let least = CallPlaces.connectionsPerPlace * CallClass.allCases.count * maxInFlight
+    section.check(
+      "connections", connections >= least,
+      "must be at least \(least), \(CallPlaces.connectionsPerPlace) for each of the \(maxInFlight) requestsInFlight of \(CallClass.allCases.count) classes: else further calls wait for a connection instead of being refused at once"
+    )
     let isLocal = LocalHost.contains(address.host)
     connectionsPerClient = perClient ?? (isLocal ? connections : Self.usualConnectionsPerClient)
     section.check(

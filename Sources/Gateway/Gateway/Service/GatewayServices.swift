@@ -88,7 +88,7 @@ struct RequestService: Service {
 
   init(_ configuration: GatewayConfiguration, _ context: ServiceContext) {
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
-    // As many unanswered commands as requests can be in flight.
+    // Unanswered commands are bounded by the calls in flight, which are fewer in all classes together.
     let client = RequestClient(
       endpoint: broker.endpoint, options: broker.options("requests"), exchange: Topology.Exchanges.commands,
       onEvent: broker.observer("requests"))
@@ -121,7 +121,7 @@ final class GatewayPort: Service {
       isProxy: { IPAddress($0).map(proxies.contains) ?? false })
     listener = try HTTPListener(
       settings.address, section: "listen", metrics: context.metrics, maxBodyBytes: CallLimits.maxBodyBytes,
-      limits: limits, tooLarge: { endpoint.tooLarge($0) }, handler: { await endpoint.answer($0) })
+      limits: limits, refusal: { endpoint.refusal($0, $1) }, handler: { await endpoint.answer($0) })
     context.logger.info("answering clients", ["http": "\(settings.address.host):\(listener.port)"])
   }
 

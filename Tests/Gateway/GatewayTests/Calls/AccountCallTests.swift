@@ -50,6 +50,19 @@ import Testing
   }
 
   @Test(
+    "What administrators alone may give an account is refused",
+    arguments: [
+      ("localId", #""chosen""#, "User ID"), ("phoneNumber", #""+14155550123""#, "Phone number"),
+      ("disabled", "true", "Disabled"), ("mfaInfo", "[]", "Second factors"),
+    ])
+  func administratorsFields(field: String, value: String, text: String) async throws {
+    let fixture = try CallFixture()
+    let error = try await fixture.refusal(Self.v1 + "signUp", #"{"returnSecureToken":true,"\#(field)":\#(value)}"#)
+    #expect(error.status == 400 && error.message == "UNEXPECTED_PARAMETER : \(text)")
+    #expect(fixture.services.messages.isEmpty)
+  }
+
+  @Test(
     "Accounts with passwords are not allowed",
     arguments: [
       (v1 + "signUp", #"{"email":"a@example.com","password":"secret1"}"#),

@@ -24,7 +24,8 @@ struct CallFixture: Sendable {
 
   init(
     recaptcha: Project.Recaptcha? = nil, isDevelopment: Bool = false, messages: (any SentMessages)? = nil,
-    otherKey: Bool = false, sealer: Sealer? = nil, methods: Set<Project.Method> = [.phone, .anonymous]
+    otherKey: Bool = false, sealer: Sealer? = nil, methods: Set<Project.Method> = [.phone, .anonymous],
+    onPause: @escaping @Sendable () -> Void = {}
   ) throws {
     services = try FakeServices()
     var project = Project(id: "example", number: 100_000_000_001)
@@ -44,7 +45,10 @@ struct CallFixture: Sendable {
       metrics: GatewayMetrics(metrics), logger: logger)
     let context = ServiceContext(
       name: "gateway", instance: "gateway@test/1", logger: logger, metrics: metrics, clocks: clocks.clocks)
-    calls = GatewayCalls(rules, broker: broker, context: context, messages: messages)
+    calls = GatewayCalls(rules, broker: broker, context: context, messages: messages) { [clocks] time in
+      clocks.advance(by: time)
+      onPause()
+    }
   }
 
   /// Answer of a call with a JSON body.

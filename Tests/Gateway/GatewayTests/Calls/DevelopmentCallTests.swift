@@ -38,8 +38,10 @@ import Testing
     }
   }
 
-  private func fixture(_ messages: Messages?) throws -> CallFixture {
-    let fixture = try CallFixture(isDevelopment: true, messages: messages)
+  private func fixture(
+    _ messages: Messages?, onPause: @escaping @Sendable () -> Void = {}
+  ) throws -> CallFixture {
+    let fixture = try CallFixture(isDevelopment: true, messages: messages, onPause: onPause)
     let sessions = Sessions()
     fixture.services.on(StartVerification.self) { command, _ in
       var started = PhoneCallTests.started(command, testNumber: command.phoneNumber == "+16505553434")
@@ -97,6 +99,36 @@ import Testing
       CallFixture.v1 + "accounts:signInWithPhoneNumber", #"{"sessionInfo":"\#(session)","code":"476431"}"#)
   }
 
+  @Test("A code that is asked for at once is waited for, and one that does not come not for long")
+  func codesAreWaitedFor() async throws {
+    let messages = Messages()
+    let looks = Mutex(0)
+    let fixture = try fixture(messages) {
+      let count = looks.withLock { looks in
+        looks += 1
+        return looks
+      }
+      if count == 3 { messages.add("+14155550123", "476431 is your code") }
+    }
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
+    let entry = Self.entry("+14155550123", "session-1", "476431")
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [entry]])
+    #expect(looks.withLock { $0 } == 3)
+    // Another number, whose SMS never comes: what is there is answered in the end, and then at once.
+    _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550124"}"#)
+    let before = fixture.clocks.wall.now()
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [entry]])
+    let waited = fixture.clocks.wall.now() - before
+    #expect(waited >= DevelopmentCalls.patience && waited < DevelopmentCalls.patience + .seconds(1))
+    let count = looks.withLock { $0 }
+    #expect(try await fixture.get(Self.codes) == ["verificationCodes": [entry]])
+    #expect(looks.withLock { $0 } == count)
+  }
+
+  @Test("Tools that wait for the emulator are told that it is ready") func ready() async throws {
+    #expect(try await fixture(nil).get("/") == ["authEmulator": ["ready": true]])
+  }
+
   @Test("Emptying accounts empties limits and codes too") func accountsAreEmptied() async throws {
     let messages = Messages()
     let fixture = try fixture(messages)
@@ -125,7 +157,7 @@ import Testing
   {
     let paths = try CallFixture().calls.routes.filter { $0.access == .development }
     #expect(paths.isEmpty)
-    #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 2)
+    #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 3)
   }
 
   @Test("No more sessions are remembered than named") func memoryIsBounded() {

@@ -87,6 +87,25 @@ import Testing
       fixture.sink.events.filter { $0.message == "gateway and services are configured differently" }.count == 2)
   }
 
+  @Test(
+    "Developers are told the remedy",
+    arguments: [
+      (APIError(.invalidArgument, "x", field: "app"), 500, "INTERNAL_ERROR : UNKNOWN_APP: add the project's app"),
+      (
+        APIError(.operationNotAllowed, "x", reason: "NOT_IN_DEVELOPMENT"), 400,
+        "OPERATION_NOT_ALLOWED : DEVELOPMENT_ONLY: set 'development'"
+      ),
+    ])
+  func developersAreTold(refusal: APIError, status: Int, text: String) async throws {
+    for isDevelopment in [true, false] {
+      let fixture = try CallFixture(isDevelopment: isDevelopment)
+      fixture.services.refuse(LookUpAccount.self, refusal)
+      let error = try await fixture.refusal(Self.lookup, #"{"idToken":"eyJ.a.b"}"#)
+      #expect(error.status == status)
+      #expect(error.message.hasPrefix(text) == isDevelopment)
+    }
+  }
+
   @Test("Mistakes of users are no wrong configuration") func mistakesOfUsers() async throws {
     let fixture = try CallFixture()
     fixture.services.refuse(LookUpAccount.self, APIError(.invalidIDToken, "x", field: "idToken"))

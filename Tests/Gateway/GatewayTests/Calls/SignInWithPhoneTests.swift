@@ -43,7 +43,7 @@ import Testing
   @Test("A known user is not called new, and secrets travel sealed") func knownUser() async throws {
     let fixture = try fixture(isNewUser: false)
     let answer = try await fixture.post(Self.path, #"{"session_info":"session-1","code":"476431","idToken":"eyJ.a.b"}"#)
-    #expect(answer["isNewUser"] == nil && answer["localId"] == "local-1")
+    #expect(answer["isNewUser"] == false && answer["localId"] == "local-1")
     let body = try #require(fixture.services.messages.first).body
     let text = String(decoding: body, as: UTF8.self)
     for secret in ["session-1", "476431", "eyJ.a.b"] { #expect(!text.contains(secret)) }

@@ -88,9 +88,9 @@ import Testing
   }
 
   @Test(
-    "Enforcement is shown, with a key where there is any",
+    "Enforcement is shown, with the key that is configured, whether it is enforced or not",
     arguments: [
-      (nil, nil, "OFF"), (.init(enterpriseKey: "projects/p/keys/k", phone: .off), nil, "OFF"),
+      (nil, nil, "OFF"), (.init(enterpriseKey: "projects/p/keys/k", phone: .off), "projects/p/keys/k", "OFF"),
       (.init(enterpriseKey: "projects/p/keys/k", phone: .audit), "projects/p/keys/k", "AUDIT"),
       (.init(enterpriseKey: "projects/p/keys/k", phone: .enforce), "projects/p/keys/k", "ENFORCE"),
     ] as [(Project.Recaptcha?, String?, String)])
