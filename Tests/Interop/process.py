@@ -58,7 +58,7 @@ class Process:
         self.name = name
         self.directory = tempfile.TemporaryDirectory(prefix="countersign-")
         root = pathlib.Path(self.directory.name)
-        for part in ["config", "data"]:
+        for part in ["config", "data", "run"]:
             (root / part).mkdir()
         # Relative paths of the configuration lead to the stack's secrets, and to data of its own.
         (root / "secrets").symlink_to(CONFIGURATIONS.parent / "secrets")

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 import process
+import stack
 from process import Process
 
 VHOST = "bad-start"
@@ -18,6 +19,15 @@ def broker_ctl(*arguments):
     subprocess.run(
         [os.environ["COUNTERSIGN_TEST_BROKER_CTL"], *arguments], stdin=subprocess.DEVNULL, capture_output=True,
         timeout=120, check=True)
+
+
+class ScriptTest(unittest.TestCase):
+    """What deploy/up waits for."""
+
+    def test_a_process_that_has_ended_is_not_waited_for(self):
+        script = 'source "$0/deploy/lib/common.sh"; wait_until 150 "$(live_pid /nonexistent || echo 0)" false'
+        done = subprocess.run(["bash", "-c", script, stack.ROOT], timeout=60, check=False)
+        self.assertEqual(done.returncode, 2)
 
 
 class EndTest(unittest.TestCase):

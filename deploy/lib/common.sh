@@ -88,12 +88,12 @@ show_progress() {
 }
 
 # Waits until a command succeeds, and shows the wait. Returns 1 if the time is over, 2 if the process has ended.
-#   wait_until SECONDS PID COMMAND...       PID - means: no process to watch
+#   wait_until SECONDS PID COMMAND...       PID - means: no process to watch; 0: it has ended, whatever kill -0 0 says
 wait_until() {
   local limit=$1 pid=$2 begun=$SECONDS last=0
   shift 2
   until "$@"; do
-    if [[ $pid != - ]] && ! kill -0 "$pid" 2>/dev/null; then return 2; fi
+    if [[ $pid == 0 ]] || { [[ $pid != - ]] && ! kill -0 "$pid" 2>/dev/null; }; then return 2; fi
     if ((SECONDS - begun >= limit)); then return 1; fi
     if ((SECONDS - begun - last >= 5)); then
       last=$((SECONDS - begun))

@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2034
 # The stack of a developer's machine: broker, simulator with its front, coordinator, workers, accounts, gateway with its front. Sourced
 # after common.sh, packages.sh, broker.sh, postgresql.sh, front.sh and mail.sh. All its files are in one directory, STACK: secrets/,
-# config/, data/, log/, pid/, broker/, front/, gateway-front/, mail/, and postgresql/ with COUNTERSIGN_STORE=postgresql.
+# config/, data/, log/, pid/, run/ (sockets for the doctor), broker/, front/, gateway-front/, mail/, and postgresql/ with COUNTERSIGN_STORE=postgresql.
 
 readonly READY_SECONDS=150
 readonly STOP_SECONDS=30
@@ -60,7 +60,7 @@ stack_processes() {
 
 # Writes the configuration files: those of deploy/dev, with the ports and the store filled in. Secrets are created once and kept.
 stack_prepare() {
-  mkdir -p "$STACK"/{config,data,log,pid}
+  mkdir -p "$STACK"/{config,data,log,pid,run}
   # Open for the user of a server below it, everything beside which is closed.
   if [[ $(stat -c %a "$STACK") != 711 ]]; then chmod 700 "$STACK"; fi
   ensure_secret "$SECRETS/code-pepper"

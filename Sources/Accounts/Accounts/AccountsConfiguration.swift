@@ -38,6 +38,18 @@ public struct AccountsConfiguration: ProcessConfiguration {
     }
   }
 
+  /// Adds keys and projects to what the doctor is told.
+  func describe(_ report: inout RuntimeReport, _ secrets: AccountParts.Secrets) {
+    report.queues += [Topology.Queues.accountsCommands, Topology.Queues.accountsReplies]
+    report.keys.tokens = secrets.tokenKeys.opening.keys.sorted()
+    report.keys.pairs = secrets.sealingKeys.publicKeys.map(\.id)
+    report.projects = rules.projects.current.appsByProject
+    report.isDevelopment = rules.isDevelopment
+    report.fictionalRefusals = rules.fictionalRefusals.total
+    report.guarded?.checkValues.merge(CheckValue.of(secrets.tokenKeys, kind: "token key")) { first, _ in first }
+    report.guarded?.checkValues.merge(CheckValue.of(secrets.sealingKeys.publicKeys)) { first, _ in first }
+  }
+
   // MARK: Secrets
 
   private static func secrets(_ section: ConfigurationSection, _ keys: KeyRing?) -> AccountParts.Secrets? {

@@ -19,6 +19,7 @@ public enum AccountsServices {
         .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", mend: nil)
     }
     let flows = AccountFlows(parts)
+    context.runtime.add { configuration.describe(&$0, secrets) }
     let services = try await EngineServices.open(configuration.service, configuration.rules.engine, context)
     let engine = try await services.begin(flows.registry, EngineMetrics(context.metrics, of: "accounts"))
     context.health.register("signingKeys") { parts.idTokens.keys.health }

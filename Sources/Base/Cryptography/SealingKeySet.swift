@@ -27,6 +27,9 @@ public struct PrivateSealingKeys: Sendable, CustomStringConvertible {
   /// The first key.
   public var first: PrivateSealingKey? { keys.first }
 
+  /// The public keys, the one that others are to seal to first.
+  public var publicKeys: [PublicSealingKey] { keys.map(\.publicKey) }
+
   /// The public keys as a JWK Set, for those who seal.
   public var publicSet: String { SealingKeySet.text(keys.map(\.publicKey.jwk)) }
 

@@ -65,6 +65,9 @@ extension AppProfile {
     androidHash = Self.androidHash(section, besides: domain)
     languageCode = section.optionalString(
       "languageCode", "The language of the message where the command names none, BCP 47.")
+    section.check(
+      "languageCode", languageCode.map(Self.isLanguage) ?? true,
+      "must be a language tag (BCP 47): two or three letters such as de, perhaps with a region, de-CH")
     template = section.string("template", default: template, "The template of the SMS worker.")
     verification = Self.verification(section)
     fictionalNumbers = Self.fictionalNumbers(section)
@@ -73,6 +76,13 @@ extension AppProfile {
     receiptsValidFrom = Self.time(
       section, "receiptsValidFrom", "Receipts of app.verify that were issued before this time are not accepted.")
     resendGaps = Self.resendGaps(section)
+  }
+
+  /// Whether a text has the form of a tag whose language is one of ISO 639: longer words are registered to none.
+  private static func isLanguage(_ text: String) -> Bool {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    return parts.dropFirst().allSatisfy { String($0).isMatched(by: \.isLetterOrDigit, length: 1...8) }
+      && String(parts[0]).isMatched(by: { $0.isLetterOrDigit && !$0.isDigit }, length: 2...3)
   }
 
   private static func resendGaps(_ section: ConfigurationSection) -> [Duration]? {

@@ -18,6 +18,7 @@ public enum CoordinatorServices {
       throw CoordinationError(.configuration, "pepperFile and keysFile are required")
     }
     let rules = configuration.rules
+    context.runtime.add { configuration.describe(&$0) }
     let parts = try await EngineServices.open(configuration.service, rules.engine, context)
     let metrics = CoordinatorMetrics(context.metrics)
     let areCommandsStored = CommandsStored()

@@ -44,6 +44,16 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     }
   }
 
+  /// Adds regions, apps and the peppers' check values to what the doctor is told.
+  func describe(_ report: inout RuntimeReport) {
+    report.regions = rules.regions.allowed.sorted()
+    report.apps = rules.apps.mapValues(\.verification.rawValue)
+    report.isDevelopment = rules.isDevelopment
+    report.queues += [Topology.Queues.commands, Topology.Queues.results]
+    report.guarded?.checkValues["pepper"] = pepper?.checkValue
+    report.guarded?.checkValues["previous pepper"] = previousPepper?.checkValue
+  }
+
   private static func pepper(_ section: ConfigurationSection, _ key: String, _ text: String?) -> Pepper? {
     guard let text, !text.isEmpty else { return nil }
     do {

@@ -11,6 +11,9 @@ public struct Projects: Sendable, Hashable {
     idsByKey = Dictionary(keys, uniquingKeysWith: min)
   }
 
+  /// IDs of the apps of each project.
+  public var appsByProject: [String: [String]] { all.mapValues { $0.apps.map(\.id).sorted() } }
+
   /// The project of an ID.
   public subscript(id: String) -> Project? { all[id] }
 

@@ -30,6 +30,7 @@ public enum SMSWorker {
     let reports = try configuration.reports.taking.map { taking throws(StartError) in
       try ReportService(taking, readers: dispatcher.reportReaders, configuration.common.broker, context)
     }
+    context.runtime.add { configuration.describe(&$0) }
     let receivers: [(any Service)?] = [forwarder, reports]
     return receivers.compactMap { $0 } + dispatcher.services + [jobs]
   }

@@ -53,6 +53,14 @@ struct CoordinatorConfigurationTests {
     return options
   }
 
+  @Test("A language that is no tag is refused", arguments: ["english", "klingon", "d", "de_CH", "de-", "e1"])
+  func aLanguageThatIsNoTag(language: String) throws {
+    #expect(try problems(app("languageCode: '\(language)', verification: 'push'")).count == 1)
+    for tag in ["de", "de-CH", "zh-Hant-TW", "fil"] {
+      #expect(try problems(app("languageCode: '\(tag)', verification: 'push'")).isEmpty)
+    }
+  }
+
   @Test("Page cache and readers have bounds, and commands an age")
   func pageCacheAndReadersHaveBoundsAndCommandsAnAge() throws {
     let options = try #require(databaseOptions(load("").content))

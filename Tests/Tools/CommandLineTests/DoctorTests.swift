@@ -16,44 +16,80 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct ClockCheckTests {
-  static let now = UnixTime(rfc3339: "2026-11-21T12:00:00.500Z") ?? UnixTime(milliseconds: 0)
-
   @Test(
     "Judges the difference",
     arguments: [
-      ("Sat, 21 Nov 2026 12:00:00 GMT", Finding.Status.ok), ("Sat, 21 Nov 2026 11:59:58 GMT", .ok),
-      ("Sat, 21 Nov 2026 11:59:50 GMT", .warning), ("Sat, 21 Nov 2026 12:01:00 GMT", .failed), ("yesterday", .skipped),
+      (Int64(900), Finding.Status.ok), (-1900, .ok), (-10_000, .warning), (60_000, .failed), (-600_000, .failed),
     ])
-  func judgesTheDifference(date: String, status: Finding.Status) {
-    #expect(ClockCheck.finding(date: date, now: Self.now, server: "x").status == status)
+  func judgesTheDifference(ahead: Int64, status: Finding.Status) {
+    #expect(ClockCheck.findings([ClockCheck.Reading("x", ahead: ahead)]).map(\.status) == [status])
+  }
+
+  @Test("Names the process whose clock is wrong, and the direction")
+  func namesTheProcess() {
+    let clocks = [("coordinator at http://a", Int64(-600_000)), ("gateway at http://b", 100), ("the broker", -400)]
+    let findings = ClockCheck.findings(clocks.map { ClockCheck.Reading("clock of \($0.0)", ahead: $0.1) })
+    #expect(findings.map(\.check) == ["clock of coordinator at http://a"])
+    #expect(findings.first?.detail == "is 600 s behind this machine's")
+  }
+
+  @Test("If most others agree with each other, the clock of this machine is wrong")
+  func thisMachine() {
+    let clocks = [("a", Int64(30_100)), ("b", 29_800), ("c", 30_000), ("d", 90_000)]
+    let findings = ClockCheck.findings(clocks.map { ClockCheck.Reading("clock of \($0.0)", ahead: $0.1) })
+    #expect(findings.map(\.check) == ["clock of this machine", "clock of d"])
+    #expect(
+      findings.map(\.detail) == ["is 30 s behind those of 3 of 4 others", "is 60 s ahead of those of the others"])
   }
 }
 
 @Suite struct QueueCheckTests {
   @Test("A queue that nobody consumes is a failure") func aQueueThatNobodyConsumesIsAFailure() {
-    let findings = QueueCheck.findings([
-      QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
-    ])
+    let findings = QueueCheck.findings(
+      [
+        QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
+      ], inUse: [])
     #expect(findings.map(\.status) == [.failed])
     #expect(findings.first?.detail == "no consumer; 3 messages wait")
   }
 
-  @Test("A worker that is not used is to watch") func aWorkerThatIsNotUsedIsToWatch() {
-    let findings = QueueCheck.findings([
-      QueueState(name: "push.verify", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
-      QueueState(name: "coordinator.commands", messages: 0, ready: 0, unacknowledged: 0, consumers: 0),
-    ])
-    #expect(findings.map(\.check) == ["queue coordinator.commands", "queue push.verify"])
-    #expect(findings.map(\.status) == [.failed, .warning])
-    #expect(findings.last?.hint?.contains("start the push-worker") == true)
+  @Test("The queue of a worker that is not used is no failure, until jobs for it arrive")
+  func aWorkerThatIsNotUsed() {
+    func findings(_ ready: Int, _ inUse: Set<String>) -> [Finding.Status] {
+      QueueCheck.findings(
+        [QueueState(name: "push.verify", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)],
+        inUse: inUse
+      ).map(\.status)
+    }
+    #expect(findings(0, ["coordinator"]) == [.ok])
+    #expect(findings(1, ["coordinator"]) == [.failed])
+    #expect(findings(0, ["push-worker"]) == [.failed])
+  }
+
+  @Test("A queue that nothing consumes by design is no failure")
+  func aQueueThatNothingConsumes() {
+    let events = QueueState(name: "accounts.operations", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
+    #expect(QueueCheck.findings([events], inUse: ["accounts"]).map(\.status) == [.ok])
+  }
+
+  @Test("Delayed jobs that do not come back are to watch")
+  func delayedJobs() {
+    let step = "countersign.retry.5s"
+    func findings(_ ready: Int) -> [Finding] {
+      QueueCheck.delays([QueueState(name: step, messages: 4, ready: ready, unacknowledged: 0, consumers: 0)])
+    }
+    #expect(findings(4).isEmpty)
+    #expect(findings(1).map(\.detail) == ["3 delayed jobs cannot return to their work queue"])
   }
 
   @Test("A queue that is switched on by configuration may be unused")
   func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
     func bulk(_ ready: Int) -> Finding? {
-      QueueCheck.findings([
-        QueueState(name: "sms.bulk", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
-      ]).first
+      QueueCheck.findings(
+        [
+          QueueState(name: "sms.bulk", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
+        ], inUse: ["sms-worker"]
+      ).first
     }
     #expect(bulk(0)?.status == .ok)
     #expect(bulk(1)?.status == .failed)
@@ -62,9 +98,11 @@ struct FakeProbe: HTTPProbe {
 
   @Test("A site may do without accounts, until commands wait") func aSiteMayDoWithoutAccountsUntilCommandsWait() {
     func commands(_ ready: Int) -> Finding? {
-      QueueCheck.findings([
-        QueueState(name: "accounts.commands", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
-      ]).first
+      QueueCheck.findings(
+        [
+          QueueState(name: "accounts.commands", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)
+        ], inUse: []
+      ).first
     }
     #expect(commands(0)?.status == .ok)
     #expect(commands(1)?.status == .failed)
@@ -72,17 +110,19 @@ struct FakeProbe: HTTPProbe {
   }
 
   @Test("Messages that are nowhere wait for their dead queue") func messagesThatAreNowhereWaitForTheirDeadQueue() {
-    let findings = QueueCheck.findings([
-      QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
-    ])
+    let findings = QueueCheck.findings(
+      [
+        QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
+      ], inUse: [])
     #expect(findings.map(\.detail) == ["2 messages wait to be dead-lettered"])
   }
 
   @Test("Dead letters are to watch") func deadLettersAreToWatch() {
-    let findings = QueueCheck.findings([
-      QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
-      QueueState(name: "coordinator.results.dead", messages: 7, ready: 7, unacknowledged: 0, consumers: 0),
-    ])
+    let findings = QueueCheck.findings(
+      [
+        QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
+        QueueState(name: "coordinator.results.dead", messages: 7, ready: 7, unacknowledged: 0, consumers: 0),
+      ], inUse: [])
     #expect(findings.map(\.status) == [.ok, .warning])
     #expect(findings.last?.check == "dead letters of coordinator.results")
   }
@@ -154,26 +194,6 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("Sealing keys are compared with the coordinators") func sealingKeysAreComparedWithTheCoordinators() throws {
-    func set(_ id: String, _ letter: String) -> String {
-      #"{"keys": [{"kty": "oct", "kid": "\#(id)", "alg": "A256GCM", "k": "\#(String(repeating: letter, count: 42))A"}]}"#
-    }
-    try withFiles([
-      "coordinator.json5": #"{keysFile: "keys.json"}"#, "sms-worker.json5": #"{keysFile: "keys.json"}"#,
-      "push-worker.json5": #"{keysFile: "other.json"}"#, "mail-worker.json5": #"{keysFile: "namesake.json"}"#,
-      "revocation-worker.json5": "{}",
-      "keys.json": set("2026", "A"), "other.json": set("2025", "A"), "namesake.json": set("2026", "B"),
-    ]) { directory in
-      let findings = KeyCheck.findings(try ConfigurationFiles(directory: directory))
-      let statuses = Dictionary(uniqueKeysWithValues: findings.map { ($0.check, $0.status) })
-      #expect(
-        statuses == [
-          "sealing keys of sms-worker.json5": .ok, "sealing keys of push-worker.json5": .failed,
-          "sealing keys of mail-worker.json5": .failed, "sealing keys of revocation-worker.json5": .failed,
-        ])
-    }
-  }
-
   @Test("A ledger near its bound is to watch", arguments: [(1, Finding.Status.warning), (2, .ok)])
   func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
     try withFiles([
@@ -202,35 +222,25 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("Providers are asked once each without their paths") func providersAreAskedOnceEachWithoutTheirPaths()
-    async throws
-  {
-    var files: ConfigurationFiles?
-    try withFiles([
-      "a.json5": """
-      { lanes: { one: { baseURL: 'http://u:p@one.example:81/Accounts/AC1' }, two: { url: 'http://one.example:81/b' },
-                 three: { baseURL: 'https://gone.example' } }, other: { url: 'http://not.a.lane' } }
-      """
-    ]) { files = try ConfigurationFiles(directory: $0) }
-    let probe = FakeProbe(answers: ["http://one.example:81": HTTPProbeAnswer(status: 404, body: [])])
-    let addresses = ProviderCheck.addresses(try #require(files))
-    let findings = await ProviderCheck(probe: probe).findings(addresses)
-    #expect(findings.map(\.status) == [.ok, .failed])
-    #expect(findings.map(\.check) == ["provider of lane one (a.json5)", "provider of lane three (a.json5)"])
-  }
-
-  @Test("Providers are trusted as their lanes trust them") func providersAreTrustedAsTheirLanesTrustThem() throws {
-    var files: ConfigurationFiles?
-    try withFiles([
-      "a.json5": """
-      { lanes: [ { name: 'first', baseURL: 'https://one.example', caFile: 'ca.pem' }, { baseURL: 'https://one.example/x' },
-                 { baseURL: 'https://one.example/y', caFile: 'ca.pem' } ] }
-      """
-    ]) { files = try ConfigurationFiles(directory: $0) }
-    let addresses = ProviderCheck.addresses(try #require(files))
-    let directory = try #require(files?.files.first?.directory)
-    #expect(addresses.map(\.place) == ["lane first (a.json5)", "lane 1 (a.json5)"])
-    #expect(addresses.map(\.caFile) == ["\(directory)/ca.pem", nil])
+  @Test("Providers are asked once each, as their lanes trust them") func providersAreAskedOnceEach() async throws {
+    func setting(_ path: String, _ value: String) -> ConfigurationFiles.Setting {
+      ConfigurationFiles.Setting(path: path, value: value)
+    }
+    let file = ConfigurationFiles.File(
+      name: "sms-worker", directory: "/",
+      settings: [
+        setting("lanes.0.name", "first"), setting("lanes.0.baseURL", "https://one.example"),
+        setting("lanes.0.caFile", "/ca.pem"), setting("lanes.1.baseURL", "https://one.example"),
+        setting("lanes.2.name", "third"), setting("lanes.2.baseURL", "https://one.example"),
+        setting("other.url", "http://not.a.lane"),
+      ])
+    let addresses = ProviderCheck.addresses(ConfigurationFiles(files: [file]))
+    #expect(addresses.map(\.lanes) == [["first of sms-worker"], ["1 of sms-worker", "third of sms-worker"]])
+    #expect(addresses.map(\.caFile) == ["/ca.pem", nil])
+    let gone = ProviderCheck.Answer(
+      address: addresses[0], outcome: .failure(CommandLineError(.unavailable, "connection refused")))
+    #expect(ProviderCheck.finding(gone, isReachedByWorker: false).status == .failed)
+    #expect(ProviderCheck.finding(gone, isReachedByWorker: true).status == .note)
   }
 }
 
@@ -253,6 +263,18 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.detail == "broker.ulr: unknown key (did you mean broker.url?)")
   }
 
+  @Test("A key that is only absent from the file may come from the variables of a unit")
+  func anAbsentKey() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }
+    for name in ["sms-worker", "sms-worker.json5"] { try Data("{}".utf8).write(to: directory.appending(path: name)) }
+    let check = ConfigurationCheck(programs: directory.path) { _, _ in
+      ChildProcess.Outcome(status: 78, output: "sms-worker: keysFile: is missing: name the file\n")
+    }
+    #expect(await check.findings(try ConfigurationFiles(directory: directory.path)).map(\.status) == [.warning])
+  }
+
   @Test("A program is run to its end") func aProgramIsRunToItsEnd() async throws {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "echo out; echo err >&2; exit 7"]))
     #expect(outcome.status == 7)
@@ -264,53 +286,6 @@ struct FakeProbe: HTTPProbe {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "yes | head -c 1000000; kill -9 $$"]))
     #expect(outcome.status == 137)
     #expect(outcome.output.utf8.count == ChildProcess.maxOutput)
-  }
-}
-
-@Suite struct ProcessCheckTests {
-  @Test("A process that is not ready says why") func aProcessThatIsNotReadySaysWhy() async {
-    let body = #"""
-      {"ready": false, "checks": [{"name": "broker", "ok": false, "problem": "refused", "mend": "start the broker"},
-       {"name": "db", "ok": true}]}
-      """#
-    let probe = FakeProbe(answers: ["http://x/readyz": HTTPProbeAnswer(status: 503, body: Array(body.utf8))])
-    let finding = await ProcessCheck(probe: probe).finding(name: "coordinator", url: "http://x")
-    #expect(finding.status == .failed)
-    #expect(finding.detail == "at http://x is not ready: broker: refused")
-    #expect(finding.hint == "start the broker")
-  }
-
-  @Test("A lane that is down is named, although its worker is ready")
-  func laneThatIsDownIsNamed() async {
-    let metrics = """
-      # TYPE countersign_lane_up gauge
-      countersign_lane_up{type="sms.dispatch",lane="twilio"} 0
-      countersign_lane_up{type="sms.dispatch",lane="vonage"} 1
-      countersign_lane_jobs_waiting{type="sms.dispatch",lane="vonage"} 0
-      """
-    let probe = FakeProbe(answers: ["http://x/metrics": HTTPProbeAnswer(status: 200, body: Array(metrics.utf8))])
-    let findings = await ProcessCheck(probe: probe).lanes(name: "sms-worker", url: "http://x")
-    #expect(findings.map(\.check) == ["lane twilio of sms-worker"])
-    #expect(findings.map(\.status) == [.warning])
-    #expect(await ProcessCheck(probe: FakeProbe(answers: [:])).lanes(name: "sms-worker", url: "http://x").isEmpty)
-  }
-
-  @Test("A process with another time is named")
-  func anotherTimeIsNamed() async {
-    let answer = HTTPProbeAnswer(status: 200, body: [], date: "Sat, 21 Nov 2026 12:01:00 GMT")
-    let check = ProcessCheck(probe: FakeProbe(answers: ["http://x/livez": answer]))
-    let findings = await check.clock(name: "gateway", url: "http://x", clock: ManualClock(ClockCheckTests.now))
-    #expect(findings.map(\.check) == ["clock of gateway"])
-    #expect(findings.map(\.status) == [.failed])
-    #expect(findings.first?.detail == "is 59 s behind that of gateway, at http://x")
-    let there = UnixTime(milliseconds: ClockCheckTests.now.milliseconds + 60_000)
-    #expect(await check.clock(name: "gateway", url: "http://x", clock: ManualClock(there)).isEmpty)
-    #expect(await check.clock(name: "gateway", url: "http://y", clock: ManualClock(there)).isEmpty)
-  }
-
-  @Test("A process that is not there is a failure") func aProcessThatIsNotThereIsAFailure() async {
-    let finding = await ProcessCheck(probe: FakeProbe(answers: [:])).finding(name: "coordinator", url: "http://x")
-    #expect(finding.detail == "does not answer at http://x: connection refused")
   }
 }
 

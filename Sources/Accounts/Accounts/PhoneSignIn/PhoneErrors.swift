@@ -1,4 +1,5 @@
 import CountersignMessages
+import Synchronization
 
 /// Errors of signing in with a phone number.
 extension APIError {
@@ -55,4 +56,13 @@ extension APIError {
     default: if error.field == "verificationID" || error.field == "app" { field = "sessionInfo" }
     }
   }
+}
+
+/// Sign-ins with fictional numbers that were refused since the start because an account has proven the number for real.
+final class FictionalRefusals: Sendable {
+  private let counted = Atomic<Int>(0)
+
+  var total: Int { counted.load(ordering: .relaxed) }
+
+  func count() { counted.add(1, ordering: .relaxed) }
 }

@@ -72,7 +72,10 @@ struct PhoneSignIn {
       return .refused(error)
     }
     let holder = try AccountRecord.find(number: proven.number, project: project, in: set)
-    if let holder, proven.isFictional, !holder.isNumberFictional { return .refused(.numberProvenForReal) }
+    if let holder, proven.isFictional, !holder.isNumberFictional {
+      reader.rules.fictionalRefusals.count()
+      return .refused(.numberProvenForReal)
+    }
     guard request.isLink, let caller = request.caller else { return try signIn(holder, seal, in: &set) }
     switch try caller.holder(in: set, reader.rules.sessions) {
     case .failure(let error): return .refused(error)

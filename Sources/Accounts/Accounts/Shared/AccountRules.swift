@@ -4,6 +4,7 @@ import Projects
 struct AccountRules: Sendable {
   /// The projects in force, which may change while the process runs.
   let projects: ProjectsSource
+  let fictionalRefusals = FictionalRefusals()
   var sessions = SessionRules()
   var keys = SigningKeyRules()
   /// Whether tests may delete everything, and limits of addresses are wide.

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import ServiceRuntime
 
 /// Makes codes, recreates them, and compares them.
 ///
@@ -156,6 +157,8 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   /// Distinguishes peppers without revealing anything else.
   let id: [UInt8]
   let key: HMACSHA256Key
+  /// Tells the doctor whether two processes have the same one.
+  let checkValue: String
 
   /// - Parameter bytes: at least ``minimumLength`` random bytes.
   init(_ bytes: [UInt8]) throws(CoordinationError) {
@@ -166,6 +169,7 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
       )
     }
     key = HMACSHA256Key(bytes)
+    checkValue = CheckValue.of(bytes)
     id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
   }
 

@@ -342,6 +342,7 @@ extension JobRun {
     {
     case .confirmed:
       context.metrics.delayed(delay)
+      context.recentDelays.note(delay.reason, now: context.monotonic.now())
       context.logger.debug(
         "job is delayed",
         [.jobID: envelope.messageID, .retryIn: delay.step.delay, .reason: delay.reason.description])

@@ -119,6 +119,19 @@ public final class JobWorker<Handler: JobHandler>: Service {
     health.register(prefix + "ledger") { pulse.ledgerHealth }
   }
 
+  /// Adds the worker's queue, the state of its lanes and the reasons of the latest delays to what the doctor is told.
+  public func describe(in runtime: RuntimeRegistry) {
+    let context = context
+    runtime.add { report in
+      let queue = context.options.queue
+      let now = context.monotonic.now()
+      report.queues.append(queue)
+      report.lanes += context.lanes.values.map { lane in lane.read { $0.described(queue, now: now) } }
+        .sorted { $0.name < $1.name }
+      report.delays += context.recentDelays.list(queue, now: now)
+    }
+  }
+
   /// Jobs begun and not yet acknowledged.
   public var jobsInFlight: Int { inFlight.count }
 

@@ -22,6 +22,8 @@ final class WorkerContext: Sendable {
   let logger: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
+  /// Reasons of the latest delays, for the doctor.
+  let recentDelays = RecentDelays()
   /// Reads a delivery; throws a breach of the contract.
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.

@@ -58,6 +58,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
       broker: WorkerBroker(source: consumer, sink: publisher), instruments: WorkerInstruments(context),
       markStore: await settings.ledger.openMarks(in: ledger, for: context, check: prefix + "ledger"))
     worker.register(in: context.health, prefix: prefix)
+    worker.describe(in: context.runtime)
   }
 
   public func run() async {

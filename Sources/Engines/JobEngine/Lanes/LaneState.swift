@@ -40,6 +40,10 @@ struct LaneState: Sendable {
   let configuration: LaneConfiguration
   private(set) var condition: Condition = .up(failures: 0)
   private(set) var inFlight = 0
+  /// Reason of the last call that failed.
+  private(set) var lastFailure: Reason?
+  /// Time of the provider's last answer.
+  private(set) var lastAnswer: MonotonicTime?
   /// Time at which the lane went down; `nil` while it is up.
   private(set) var downSince: MonotonicTime?
   private var bucket: TokenBucket?
@@ -75,6 +79,11 @@ struct LaneState: Sendable {
 
   var waiting: Int { waiters.count }
 
+  /// Calls in a row that failed while the lane was up.
+  var failures: Int {
+    if case .up(let failures) = condition { failures } else { 0 }
+  }
+
   /// Requests a slot. `nil` when there is none now: the ticket, if any, is queued, and a ``Resumption`` will name it.
   mutating func acquire(ticket: Int?, giveUpAt: MonotonicTime, now: MonotonicTime) -> SlotAnswer? {
     if isStopping { return .stopping }
@@ -92,7 +101,11 @@ struct LaneState: Sendable {
   /// Returns a slot with the report of its call.
   mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime, jitter: Double) -> [Resumption] {
     inFlight -= 1
-    if report == .unused { bucket?.putBack() }
+    switch report {
+    case .unused: bucket?.putBack()
+    case .answered: lastAnswer = now
+    case .failed(let reason), .down(let reason): lastFailure = reason
+    }
     guard grant.epoch == epoch else { return serve(now) }
     switch (condition, report) {
     case (.up, .answered): condition = .up(failures: 0)

@@ -63,6 +63,8 @@ struct WorkerMetrics: Sendable {
         )
       })
     self.queue = queue
+    // A lane is up until a call says otherwise.
+    for lane in lanes.values { lane.isUp.set(1) }
     laneless = outcomes("")
     inFlight = registry.gauge(
       "countersign_jobs_in_flight", "Jobs begun and not yet acknowledged.", labels: ["type"]

@@ -22,10 +22,13 @@ public struct CommonConfiguration: Sendable {
     public let host: String
     /// The port; 0 for any free one.
     public let port: UInt16
+    /// Directory of the socket for the doctor; the unit's state directory if absent.
+    public let socketDirectory: String?
 
-    public init(host: String, port: UInt16) {
+    public init(host: String, port: UInt16, socketDirectory: String? = nil) {
       self.host = host
       self.port = port
+      self.socketDirectory = socketDirectory
     }
   }
 
@@ -44,7 +47,11 @@ public struct CommonConfiguration: Sendable {
       port: UInt16(
         http.integer(
           "port", default: Int(defaultHTTPPort), in: 0...65_535,
-          "The port on which health and metrics are served; 0 for any that is free.")))
+          "The port on which health and metrics are served; 0 for any that is free.")),
+      socketDirectory: http.path(
+        "socketDirectory",
+        "The directory of the Unix socket that tells the doctor paths and check values; the unit's STATE_DIRECTORY if absent."
+      ))
     keys = Self.readKeys(section)
     stopCeiling = section.section("stop").seconds(
       "ceilingSeconds", default: .seconds(20), in: .seconds(1)...(.seconds(600)),

@@ -30,6 +30,8 @@ public struct LoadedConfiguration<Content: Configuration>: Sendable {
   public let file: String?
   /// Values that are allowed but probably unintended.
   public let warnings: [ConfigurationProblem]
+  /// Paths, providers' hosts and words in force, by key: no other text, which might be a secret.
+  public var settings: [String: String] = [:]
 }
 
 extension Configuration {
@@ -49,7 +51,7 @@ extension Configuration {
     reader.reportUnknownKeys()
     reader.reportUnknownVariables()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings)
+    return LoadedConfiguration(content: configuration, file: file, warnings: reader.warnings, settings: reader.settings)
   }
 
   /// The known keys, in the order in which the initializer asks for them. Keys inside lists and named sections are

@@ -12,7 +12,7 @@ public struct ConfigurationKey: Sendable, Hashable {
 
   /// `broker.passwordFile` → `COUNTERSIGN_BROKER_PASSWORD_FILE`: a word begins at a dot and at a capital after a small
   /// letter or a digit; any other character becomes an underscore.
-  static func variable(for path: String) -> String {
+  public static func variable(for path: String) -> String {
     var name = "COUNTERSIGN_"
     var previous: Character = "_"
     for character in path {

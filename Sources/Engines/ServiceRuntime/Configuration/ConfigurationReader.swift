@@ -8,6 +8,8 @@ final class ConfigurationReader {
   private(set) var problems: [ConfigurationProblem] = []
   private(set) var warnings: [ConfigurationProblem] = []
   private(set) var keys: [ConfigurationKey] = []
+  /// Paths, hosts of URLs, names and words that were read, by key.
+  private(set) var settings: [String: String] = [:]
   private var known: [String: Set<String>] = [:]
   private var given: [String: Set<String>] = [:]
 
@@ -53,6 +55,9 @@ final class ConfigurationReader {
   func open(section: String, with names: some Sequence<String>) {
     given[section, default: []].formUnion(names)
   }
+
+  /// Keeps a value for the doctor: one that cannot be a secret.
+  func keep(_ value: String, for path: String) { settings[path] = value }
 
   func report(_ path: String, _ text: String, isPermission: Bool = false) {
     problems.append(ConfigurationProblem(place(of: path), text, isPermission: isPermission))

@@ -14,7 +14,9 @@ extension ConfigurationSection {
   /// The path of a file or directory, with a default.
   public func path(_ key: String, default fallback: String, _ help: String) -> String {
     declare(key, kind: "path, default \(fallback)", help)
-    return readPath(key) ?? resolved(fallback)
+    let path = readPath(key) ?? resolved(fallback)
+    reader.keep(path, for: Self.join(self.path, key))
+    return path
   }
 
   /// A secret in a file of its own, without the line feed at its end. The key should end in `File`.
@@ -57,8 +59,9 @@ extension ConfigurationSection {
   }
 
   private func readPath(_ key: String) -> String? {
-    if let path = override(key) { return path }
-    return readString(key).map(resolved)
+    guard let path = override(key) ?? readString(key).map(resolved) else { return nil }
+    reader.keep(path, for: Self.join(self.path, key))
+    return path
   }
 
   private func resolved(_ path: String) -> String {

@@ -7,7 +7,7 @@ extension ConfigurationSection {
   ///   - help: its meaning; one sentence.
   public func string(_ key: String, _ help: String) -> String {
     declare(key, kind: "text, required", help)
-    if let value = readString(key) { return value.isEmpty ? missing(key, help) : value }
+    if let value = readString(key) { return value.isEmpty ? missing(key, help) : keeping(key, value) }
     if field(key) == nil { return missing(key, help) }
     return ""
   }
@@ -15,7 +15,7 @@ extension ConfigurationSection {
   /// A text with a default.
   public func string(_ key: String, default fallback: String, _ help: String) -> String {
     declare(key, kind: "text, default \(fallback.isEmpty ? "none" : fallback)", help)
-    return readString(key) ?? fallback
+    return keeping(key, readString(key) ?? fallback)
   }
 
   /// A text that may be absent.
@@ -93,10 +93,19 @@ extension ConfigurationSection {
     let words = Word.allCases.map(\.rawValue)
     declare(key, kind: "\(words.joined(separator: " | ")), default \(fallback.rawValue)", help)
     guard let text = readString(key) else { return fallback }
-    if let word = Word(rawValue: text) { return word }
+    if let word = Word(rawValue: text) {
+      reader.keep(text, for: Self.join(path, key))
+      return word
+    }
     let nearest = NearestName.of(text, among: words).map { " (did you mean \($0)?)" } ?? ""
     problem(key, "must be one of \(words.joined(separator: ", "))" + nearest)
     return fallback
+  }
+
+  /// Keeps what the doctor asks for of a text: the host of a URL, a lane's name.
+  private func keeping(_ key: String, _ text: String) -> String {
+    if let kept = key == "name" ? text : URLParts(text)?.base { reader.keep(kept, for: Self.join(path, key)) }
+    return text
   }
 
   func readString(_ key: String) -> String? {

@@ -5,6 +5,8 @@ public struct URLParts: Sendable, Hashable {
   public let host: String
   /// Whether the traffic can be read on the way: no TLS, and another machine.
   public let isUnprotected: Bool
+  /// Scheme, host and port: the URL without its path, which may hold an account.
+  public let base: String
 
   /// - Returns: `nil` for another scheme, no host, a user or password, a query, a fragment, or characters that a URL
   ///   cannot have. (A password belongs into a file, and these lanes send no queries.)
@@ -22,6 +24,7 @@ public struct URLParts: Sendable, Hashable {
       return nil
     }
     self.host = String(host)
+    base = scheme + authority
     self.isUnprotected = scheme == "http://" && !LocalHost.contains(self.host)
   }
 }

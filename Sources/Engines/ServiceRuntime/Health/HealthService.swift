@@ -2,7 +2,7 @@ import CountersignConcurrency
 public import CountersignTelemetry
 import HTTPServer
 
-/// Serves `/livez`, `/readyz` and `/metrics`, and nothing else.
+/// Serves `/livez`, `/readyz`, `/runtime` and `/metrics`, and nothing else.
 public final class HealthService: Service {
   public let name = "http"
 
@@ -20,14 +20,21 @@ public final class HealthService: Service {
   /// - Parameters:
   ///   - configuration: host and port.
   ///   - health: answers `/readyz`.
+  ///   - runtime: answers `/runtime`.
   ///   - metrics: answers `/metrics`.
   /// - Throws: an error that names host, port and the key to change.
   public init(
-    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry, metrics: MetricsRegistry
+    _ configuration: CommonConfiguration.HTTPConfiguration, health: HealthRegistry,
+    runtime: RuntimeRegistry = RuntimeRegistry(), metrics: MetricsRegistry, clock: any WallClock = SystemClock()
   ) throws(StartError) {
     listener = try HTTPListener(
       configuration, section: "http", metrics: metrics, maxBodyBytes: Self.maxBodyBytes, limits: Self.limits
-    ) { Self.answer($0, health, metrics) }
+    ) { request in
+      if request.path == "/runtime", request.isReading {
+        return Self.json(200) { try runtime.report(clock: clock, isGuarded: false).json() }
+      }
+      return Self.answer(request, health, metrics)
+    }
   }
 
   /// The port it listens on.
@@ -45,25 +52,30 @@ public final class HealthService: Service {
   private static func answer(
     _ request: HTTPServerRequest, _ health: HealthRegistry, _ metrics: MetricsRegistry
   ) -> HTTPServerResponse {
-    guard request.method == "GET" || request.method == "HEAD" else {
+    guard request.isReading else {
       return HTTPServerResponse(status: 405, headers: ["Allow": "GET, HEAD"])
     }
     switch request.path {
     case "/livez": return HTTPServerResponse(status: 200, text: "ok\n")
-    case "/readyz": return readiness(health.report())
+    case "/readyz":
+      let report = health.report()
+      return json(report.ready ? 200 : 503) { try report.json() }
     case "/metrics":
       return HTTPServerResponse(
         status: 200, contentType: "text/plain; version=0.0.4; charset=utf-8", text: metrics.render())
-    default: return HTTPServerResponse(status: 404, text: "available: /livez, /readyz and /metrics\n")
+    default: return HTTPServerResponse(status: 404, text: "available: /livez, /readyz, /runtime and /metrics\n")
     }
   }
 
-  private static func readiness(_ report: HealthReport) -> HTTPServerResponse {
+  private static func json(_ status: Int, _ body: () throws -> [UInt8]) -> HTTPServerResponse {
     do {
-      return HTTPServerResponse(
-        status: report.ready ? 200 : 503, headers: ["Content-Type": "application/json"], body: try report.json())
+      return HTTPServerResponse(status: status, headers: ["Content-Type": "application/json"], body: try body())
     } catch {
       return HTTPServerResponse(status: 500, text: "the report cannot be written\n")
     }
   }
+}
+
+extension HTTPServerRequest {
+  fileprivate var isReading: Bool { method == "GET" || method == "HEAD" }
 }

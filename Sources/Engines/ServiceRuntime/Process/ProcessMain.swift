@@ -1,3 +1,4 @@
+import CountersignCryptography
 import CountersignTelemetry
 import FoundationEssentials
 
@@ -63,7 +64,11 @@ public enum ProcessMain {
     let context = ServiceContext(
       name: process.name, instance: instanceName(process.name), logger: logger, configurationFile: loaded.file)
     ProcessMetrics.register(in: context.metrics, process: process)
-    let health = try HealthService(common.http, health: context.health, metrics: context.metrics)
+    let health = try HealthService(
+      common.http, health: context.health, runtime: context.runtime, metrics: context.metrics, clock: context.clock)
+    let socket = socket(common.http, port: health.port, context)
+    defer { socket?.stop() }
+    describe(process, loaded, socket, in: context)
     let stop = ProcessStop(
       logger: logger, ceiling: common.stopCeiling, onCanceling: { context.health.setStopping() })
     let signals = try stopSignals(stop, logger)
@@ -85,6 +90,42 @@ public enum ProcessMain {
     let code = await group.run()
     logger.info("stopped", ["exit.code": code.rawValue])
     return code
+  }
+
+  /// Adds what every process has: names, keys, the configuration in force.
+  private static func describe<Content: ProcessConfiguration>(
+    _ process: ProcessDescription, _ loaded: LoadedConfiguration<Content>, _ socket: RuntimeSocket?,
+    in context: ServiceContext
+  ) {
+    let keys = loaded.content.common.keys
+    let checkValues = keys.map { CheckValue.of($0, kind: "key") } ?? [:]
+    context.runtime.add { report in
+      (report.process, report.instance, report.version) = (context.name, context.instance, process.version)
+      report.socket = socket?.path
+      report.keys.seals = keys?.sealing?.id
+      report.keys.opens = keys?.opening.keys.sorted() ?? []
+      report.guarded?.configurationFile = loaded.file
+      report.guarded?.settings = loaded.settings
+      report.guarded?.checkValues.merge(checkValues) { first, _ in first }
+    }
+  }
+
+  /// The socket for the doctor, which the process can do without.
+  private static func socket(
+    _ configuration: CommonConfiguration.HTTPConfiguration, port: UInt16, _ context: ServiceContext
+  ) -> RuntimeSocket? {
+    let state = environment["STATE_DIRECTORY"]?.split(separator: ":").first.map(String.init)
+    guard let directory = configuration.socketDirectory ?? state else { return nil }
+    do {
+      return try RuntimeSocket(path: "\(directory)/\(context.name)-\(port).socket") {
+        // Without a document the reader knows as much as without a socket.
+        (try? context.runtime.report(clock: context.clock, isGuarded: true).json()) ?? []
+      }
+    } catch {
+      context.logger.warning(
+        "the doctor cannot ask for paths and check values", [.error: error.description])
+      return nil
+    }
   }
 
   private static func stopSignals(_ stop: ProcessStop, _ logger: Logger) throws(StartError) -> StopSignals {

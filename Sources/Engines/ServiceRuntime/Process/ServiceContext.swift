@@ -8,6 +8,8 @@ public struct ServiceContext: Sendable {
   public let metrics: MetricsRegistry
   /// The checks that decide whether the process is ready.
   public let health: HealthRegistry
+  /// Facts about the process for the doctor.
+  public let runtime = RuntimeRegistry()
   /// The time of day, and monotonic time.
   public let clocks: Clocks
   /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the

@@ -66,6 +66,16 @@ public struct GatewayConfiguration: ProcessConfiguration {
     return TrustedProxies(ranges: ranges)
   }
 
+  /// Adds projects and the key that it seals to to what the doctor is told.
+  func describe(_ report: inout RuntimeReport, _ source: ProjectsSource) {
+    report.keys.sealsTo = accountsKeys?.sealing?.id
+    report.projects = source.current.appsByProject
+    report.isDevelopment = isDevelopment
+    if let key = accountsKeys?.sealing {
+      report.guarded?.checkValues.merge(CheckValue.of([key])) { first, _ in first }
+    }
+  }
+
   private static func accountsKeys(_ section: ConfigurationSection) -> PublicSealingKeys? {
     let path = section.path(
       "accountsKeysFile", default: "accounts-public-keys.json",

@@ -20,6 +20,7 @@ public enum GatewayServices {
       keys: configuration.accountsKeys, sealer: configuration.common.keys.map(Sealer.init(keys:)),
       simulatorURL: configuration.simulatorURL, source)
     let requests = RequestService(configuration, context)
+    context.runtime.add { configuration.describe(&$0, source) }
     let metrics = GatewayMetrics(context.metrics)
     let broker = Broker(
       transport: requests.client, author: Author(appID: context.name, userID: requests.userID),

@@ -38,26 +38,32 @@ extension CountersignProgram {
     return try load(file: options.configFile ?? foundFile(streams), variables)
   }
 
-  /// The configuration file of the current directory, unless another user may have written it: it decides where
-  /// passwords go.
-  private static func foundFile(_ streams: ProgramStreams) -> String? {
-    guard let facts = FileFacts(defaultFile) else { return nil }
-    guard facts.isOwnedByCaller || facts.isOwnedByRoot, !facts.isWritableByAll else {
-      streams.error("countersign: \(defaultFile) is ignored: another user can write it; name it with --config\n")
-      return nil
+  /// The configuration file of the current directory, else that of the machine, unless another user may have written
+  /// it: it decides where passwords go.
+  static func foundFile(_ streams: ProgramStreams, among files: [String] = defaultFiles) -> String? {
+    for file in files {
+      guard let facts = FileFacts(file) else { continue }
+      if facts.isOwnedByCaller || facts.isOwnedByRoot, !facts.isWritableByAll { return file }
+      streams.error("countersign: \(file) is ignored: another user can write it; name it with --config\n")
     }
-    return defaultFile
+    return nil
   }
 
   private static func load(
     file: String?, _ variables: [String: String]
   ) throws(CommandLineError) -> OperatorConfiguration {
     do {
-      return try OperatorConfiguration.load(file: file, environment: variables).content
+      var configuration = try OperatorConfiguration.load(file: file, environment: variables).content
+      // The file of a machine stands beside those of its processes.
+      if configuration.configDirectory == nil, let file, file.hasPrefix("/"), let slash = file.lastIndex(of: "/") {
+        configuration.configDirectory = String(file[..<slash])
+      }
+      return configuration
     } catch {
       throw CommandLineError(.configuration, error.description)
     }
   }
 
-  private static let defaultFile = "Config/countersign.json5"
+  /// Paths of its configuration, in the order in which they are tried, as those of processes.
+  static let defaultFiles = ["Config/countersign.json5", "/etc/countersign/countersign.json5"]
 }

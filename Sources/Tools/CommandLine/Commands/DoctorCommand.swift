@@ -31,7 +31,8 @@ enum DoctorCommand: OperatorCommand {
   static func output(_ findings: [Finding]) -> CommandOutput {
     var lines: [String] = []
     for finding in findings {
-      lines.append("\(mark(finding.status)) \(finding.check): \(finding.detail)")
+      let cause = finding.cause.map { " (follows from: \($0))" } ?? ""
+      lines.append("\(mark(finding.status)) \(finding.check): \(finding.detail)\(cause)")
       if let hint = finding.hint { lines.append("        hint: \(hint)") }
     }
     let failed = findings.filter { $0.status == .failed }.count
@@ -49,6 +50,7 @@ enum DoctorCommand: OperatorCommand {
     case .note: "note   "
     case .warning: "watch  "
     case .failed: "FAILED "
+    case .follows: "follows"
     case .skipped: "skipped"
     }
   }

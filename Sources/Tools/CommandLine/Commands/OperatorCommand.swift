@@ -48,7 +48,9 @@ struct GlobalOptions: CommandOptions {
 
   init(_ reader: OptionReader) {
     json = reader.flag("json", "Print JSON, for programs.")
-    configFile = reader.text("config", "FILE", "Configuration file: Config/countersign.json5 unless given.")
+    configFile = reader.text(
+      "config", "FILE",
+      "Configuration file: Config/countersign.json5 unless given, else /etc/countersign/countersign.json5.")
     brokerURL = reader.text(
       "broker", "URL",
       "Broker to use instead of the environment's, one host or several. A password in it shows in the process list.")

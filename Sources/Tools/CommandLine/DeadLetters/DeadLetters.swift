@@ -73,7 +73,7 @@ struct DeadLetters {
     guard broker.user != wanted else { return }
     throw CommandLineError(
       .notPermitted,
-      "only the broker's user '\(wanted)' may redrive, and this is '\(broker.user)', with whose rights the messages would be carried out; set the user in COUNTERSIGN_OPERATOR_AMQP_URL, or operator.amqp.url in Config/countersign.json5, to '\(wanted)'"
+      "only the broker's user '\(wanted)' may redrive, and this is '\(broker.user)', with whose rights the messages would be carried out; set the user in COUNTERSIGN_OPERATOR_AMQP_URL, or operator.amqp.url in countersign.json5, to '\(wanted)'"
     )
   }
 

@@ -18,12 +18,13 @@ enum BrokerCheck {
       findings.append(
         Finding(
           "broker \(node)", .failed, "is short of memory and accepts no messages",
-          hint: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"))
+          hint: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more", about: .broker))
     }
     if disk {
       findings.append(
         Finding(
-          "broker \(node)", .failed, "is short of disk space and accepts no messages", hint: "free space on its disk"))
+          "broker \(node)", .failed, "is short of disk space and accepts no messages", hint: "free space on its disk",
+          about: .broker))
     }
     return findings
   }
@@ -43,6 +44,7 @@ enum BrokerCheck {
     guard let first = differences.first else { return Finding("topology", .ok, "complete") }
     let more = differences.count == 1 ? "" : ", and \(differences.count - 1) more"
     return Finding(
-      "topology", .failed, "\(first.description)\(more)", hint: "countersign topology check, then topology apply")
+      "topology", .failed, "\(first.description)\(more)", hint: "countersign topology check, then topology apply",
+      about: .topology)
   }
 }

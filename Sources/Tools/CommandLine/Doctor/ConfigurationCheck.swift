@@ -1,4 +1,4 @@
-/// Runs `--check` of each process on its configuration file: only the process knows every key.
+/// Runs `--check` of processes that do not answer on their configuration files: only the process knows every key.
 struct ConfigurationCheck {
   /// Directory of the programs.
   let programs: String
@@ -28,7 +28,13 @@ struct ConfigurationCheck {
     let check = "settings of \(file)"
     if outcome.status == 0 { return Finding(check, .ok, "its process accepts them") }
     let lines = outcome.output.split(separator: "\n").prefix(3).joined(separator: "; ")
+    // What is only absent from the file may come from the variables of its unit.
+    let isAbsent = outcome.output.split(separator: "\n").allSatisfy {
+      $0.contains(" is missing: ") || $0.contains(" is required: ")
+    }
     return Finding(
-      check, .failed, lines.isEmpty ? "exit status \(outcome.status)" : lines, hint: "correct the keys named above")
+      check, isAbsent ? .warning : .failed, lines.isEmpty ? "exit status \(outcome.status)" : lines,
+      hint: "correct the keys named above" + (isAbsent ? ", unless its unit sets them by variables" : ""),
+      about: .settings(String(file.dropLast(".json5".count))))
   }
 }

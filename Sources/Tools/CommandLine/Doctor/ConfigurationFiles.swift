@@ -21,11 +21,11 @@ struct ConfigurationFiles {
     let settings: [Setting]?
     /// Whole numbers, by their keys from the top.
     var integers: [String: Int64] = [:]
-    /// Whether the key `development` of the top is true.
-    var isDevelopment = false
   }
 
   let files: [File]
+
+  init(files: [File]) { self.files = files }
 
   /// Reads every `.json5` file of a directory.
   /// - Throws: if the directory cannot be read.
@@ -46,13 +46,7 @@ struct ConfigurationFiles {
       let value = try? reader.decode(JSONValue.self, from: data)
     else { return File(name: name, directory: directory, settings: nil) }
     return File(
-      name: name, directory: directory, settings: leaves(value, path: ""), integers: integers(value, path: ""),
-      isDevelopment: isDevelopment(value))
-  }
-
-  private static func isDevelopment(_ value: JSONValue) -> Bool {
-    guard case .object(let object) = value, case .bool(let flag)? = object["development"] else { return false }
-    return flag
+      name: name, directory: directory, settings: leaves(value, path: ""), integers: integers(value, path: ""))
   }
 
   private static func integers(_ value: JSONValue, path: String) -> [String: Int64] {

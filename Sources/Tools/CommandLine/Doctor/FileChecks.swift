@@ -1,5 +1,13 @@
 /// Checks the files that the configuration names.
 enum FileChecks {
+  /// Checks the databases of running processes, at the paths that they have: this user may see no other file of theirs.
+  static func databases(_ configurations: ConfigurationFiles) -> [Finding] {
+    configurations.files.flatMap { file in
+      (file.settings ?? []).filter { isDatabase($0.path) && FileFacts($0.value) != nil }
+        .compactMap { finding($0, in: file) }.filter { $0.status != .ok }
+    }
+  }
+
   static func findings(_ files: ConfigurationFiles) -> [Finding] {
     files.files.flatMap { file -> [Finding] in
       guard let settings = file.settings else {
@@ -30,10 +38,9 @@ enum FileChecks {
       return found.status == .ok ? ledger(setting, in: file, check) ?? found : found
     }
     if publicFiles.contains(String(key)) {
-      guard FileFacts(path) == nil else { return Finding(check, .ok, path) }
-      return Finding(check, .failed, "\(path) does not exist", hint: "create it, or name another file")
+      return FileFacts(path) == nil ? absent(check, path, file) : Finding(check, .ok, path)
     }
-    if key.hasSuffix("File"), key != "caFile" { return secret(check, path) }
+    if key.hasSuffix("File"), key != "caFile" { return secret(check, path, file) }
     return nil
   }
 
@@ -69,10 +76,15 @@ enum FileChecks {
       hint: "raise ledger.maxMegabytes, or lower ledger.retentionHours")
   }
 
-  private static func secret(_ check: String, _ path: String) -> Finding {
-    guard let facts = FileFacts(path) else {
-      return Finding(check, .failed, "\(path) does not exist", hint: "create it, or name another file")
-    }
+  /// A file that does not exist, of which its process says the same.
+  private static func absent(_ check: String, _ path: String, _ file: ConfigurationFiles.File) -> Finding {
+    let process = String(file.name.dropLast(".json5".count))
+    return Finding(
+      check, .failed, "\(path) does not exist", hint: "create it, or name another file", needs: [[.settings(process)]])
+  }
+
+  private static func secret(_ check: String, _ path: String, _ file: ConfigurationFiles.File) -> Finding {
+    guard let facts = FileFacts(path) else { return absent(check, path, file) }
     if facts.size == 0 { return Finding(check, .failed, "\(path) is empty", hint: "put the secret into it") }
     if facts.isReadableByAll {
       return Finding(check, .warning, "every user of the machine can read \(path)", hint: "chmod o-r \(path)")

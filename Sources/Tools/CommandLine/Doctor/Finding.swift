@@ -2,30 +2,111 @@
 struct Finding: Sendable, Hashable, Codable {
   /// Severity of a finding.
   enum Status: String, Sendable, Hashable, Codable {
-    /// As it should be.
-    case ok
-    /// Intended, and worth knowing.
-    case note
-    /// It works, but may stop soon.
-    case warning
     /// It does not work.
     case failed
+    /// It does not work because something else does not, which ``cause`` names.
+    case follows
+    /// It works, but may stop soon.
+    case warning
+    /// Intended, and worth knowing.
+    case note
     /// Not checked, because something the check needs is missing.
     case skipped
+    /// As it should be.
+    case ok
   }
 
   /// Subject of the check.
   let check: String
-  let status: Status
+  private(set) var status: Status
   /// Observation.
   let detail: String
   /// Way to fix the problem, if there is one.
   let hint: String?
+  /// Check whose failure it follows from.
+  private(set) var cause: String?
+  /// Part of the installation that it is about.
+  let part: Part?
+  /// Parts that explain it: if one of each set has failed, it follows from the first of them.
+  let needs: [Set<Part>]
 
-  init(_ check: String, _ status: Status, _ detail: String, hint: String? = nil) {
-    self.check = check
-    self.status = status
-    self.detail = detail
-    self.hint = hint
+  /// - Parameters:
+  ///   - check: subject of the check.
+  ///   - status: severity.
+  ///   - detail: observation.
+  ///   - hint: way to fix the problem.
+  ///   - part: part that it is about, which other findings may need.
+  ///   - needs: parts that explain it.
+  init(
+    _ check: String, _ status: Status, _ detail: String, hint: String? = nil, about part: Part? = nil,
+    needs: [Set<Part>] = []
+  ) {
+    (self.check, self.status, self.detail, self.hint) = (check, status, detail, hint)
+    (self.part, self.needs) = (part, needs)
+  }
+
+  private enum CodingKeys: String, CodingKey {
+    case check, status, detail, hint, cause
+  }
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: CodingKeys.self)
+    check = try container.decode(String.self, forKey: .check)
+    status = try container.decode(Status.self, forKey: .status)
+    detail = try container.decode(String.self, forKey: .detail)
+    hint = try container.decodeIfPresent(String.self, forKey: .hint)
+    cause = try container.decodeIfPresent(String.self, forKey: .cause)
+    (part, needs) = (nil, [])
+  }
+
+  /// Parts of an installation that others need.
+  enum Part: Sendable, Hashable {
+    case broker
+    case topology
+    /// Configuration of a process.
+    case settings(String)
+    /// Keys of a process.
+    case keys(String)
+    /// A process, under the name of its executable.
+    case process(String)
+    /// Database or ledger of a process.
+    case database(String)
+    /// Host of a provider, as a URL.
+    case provider(String)
+    /// Lanes of a worker.
+    case lanes(String)
+  }
+}
+
+extension Finding {
+  /// Puts each failure before what follows from it, and all failures before the rest.
+  ///
+  /// - Parameter findings: causes before consequences, in the order of the checks.
+  static func ordered(_ findings: [Finding]) -> [Finding] {
+    var causes: [Part: String] = [:]
+    var judged: [Finding] = []
+    for finding in findings {
+      var finding = finding
+      if [.failed, .warning].contains(finding.status), let cause = finding.cause(among: causes) {
+        (finding.status, finding.cause) = (.follows, cause)
+      }
+      if let part = finding.part, finding.status == .failed || finding.status == .follows, causes[part] == nil {
+        causes[part] = finding.cause ?? finding.check
+      }
+      judged.append(finding)
+    }
+    let failures = judged.filter { $0.status == .failed }
+    var told: Set<String> = []
+    let first = failures.flatMap { failure in
+      // Two failures of one name have their consequences once.
+      [failure] + (told.insert(failure.check).inserted ? judged.filter { $0.cause == failure.check } : [])
+    }
+    return first
+      + [Status.warning, .note, .skipped, .ok].flatMap { status in judged.filter { $0.status == status } }
+  }
+
+  private func cause(among causes: [Part: String]) -> String? {
+    let found = needs.compactMap { set in set.compactMap { causes[$0] }.min() }
+    return found.count == needs.count ? found.first : nil
   }
 }

@@ -1,55 +1,94 @@
-import CountersignCryptography
-import FoundationEssentials
+import CountersignMessages
+import ServiceRuntime
 
-/// Compares the sealing keys that the configuration files name: each worker must be able to open the coordinator's
-/// seals.
-///
-/// Keys are compared by ID and by content, and skipped if this user may not read their file. The units of systemd pass
-/// the keys to the processes under a different file name.
+extension DoctorCheck {
+  /// Compares the IDs of the keys that processes run with: each opens what the others seal.
+  static let keys = DoctorCheck("keys") { facts in
+    let coordinators = facts.reports { $0 == Topology.Users.coordinator }
+    let accounts = facts.reports { $0 == Topology.Users.accounts }
+    return facts.reports().flatMap { process, report in
+      let others = (coordinators + accounts).filter { $0.process.url != process.url }
+      var problems: [Finding] = []
+      if KeyCheck.opens(process.name) {
+        problems += others.compactMap { KeyCheck.opening(process, report, sealedBy: $0.process, $0.report) }
+      }
+      if process.name == Topology.Users.gateway {
+        problems += coordinators.compactMap { KeyCheck.opening($0.process, $0.report, sealedBy: process, report) }
+        problems += accounts.compactMap { KeyCheck.sealing(process, report, to: $0.process, $0.report) }
+      }
+      if let first = problems.first { return [first] }
+      guard let id = report.keys.seals ?? report.keys.opens.first, !coordinators.isEmpty else { return [] }
+      return [Finding("keys of \(process.place)", .ok, "they fit those of the others (\(id))")]
+    }
+  }
+
+  /// Compares the check values of secrets that go by the same name in several processes.
+  static let secrets = DoctorCheck("secrets") { facts in
+    var first: [String: (process: ProcessFacts, value: String)] = [:]
+    return facts.reports().flatMap { process, report -> [Finding] in
+      let values = report.guarded?.checkValues ?? [:]
+      return values.sorted { $0.key < $1.key }.compactMap { name, value in
+        guard name != KeyCheck.previousPepper else { return nil }
+        guard let known = first[name] else {
+          first[name] = (process, value)
+          return nil
+        }
+        let former = [values, known.process.report?.guarded?.checkValues ?? [:]].map { $0[KeyCheck.previousPepper] }
+        let isRotation = name == KeyCheck.pepper && (former.contains(value) || former.contains(known.value))
+        return known.value == value || isRotation ? nil : KeyCheck.difference(name, process, known.process)
+      }
+    }
+  }
+}
+
+/// Judges keys and peppers.
 enum KeyCheck {
-  static func findings(_ files: ConfigurationFiles) -> [Finding] {
-    guard let coordinator = files.files.first(where: { $0.name == "coordinator.json5" }),
-      let sealing = keys(of: coordinator)?.sealing
-    else { return [] }
-    return files.files.filter { $0.name.hasSuffix("-worker.json5") && $0.settings != nil }
-      .map { finding($0, sealing: sealing) }
+  /// Names of the coordinators' peppers among the check values.
+  static let pepper = "pepper"
+  static let previousPepper = "previous pepper"
+
+  /// Whether a process opens what coordinator and accounts seal.
+  static func opens(_ process: String) -> Bool {
+    process.hasSuffix("-worker") || [Topology.Users.coordinator, Topology.Users.accounts].contains(process)
   }
 
-  private static func finding(_ file: ConfigurationFiles.File, sealing: SymmetricKey) -> Finding {
-    let check = "sealing keys of \(file.name)"
-    guard file.settings?.contains(where: { $0.path == "keysFile" }) == true else {
-      return Finding(
-        check, .failed, "it names no keysFile: every secret of the coordinator becomes a dead letter",
-        hint: "name the file with the coordinator's keys as keysFile")
+  static func opening(
+    _ process: ProcessFacts, _ report: RuntimeReport, sealedBy other: ProcessFacts, _ sealer: RuntimeReport
+  ) -> Finding? {
+    // Only the mail-worker gets jobs from accounts.
+    if other.name == Topology.Users.accounts, process.name.hasSuffix("-worker"), process.name != "mail-worker" {
+      return nil
     }
-    guard let keys = keys(of: file) else {
-      return Finding(check, .skipped, "its keysFile cannot be read", hint: "run the doctor as a user that may read it")
-    }
-    guard let key = keys.opening[sealing.id] else {
-      let own = keys.opening.keys.sorted().joined(separator: ", ")
-      return Finding(
-        check, .failed, "the coordinator seals with the key \(sealing.id), and this file has \(own)",
-        hint: "give it the coordinator's keysFile, and start the worker again")
-    }
-    guard isSame(key, sealing) else {
-      return Finding(
-        check, .failed, "its key \(sealing.id) differs from the coordinator's key of that name",
-        hint: "give it the coordinator's keysFile, and start the worker again")
-    }
-    return Finding(check, .ok, "they open the coordinator's seals (\(sealing.id))")
+    guard let id = sealer.keys.seals, !report.keys.opens.contains(id) else { return nil }
+    let own = report.keys.opens.isEmpty ? "no key" : report.keys.opens.joined(separator: ", ")
+    return Finding(
+      "keys of \(process.place)", .failed,
+      "\(other.place) seals with the key \(id), and it runs with \(own): what is sealed for it cannot be opened",
+      hint:
+        "give its \(process.path("keysFile")) the key of \(other.name)'s \(other.path("keysFile")), and start it again; then countersign dead redrive",
+      about: .keys(process.name))
   }
 
-  static func isSame(_ one: SymmetricKey, _ other: SymmetricKey) -> Bool {
-    one.withUnsafeBytes { first in
-      other.withUnsafeBytes { second in constantTimeEquals(Array(first), Array(second)) }
-    }
+  static func sealing(
+    _ gateway: ProcessFacts, _ report: RuntimeReport, to accounts: ProcessFacts, _ owner: RuntimeReport
+  ) -> Finding? {
+    guard let id = report.keys.sealsTo, let pairs = owner.keys.pairs, !pairs.contains(id) else { return nil }
+    return Finding(
+      "keys of \(gateway.place)", .failed,
+      "it seals to the key \(id), which \(accounts.place) does not have: nobody signs in",
+      hint:
+        "countersign keys public ACCOUNTS_FILE > the gateway's \(gateway.path("accountsKeysFile")), and start the gateway again",
+      about: .keys(gateway.name))
   }
 
-  /// Keys that a file names; `nil` if they cannot be read, which its process explains.
-  static func keys(of file: ConfigurationFiles.File) -> KeyRing? {
-    guard let setting = file.settings?.first(where: { $0.path == "keysFile" }),
-      let data = try? Data(contentsOf: URL(filePath: file.resolve(setting.value)))
-    else { return nil }
-    return try? KeyRing(jwkSet: Array(data))
+  /// A secret that two processes call by one name and that is not the same.
+  static func difference(_ name: String, _ process: ProcessFacts, _ other: ProcessFacts) -> Finding {
+    let key = name == pepper ? "pepperFile" : name.hasPrefix("token key") ? "tokenKeysFile" : "keysFile"
+    return Finding(
+      "\(name) of \(process.place)", .failed, "it differs from that of \(other.place), under the same name",
+      hint: name == pepper
+        ? "give both the same pepperFile, or name the former one as previousPepperFile: codes fail at one of them"
+        : "give both the same key: \(process.path(key)); \(other.path(key)) of \(other.name)",
+      about: .keys(process.name))
   }
 }

@@ -1,63 +1,69 @@
 import CountersignEncoding
 import CountersignTelemetry
+import ServiceRuntime
 
-/// Asks the processes for their health.
-struct ProcessCheck {
-  let probe: any HTTPProbe
+extension DoctorCheck {
+  /// Whether the processes that are in use answer and are ready.
+  static let processes = DoctorCheck("processes") { facts in
+    if facts.processes.isEmpty {
+      return [
+        Finding(
+          "processes", .skipped, "the addresses of their health endpoints are not known",
+          hint: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers")
+      ]
+    }
+    return facts.processes.map(ProcessCheck.finding)
+  }
 
-  /// - Parameters:
-  ///   - name: name of the process.
-  ///   - url: base URL of its health endpoint.
-  func finding(name: String, url: String) async -> Finding {
-    let check = "process \(name)"
-    do {
-      let answer = try await probe.get("\(url)/readyz")
-      if answer.status == 200 { return Finding(check, .ok, "ready, at \(url)") }
-      return Self.notReady(check, url, answer.body)
-    } catch {
+  /// Compares the clocks of processes and broker with that of this machine: deadlines and expiries are shared.
+  static let clocks = DoctorCheck("clocks") { facts in
+    var clocks = facts.reports().map { process, report in
+      ClockCheck.Reading("clock of \(process.place)", ahead: report.now - process.askedAt.milliseconds)
+    }
+    if let date = facts.known?.date, let there = ClockCheck.time(date.header) {
+      clocks.append(ClockCheck.Reading("clock of the broker", ahead: there.milliseconds - date.at.milliseconds))
+    }
+    return ClockCheck.findings(clocks)
+  }
+
+  /// Sign-ins with fictional numbers that accounts have proven for real.
+  static let fictionalNumbers = DoctorCheck("fictional numbers") { facts in
+    facts.reports().compactMap { process, report in
+      guard let count = report.fictionalRefusals, count > 0 else { return nil }
       return Finding(
-        check, .failed, "does not answer at \(url): \(error.description)",
-        hint: "start it; its log has the reason why it ended")
+        "fictional numbers", .warning,
+        "\(process.place) has refused \(count) sign-ins with a fictional number that an account has proven for real",
+        hint:
+          "a number in fictionalNumbers of coordinator.json5 is a person's: remove it, or its user cannot sign in with a real code"
+      )
     }
   }
+}
 
-  /// Reports the lanes of a worker that are down, which does not make the worker unready while another lane serves its
-  /// jobs.
-  /// - Parameters:
-  ///   - name: name of the process.
-  ///   - url: base URL of its health endpoint.
-  func lanes(name: String, url: String) async -> [Finding] {
-    // The finding about readiness reports a process that does not answer.
-    guard let answer = try? await probe.get("\(url)/metrics"), answer.status == 200 else { return [] }
-    return Self.lanesDown(String(decoding: answer.body, as: UTF8.self)).map { lane in
-      Finding(
-        "lane \(lane) of \(name)", .warning, "is down, at \(url)",
-        hint: "look for \"lane is down\" in its log: credentials, a suspended account, or an outage of the provider")
+/// Judges the readiness of a process.
+enum ProcessCheck {
+  static func finding(_ process: ProcessFacts) -> Finding {
+    let check = "process \(process.name)"
+    switch process.readiness {
+    case .failure(let error):
+      guard process.isExpected else {
+        return Finding(check, .note, "not in use: nothing answers at \(process.url), and no unit of it is enabled")
+      }
+      // A time-out after the connection: the kernel takes connections for a process that does not.
+      let isHung = error.description.contains("timed out (firstByte)")
+      return Finding(
+        check, .failed, "does not answer at \(process.url): \(error.description)",
+        hint: isHung
+          ? "it takes connections and says nothing: it hangs, or is stopped (SIGSTOP); see its log, and start it again"
+          : "start it; its log has the reason why it ended",
+        about: .process(process.name), needs: [[.settings(process.name)]])
+    case .success(let answer):
+      if answer.status == 200 {
+        return Finding(check, .ok, "ready, at \(process.url)")
+      }
+      return notReady(process, answer.body)
     }
   }
-
-  /// Reports a process whose machine has another time: commands of its clients then seem too old, and tokens expired.
-  /// - Parameters:
-  ///   - name: name of the process.
-  ///   - url: base URL of its health endpoint.
-  ///   - clock: local time.
-  func clock(name: String, url: String, clock: any WallClock) async -> [Finding] {
-    guard let answer = try? await probe.get("\(url)/livez"), answer.date != nil else { return [] }
-    let finding = ClockCheck.finding(
-      date: answer.date, now: clock.now(), server: "\(name), at \(url)", check: "clock of \(name)")
-    return finding.status == .ok ? [] : [finding]
-  }
-
-  /// Names of the lanes whose `countersign_lane_up` is 0.
-  static func lanesDown(_ metrics: String) -> [String] {
-    metrics.split(separator: "\n").compactMap { line in
-      guard line.hasPrefix("countersign_lane_up{"), line.hasSuffix(" 0"), let label = line.firstRange(of: "lane=\"")
-      else { return nil }
-      return String(line[label.upperBound...].prefix { $0 != "\"" })
-    }
-  }
-
-  // MARK: Readiness
 
   /// Answer of `/readyz`.
   private struct Report: Decodable {
@@ -71,14 +77,36 @@ struct ProcessCheck {
     let checks: [Check]
   }
 
-  private static func notReady(_ check: String, _ url: String, _ body: [UInt8]) -> Finding {
+  private static func notReady(_ process: ProcessFacts, _ body: [UInt8]) -> Finding {
     // An answer of another form is reported without reasons.
     let report = try? JSONReader.commandLine.decode(Report.self, from: body)
     let failing = report?.checks.filter { !$0.ok } ?? []
-    let reasons = failing.map { $0.name + ($0.problem.map { ": \($0)" } ?? "") }.joined(separator: "; ")
-    let hints = failing.compactMap(\.mend).joined(separator: "; ")
+    let reasons = distinct(failing.map { $0.name + ($0.problem.map { ": \($0)" } ?? "") }).joined(separator: "; ")
+    let hints = distinct(failing.compactMap(\.mend)).joined(separator: "; ")
     return Finding(
-      check, .failed, "at \(url) is not ready" + (reasons.isEmpty ? "" : ": \(reasons)"),
-      hint: hints.isEmpty ? "fix the cause it names; the process then continues by itself" : hints)
+      "process \(process.name)", .failed,
+      "at \(process.url) is not ready" + (reasons.isEmpty ? "" : ": \(reasons)"),
+      hint: hints.isEmpty ? "fix the cause it names; the process then continues by itself" : hints,
+      about: .process(process.name), needs: failing.map { needs(process.name, $0) })
+  }
+
+  /// Parts whose failure explains one of the checks.
+  private static func needs(_ process: String, _ check: Report.Check) -> Set<Finding.Part> {
+    let kind = check.name.split(separator: ".").last ?? ""
+    if check.name.contains("broker.") {
+      let isMissing = check.problem?.contains("notFound") == true
+      return isMissing ? [.topology] : [.broker]
+    }
+    switch kind {
+    case "jobs": return [.lanes(process)]
+    case "database", "ledger", "outbox": return [.database(process)]
+    default: return []
+    }
+  }
+
+  /// Without repetitions.
+  private static func distinct(_ texts: [String]) -> [String] {
+    var seen: Set<String> = []
+    return texts.filter { seen.insert($0).inserted }
   }
 }

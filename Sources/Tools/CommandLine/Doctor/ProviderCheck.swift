@@ -1,66 +1,102 @@
-/// Checks whether the providers that the configuration names can be reached. Any answer will do: the check is about the
-/// connection, not about the account.
+import ServiceRuntime
+
+extension DoctorCheck {
+  /// Whether the hosts of the providers that running workers use can be reached.
+  static let providers = DoctorCheck("providers") { facts in
+    facts.providers.map { answer in
+      let isReached = facts.answered(answer.address)
+      return ProviderCheck.finding(answer, isReachedByWorker: isReached)
+    }
+  }
+}
+
+/// Checks whether the providers can be reached. Any answer will do: the check is about the connection, not about the
+/// account.
 struct ProviderCheck {
-  /// Address of a lane's provider.
+  /// Host of the provider of one or several lanes.
   struct Address: Sendable, Hashable {
-    /// Lane and file, for people: `lane twilio (sms-worker.json5)`.
-    let place: String
+    /// Lanes and their process, for people.
+    var lanes: [String]
     /// Address without path, which may hold an account.
     let base: String
-    /// Certificates that the lane trusts; those of the system if `nil`.
+    /// Certificates that the lanes trust; those of the system if `nil`.
     let caFile: String?
   }
 
-  let probe: any HTTPProbe
-
-  func findings(_ addresses: [Address]) async -> [Finding] {
-    var findings: [Finding] = []
-    for address in addresses { findings.append(await finding(address)) }
-    return findings
+  /// Answer of a host.
+  struct Answer: Sendable {
+    let address: Address
+    let outcome: Result<HTTPProbeAnswer, CommandLineError>
   }
 
-  private func finding(_ address: Address) async -> Finding {
-    let check = "provider of \(address.place)"
-    do {
-      let answer = try await probe.get(address.base)
-      if answer.status < 500 { return Finding(check, .ok, "\(address.base) answers") }
+  /// Seconds within which an answer to a worker proves the connection.
+  static let recently = 300
+
+  static func finding(_ answer: Answer, isReachedByWorker: Bool) -> Finding {
+    let base = answer.address.base
+    let check = "provider at \(base) (\(answer.address.lanes.joined(separator: ", ")))"
+    switch answer.outcome {
+    case .success(let found):
+      if found.status < 500 { return Finding(check, .ok, "it answers") }
+      return Finding(check, .warning, "it answers \(found.status)", hint: "see the provider's status page")
+    case .failure(let error):
       return Finding(
-        check, .warning, "\(address.base) answers \(answer.status)", hint: "see the provider's status page")
-    } catch {
-      return Finding(
-        check, .failed, "\(address.base): \(error.description)",
-        hint: "check the address in the configuration, DNS, the firewall and the certificates of the machine")
+        check, isReachedByWorker ? .note : .failed,
+        error.description + (isReachedByWorker ? "; but its worker reaches it" : ""),
+        hint: "check the address in the configuration, DNS, the firewall and the certificates of the machine",
+        about: .provider(base))
     }
   }
 
-  /// Addresses of the lanes, each once per set of trusted certificates.
+  /// Hosts of the lanes, each once per set of trusted certificates.
   static func addresses(_ files: ConfigurationFiles) -> [Address] {
-    var seen: Set<[String?]> = []
-    return files.files.flatMap { file in
-      let settings = file.settings ?? []
-      return settings.compactMap { setting -> Address? in
-        guard setting.path.split(separator: ".").contains("lanes"), setting.value.hasPrefix("http"),
-          // The process itself reports a value that is not a URL.
-          let base = try? HTTPAddress(setting.value).base
-        else { return nil }
-        let place = "lane \(lane(of: setting.path, in: file)) (\(file.name))"
-        let address = Address(place: place, base: base, caFile: caFile(for: setting.path, in: file))
-        return seen.insert([base, address.caFile]).inserted ? address : nil
+    var found: [Address] = []
+    for file in files.files {
+      let settings = Dictionary((file.settings ?? []).map { ($0.path, $0.value) }) { first, _ in first }
+      for (path, base) in settings.sorted(by: { $0.key < $1.key })
+      where path.split(separator: ".").contains("lanes") && base.hasPrefix("http") {
+        let caFile = settings[path[..<(path.lastIndex(of: ".") ?? path.startIndex)] + ".caFile"]
+        let lane = "\(lane(of: path, settings)) of \(file.name)"
+        if let index = found.firstIndex(where: { $0.base == base && $0.caFile == caFile }) {
+          if !found[index].lanes.contains(lane) { found[index].lanes.append(lane) }
+        } else {
+          found.append(Address(lanes: [lane], base: base, caFile: caFile))
+        }
+      }
+    }
+    return found
+  }
+
+  /// Name of the lane that a key belongs to: its `name`, else its place under `lanes`.
+  private static func lane(of path: String, _ settings: [String: String]) -> String {
+    let keys = path.split(separator: ".")
+    guard let index = keys.firstIndex(of: "lanes"), index + 1 < keys.count else { return path }
+    return settings[keys[...(index + 1)].joined(separator: ".") + ".name"] ?? String(keys[index + 1])
+  }
+}
+
+extension DoctorFacts {
+  /// Whether a worker has lately had an answer from a provider's host.
+  func answered(_ address: ProviderCheck.Address) -> Bool {
+    reports().contains { process, report in
+      report.lanes.contains { lane in
+        address.lanes.contains("\(lane.name) of \(process.name)") && lane.isUp && lane.failures == 0
+          && lane.answered.map { $0 <= ProviderCheck.recently } == true
       }
     }
   }
 
-  /// Name of the lane that a key belongs to: its `name`, else its place under `lanes`.
-  private static func lane(of path: String, in file: ConfigurationFiles.File) -> String {
-    let keys = path.split(separator: ".")
-    guard let index = keys.firstIndex(of: "lanes"), index + 1 < keys.count else { return path }
-    let lane = keys[...(index + 1)].joined(separator: ".")
-    return file.settings?.first { $0.path == "\(lane).name" }?.value ?? String(keys[index + 1])
-  }
-
-  /// The `caFile` next to a key.
-  private static func caFile(for path: String, in file: ConfigurationFiles.File) -> String? {
-    let key = path[..<(path.lastIndex(of: ".") ?? path.startIndex)] + ".caFile"
-    return file.settings?.first { $0.path == key }.map { file.resolve($0.value) }
+  /// Hosts that this machine cannot reach, by the URL of a worker and the name of its lane.
+  var unreachable: [String: String] {
+    var found: [String: String] = [:]
+    for answer in providers {
+      guard case .failure = answer.outcome else { continue }
+      for (process, report) in reports() {
+        for lane in report.lanes where answer.address.lanes.contains("\(lane.name) of \(process.name)") {
+          found["\(process.url) \(lane.name)"] = answer.address.base
+        }
+      }
+    }
+    return found
   }
 }

@@ -5,25 +5,40 @@ enum QueueCheck {
   /// Maximum number of waiting messages; beyond it the consumers do not keep up.
   static let maxReady = 10_000
 
-  static func findings(_ queues: [QueueState]) -> [Finding] {
+  /// - Parameters:
+  ///   - queues: state of all queues.
+  ///   - inUse: names of the processes that run or are to run.
+  static func findings(_ queues: [QueueState], inUse: Set<String>) -> [Finding] {
     TopologyDeclaration.workQueues.flatMap { name -> [Finding] in
       let dead = Topology.Queues.dead(name)
-      return work(name, queues.first { $0.name == name }) + deadLetters(name, queues.first { $0.name == dead })
+      return work(name, queues.first { $0.name == name }, inUse) + deadLetters(name, queues.first { $0.name == dead })
     }
   }
 
-  private static func work(_ name: String, _ state: QueueState?) -> [Finding] {
+  /// Prefix of the queues of delayed jobs.
+  private static let delayPrefix = "countersign.retry."
+
+  /// Delayed jobs whose delay is over and that have not come back.
+  static func delays(_ queues: [QueueState]) -> [Finding] {
+    queues.filter { $0.name.hasPrefix(delayPrefix) && $0.stuck > 0 }.map { state in
+      Finding(
+        "queue \(state.name)", .warning, "\(state.stuck) delayed jobs cannot return to their work queue",
+        hint: "a work queue is full or missing: countersign topology check; start more of its workers",
+        needs: [[.topology]])
+    }
+  }
+
+  private static func work(_ name: String, _ state: QueueState?, _ inUse: Set<String>) -> [Finding] {
     // The topology's check reports a missing queue.
     guard let state else { return [] }
     let check = "queue \(name)"
-    if isUnused(name, state) { return [Finding(check, .ok, "not in use")] }
+    if isUnused(name, state, inUse) { return [Finding(check, .ok, "not in use")] }
     if let consumers = state.consumers, consumers == 0 {
-      // A site may do without some of the workers, until jobs for them arrive.
-      let isSpare = Topology.Queues.jobs.contains(name) && state.ready == 0
       return [
         Finding(
-          check, isSpare ? .warning : .failed, "no consumer; \(state.ready ?? 0) messages wait",
-          hint: "start \(consumer(of: name)), or look at its /readyz: it consumes only while it is ready")
+          check, .failed, "no consumer; \(state.ready ?? 0) messages wait",
+          hint: "start \(consumer(of: name)), or look at its /readyz: it consumes only while it is ready",
+          needs: [Topology.Users.consumer(of: name).map { [.process($0)] } ?? []])
       ]
     }
     var findings: [Finding] = []
@@ -32,11 +47,10 @@ enum QueueCheck {
         Finding(check, .warning, "\(ready) messages wait", hint: "start more of \(consumer(of: name))"))
     }
     // With at-least-once dead-lettering, a message is neither ready nor with a consumer until its dead queue has it.
-    let stuck = (state.messages ?? 0) - (state.ready ?? 0) - (state.unacknowledged ?? 0)
-    if stuck > 0 {
+    if state.stuck > 0 {
       findings.append(
         Finding(
-          check, .warning, "\(stuck) messages wait to be dead-lettered",
+          check, .warning, "\(state.stuck) messages wait to be dead-lettered",
           hint: "countersign topology check: the exchange of the dead letters, or the dead queue, is missing or full"))
     }
     if findings.isEmpty {
@@ -46,11 +60,12 @@ enum QueueCheck {
     return findings
   }
 
-  /// Whether it is an idle queue that a site may leave without a consumer: that for SMS that can wait, which the
-  /// sms-worker's configuration switches on, and those of `accounts`.
-  private static func isUnused(_ name: String, _ state: QueueState) -> Bool {
-    let optional = [Topology.Queues.smsBulk] + Topology.Queues.accounts
-    return optional.contains(name) && state.consumers == 0 && state.ready == 0
+  /// Whether nothing here consumes the queue and nothing has to: its process is not in use, or, for SMS that can wait,
+  /// not configured to take them. That for `operation.…` has no consumer in any version so far.
+  private static func isUnused(_ name: String, _ state: QueueState, _ inUse: Set<String>) -> Bool {
+    if name == Topology.Queues.accountsOperations { return true }
+    guard state.consumers == 0, state.ready == 0 else { return false }
+    return name == Topology.Queues.smsBulk || Topology.Users.consumer(of: name).map(inUse.contains) == false
   }
 
   private static func deadLetters(_ name: String, _ state: QueueState?) -> [Finding] {
@@ -58,7 +73,8 @@ enum QueueCheck {
     return [
       Finding(
         "dead letters of \(name)", .warning, "\(count)",
-        hint: "countersign dead list --queue \(name); then fix the cause, and redrive or drop them")
+        hint: "countersign dead list --queue \(name); then fix the cause, and redrive or drop them",
+        needs: [Topology.Users.consumer(of: name).map { [.keys($0)] } ?? []])
     ]
   }
 
@@ -82,6 +98,10 @@ struct QueueState: Sendable, Decodable {
   var ready: Int?
   var unacknowledged: Int?
   var consumers: Int?
+
+  /// Messages that are neither ready nor with a consumer: with at-least-once dead-lettering, those that their next
+  /// queue does not take.
+  var stuck: Int { max(0, (messages ?? 0) - (ready ?? 0) - (unacknowledged ?? 0)) }
 
   enum CodingKeys: String, CodingKey {
     case name, messages, consumers

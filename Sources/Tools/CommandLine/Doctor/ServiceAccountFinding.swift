@@ -18,11 +18,22 @@ enum ServiceAccountFinding {
 
 extension LiveBackend {
   /// Checks whether Google gives access tokens to the service accounts of the push-worker.
-  func serviceAccounts(_ directory: String) async -> [Finding] {
+  func serviceAccounts(_ processes: [ProcessFacts]) async -> [Finding] {
+    // One of them stands for all, which have the same file.
+    guard
+      let guarded = processes.first(where: { $0.name == "push-worker" && $0.report?.guarded != nil })?.report?.guarded,
+      let file = guarded.configurationFile
+    else { return [] }
     let configuration: PushWorkerConfiguration
     do {
-      // The environment of this program is not the worker's.
-      configuration = try PushWorkerConfiguration.load(file: "\(directory)/push-worker.json5", environment: [:]).content
+      // Its units name paths by variables.
+      let variables = guarded.settings.filter { $0.value.hasPrefix("/") }
+      configuration = try PushWorkerConfiguration.load(
+        file: file,
+        environment: Dictionary(variables.map { (ConfigurationKey.variable(for: $0.key), $0.value) }) { first, _ in
+          first
+        }
+      ).content
     } catch {
       // There is no such file, or the worker's own check has reported its problem.
       return []

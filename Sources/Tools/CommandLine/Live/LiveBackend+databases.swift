@@ -26,15 +26,17 @@ extension LiveBackend {
           hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR; or name one database by --url")
       ]
     }
-    let findings = await databases(directory, timeout)
+    // The command's own files: nobody else is asked.
+    guard let files = try? ConfigurationFiles(directory: directory) else {
+      return [Finding(check, .failed, "the directory \(directory) cannot be read", hint: "name another one")]
+    }
+    let findings = await databases(files, timeout)
     return findings.isEmpty
       ? [Finding(check, .note, "no configuration file in \(directory) names PostgreSQL")] : findings
   }
 
   /// Checks each database once for each user of it.
-  func databases(_ directory: String?, _ timeout: Duration) async -> [Finding] {
-    // The check of the files reports an unreadable directory.
-    guard let directory, let files = try? ConfigurationFiles(directory: directory) else { return [] }
+  func databases(_ files: ConfigurationFiles, _ timeout: Duration) async -> [Finding] {
     var findings: [Finding] = []
     var uses: [DatabaseUse] = []
     for file in files.files {
@@ -42,7 +44,7 @@ extension LiveBackend {
       guard let use = StoreUse(process: process), file.settings != nil else { continue }
       let check = "database of \(process)"
       do throws(ConfigurationError) {
-        let path = "\(directory)/\(file.name)"
+        let path = "\(file.directory)/\(file.name)"
         let loaded = try PostgreSQLSettings.load(file: path, section: use.section, hasReaders: use.hasReaders)
         guard let settings = loaded else { continue }
         DatabaseUse.add(process, settings.endpoint, use.parts, to: &uses)

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
+import ServiceRuntime
 
 #if canImport(Glibc)
   import Glibc
@@ -9,98 +10,51 @@ import HTTPClient
   import Musl
 #endif
 
-/// The doctor's round: prerequisites of other checks first; a check that cannot be made does not stop the others.
+/// The doctor's round: everything is asked at once; what cannot be asked does not stop the rest.
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
-    var findings = await service()
-    findings += await hosts()
-    findings.append(await operatorUser())
     let directory = configDirectory ?? configuration.configDirectory
-    findings += await management(directory)
-    findings += await databases(directory, timeout)
-    findings += await processesAndFiles(directory)
-    findings += await conversion()
-    return findings
+    let files = directory.flatMap { try? ConfigurationFiles(directory: $0) }
+    async let service = service()
+    async let brokerHosts = brokerHosts()
+    async let operatorUser = operatorUser()
+    async let management = management()
+    async let certificates = certificates()
+    async let conversion = conversion()
+    let processes = await processes(files)
+    let inUse = ConfigurationFiles(
+      files: files?.files.filter { file in processes.contains { $0.isInUse && "\($0.name).json5" == file.name } } ?? [])
+    let silent = ConfigurationFiles(
+      files: inUse.files.filter { file in !processes.contains { $0.answers && "\($0.name).json5" == file.name } })
+    var facts = DoctorFacts(now: clock.now(), management: await management, conversion: await conversion)
+    facts.processes = processes
+    let hosts = ProviderCheck.addresses(facts.configurations)
+    async let databases = databases(inUse, timeout)
+    async let settings = ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(silent)
+    async let providers = providers(hosts)
+    async let accounts = serviceAccounts(processes)
+    facts.files =
+      Self.unread(directory, files) + FileChecks.databases(facts.configurations) + FileChecks.findings(silent)
+    (facts.service, facts.operatorUser, facts.brokerHosts) = (await service, await operatorUser, await brokerHosts)
+    (facts.databases, facts.settings, facts.providers) = (await databases, await settings, await providers)
+    (facts.serviceAccounts, facts.certificates) = (await accounts, await certificates)
+    return DoctorCheck.diagnosis(facts)
   }
 
-  /// Connects as a service, and tries to publish a command, with a routing key that leads nowhere.
-  private func service() async -> [Finding] {
-    let check = "broker, as a service"
-    do {
-      let endpoint = try configuration.service.endpoint()
-      let connection = try await open(endpoint)
-      let outcome = await Self.probePublishing(connection)
-      let place = await connection.host.map { endpoint.at($0) } ?? endpoint
-      await Self.close(connection)
-      switch outcome {
-      case .success: return [Finding(check, .ok, "\(place) accepts commands")]
-      case .failure(let error):
-        return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: endpoint.username))]
-      }
-    } catch {
-      return [Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "service"))]
+  private static func unread(_ directory: String?, _ files: ConfigurationFiles?) -> [Finding] {
+    guard files == nil else { return [] }
+    guard let directory else {
+      return [
+        Finding(
+          "configuration", .skipped, "the directory of the configuration files is not known",
+          hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR")
+      ]
     }
-  }
-
-  /// Connects to each host of a list: processes pass over one that fails, so that nothing else tells of it.
-  private func hosts() async -> [Finding] {
-    // The check of the service reports an unknown address.
-    guard let endpoint = try? configuration.service.endpoint(), endpoint.hosts.count > 1 else { return [] }
-    let states = await withTaskGroup(of: BrokerHostsCheck.State.self) { group in
-      for host in endpoint.hosts { group.addTask { await state(of: host, endpoint) } }
-      return await group.reduce(into: [:]) { $0[$1.host] = $1 }
-    }
-    return BrokerHostsCheck.findings(endpoint.hosts.compactMap { states[$0] })
-  }
-
-  /// Maximum time of an attempt at one host of a list: longer than processes wait.
-  private static let hostTimeout: Duration = .seconds(5)
-
-  private func state(of host: BrokerHost, _ endpoint: BrokerEndpoint) async -> BrokerHostsCheck.State {
-    do {
-      let connection = try await open(endpoint.at(host), within: Self.hostTimeout)
-      let name = await connection.serverProperties["cluster_name"]?.stringValue
-      await Self.close(connection)
-      return BrokerHostsCheck.State(host: host, outcome: .success(name))
-    } catch {
-      return BrokerHostsCheck.State(host: host, outcome: .failure(error))
-    }
-  }
-
-  private static func probePublishing(_ connection: AdminConnection) async -> Result<Void, CommandLineError> {
-    var message = Message()
-    message.isPersistent = false
-    message.appID = appID
-    do {
-      _ = try await connection.publish(
-        Publication(message: message, exchange: Topology.Exchanges.commands, routingKey: "doctor.probe"))
-      return .success(())
-    } catch {
-      return .failure(CommandLineError(error))
-    }
-  }
-
-  private func operatorUser() async -> Finding {
-    let check = "broker, as the operator"
-    do {
-      let endpoint = try configuration.operatorUser.endpoint()
-      let connection = try await open(endpoint)
-      let place = await connection.host.map { endpoint.at($0) } ?? endpoint
-      await Self.close(connection)
-      return Finding(check, .ok, "\(place)")
-    } catch {
-      return Finding(check, .failed, error.description, hint: Self.hint(error.code, user: "operator"))
-    }
-  }
-
-  private static func hint(_ code: CommandLineError.Code, user: String) -> String {
-    switch code {
-    case .notPermitted:
-      "rabbitmqctl change_password \(user) …, and the rights of Config/rabbitmq/definitions.json (rabbitmqctl set_permissions)"
-    case .configuration: "set the missing variable; countersign --help lists them"
-    case .refused: "countersign topology apply"
-    default: "start the broker, or correct its address; a firewall may block the connection"
-    }
+    return [
+      Finding(
+        "configuration", .failed, "the directory \(directory) cannot be read",
+        hint: "name another directory, or correct its permissions")
+    ]
   }
 
   private struct Overview: Decodable {
@@ -111,127 +65,124 @@ extension LiveBackend {
     }
   }
 
-  private struct Node: Decodable {
-    let name: String
-    let memoryAlarm: Bool?
-    let diskAlarm: Bool?
-
-    enum CodingKeys: String, CodingKey {
-      case name
-      case memoryAlarm = "mem_alarm"
-      case diskAlarm = "disk_free_alarm"
-    }
-  }
-
-  private func management(_ directory: String?) async -> [Finding] {
-    // The check of the files reports an unreadable directory.
-    let files = directory.flatMap { try? ConfigurationFiles(directory: $0) }
+  private func management() async -> Result<ManagementFacts, CommandLineError> {
     do {
-      return try await withManagement { (api) throws(CommandLineError) in
+      var facts = try await withManagement { (api) throws(CommandLineError) in
         let overview: Overview = try await api.get("/api/overview")
-        let nodes: [Node] = try await api.get("/api/nodes")
-        let report = try await TopologyTool(declaration: .countersign, api: api).check()
-        let queues: [QueueState] = try await api.list("queues")
-        let consumers: [ConsumerState] = try await api.list("consumers")
-        let response = try await api.transport.send("GET", "/api/whoami", body: nil)
-        return [BrokerCheck.version(overview.version)]
-          + nodes.flatMap {
-            BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
-          } + BrokerCheck.topology(report) + QueueCheck.findings(queues)
-          + ConsumerHostsCheck.findings(consumers, files) + [
-            ClockCheck.finding(date: response.date, now: clock.now(), server: "the broker")
-          ]
+        var facts = ManagementFacts(
+          version: overview.version, topology: try await TopologyTool(declaration: .countersign, api: api).check(),
+          date: (nil, clock.now()))
+        facts.nodes = try await api.get("/api/nodes")
+        facts.queues = try await api.list("queues")
+        facts.consumers = try await api.list("consumers")
+        facts.date = (try await api.transport.send("GET", "/api/whoami", body: nil).date, clock.now())
+        return facts
       }
+      await askAgain(&facts.queues)
+      return .success(facts)
     } catch {
-      return [Finding("management API", .failed, error.description, hint: Self.hint(error.code, user: "operator"))]
+      return .failure(error)
     }
   }
 
-  private func conversion() async -> [Finding] {
+  /// Asks the queues themselves for consumers: the figures of the management API are some seconds old.
+  private func askAgain(_ queues: inout [QueueState]) async {
+    let idle = queues.indices.filter {
+      queues[$0].consumers == 0 && TopologyDeclaration.workQueues.contains(queues[$0].name)
+    }
+    // Without a connection the older figures have to do; the broker's check says why.
+    guard !idle.isEmpty, let endpoint = try? configuration.service.endpoint(),
+      let connection = try? await open(endpoint)
+    else { return }
+    for index in idle {
+      guard let now = try? await connection.declareQueue(queues[index].name, passive: true) else { continue }
+      (queues[index].consumers, queues[index].ready) = (now.consumerCount, now.messageCount)
+      queues[index].messages = max(queues[index].messages ?? 0, now.messageCount)
+    }
+    await Self.close(connection)
+  }
+
+  private func conversion() async -> Result<ConversionList, CommandLineError> {
     do {
-      return ConversionCheck.findings(
+      return .success(
         try await sendAsOperator(
           ListConversions(limit: ConversionCheck.shownBlocks), timeout: min(timeout, Self.conversionTimeout)))
     } catch {
-      return [ConversionCheck.skipped(error.description)]
+      return .failure(error)
     }
   }
 
   /// Short, because a running coordinator answers at once, and the round must go on without it.
   private static let conversionTimeout: Duration = .seconds(5)
 
-  private func processesAndFiles(_ directory: String?) async -> [Finding] {
-    do {
-      return try await withTransport { (transport) throws(CommandLineError) in
-        let probe = CurlProbe(transport: transport, timeout: timeout)
-        return await processes(probe) + files(directory)
-      }
-    } catch {
-      return [Finding("HTTP", .failed, error.description, hint: "look at the certificates of the machine")]
-    }
-  }
-
-  private func processes(_ probe: CurlProbe) async -> [Finding] {
-    var findings: [Finding] = []
-    let check = ProcessCheck(probe: probe)
-    let ask = { (name: String, url: String) async -> [Finding] in
-      [await check.finding(name: name, url: url)] + (await check.clock(name: name, url: url, clock: clock))
-    }
-    for url in configuration.coordinatorURLs { findings += await ask("coordinator", url) }
-    for worker in configuration.workers {
-      for url in worker.urls {
-        findings += await ask(worker.name, url)
-        findings += await check.lanes(name: worker.name, url: url)
+  private func processes(_ files: ConfigurationFiles?) async -> [ProcessFacts] {
+    let configured =
+      [(name: "coordinator", urls: configuration.coordinatorURLs)] + configuration.workers + configuration.services
+    let addresses = ProcessAddress.all(configured, files)
+    // Without a transport nothing can be asked, which the first question says.
+    let found = try? await withTransport { (transport) throws(CommandLineError) in
+      let probe = CurlProbe(transport: transport, timeout: timeout)
+      return await withTaskGroup(of: (Int, ProcessFacts).self) { group in
+        for (index, address) in addresses.enumerated() {
+          group.addTask { (index, await ProcessFacts.ask(address, probe, clock: clock)) }
+        }
+        return await group.reduce(into: []) { $0.append($1) }.sorted { $0.0 < $1.0 }.map(\.1)
       }
     }
-    for service in configuration.services {
-      for url in service.urls { findings += await ask(service.name, url) }
-    }
-    if findings.isEmpty {
-      findings.append(
-        Finding(
-          "processes", .skipped, "the addresses of their health endpoints are not known",
-          hint: "set COUNTERSIGN_COORDINATOR_URL, COUNTERSIGN_SMS_WORKER_URLS and those of the other workers"))
-    }
-    return findings
+    return found ?? []
   }
 
-  private func files(_ directory: String?) async -> [Finding] {
-    guard let directory else {
-      return [
-        Finding(
-          "configuration", .skipped, "the directory of the configuration files is not known",
-          hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR")
-      ]
-    }
-    do {
-      let files = try ConfigurationFiles(directory: directory)
-      let keys = await ConfigurationCheck(programs: Self.programs, run: ChildProcess.run).findings(files)
-      return FileChecks.findings(files) + KeyCheck.findings(files) + AccountsCheck.findings(files) + keys
-        + (await providers(files))
-        + (await serviceAccounts(directory))
-    } catch {
-      return [
-        Finding("configuration", .failed, error.description, hint: "name another directory, or correct its permissions")
-      ]
-    }
-  }
-
-  private func providers(_ files: ConfigurationFiles) async -> [Finding] {
-    let groups = Dictionary(grouping: ProviderCheck.addresses(files), by: \.caFile)
-    var findings: [Finding] = []
-    for (caFile, addresses) in groups.sorted(by: { $0.value[0].place < $1.value[0].place }) {
+  private func providers(_ addresses: [ProviderCheck.Address]) async -> [ProviderCheck.Answer] {
+    let groups = Dictionary(grouping: addresses, by: \.caFile)
+    var answers: [ProviderCheck.Answer] = []
+    for (caFile, addresses) in groups.sorted(by: { $0.value[0].base < $1.value[0].base }) {
       do {
-        findings += try await withTransport(caFile: caFile) { (transport) throws(CommandLineError) in
-          await ProviderCheck(probe: CurlProbe(transport: transport, timeout: timeout)).findings(addresses)
+        answers += try await withTransport(caFile: caFile) { (transport) throws(CommandLineError) in
+          let probe = CurlProbe(transport: transport, timeout: timeout)
+          return await withTaskGroup(of: ProviderCheck.Answer.self) { group in
+            for address in addresses { group.addTask { await Self.answer(address, probe) } }
+            return await group.reduce(into: []) { $0.append($1) }.sorted { $0.address.base < $1.address.base }
+          }
         }
       } catch {
-        findings.append(
-          Finding("provider of \(addresses[0].place)", .failed, error.description, hint: "correct its caFile"))
+        answers += addresses.map { ProviderCheck.Answer(address: $0, outcome: .failure(error)) }
       }
     }
-    return findings
+    return answers
   }
+
+  private static func answer(_ address: ProviderCheck.Address, _ probe: CurlProbe) async -> ProviderCheck.Answer {
+    do {
+      return ProviderCheck.Answer(address: address, outcome: .success(try await probe.get(address.base)))
+    } catch {
+      return ProviderCheck.Answer(address: address, outcome: .failure(error))
+    }
+  }
+
+  /// Certificates of the broker's hosts and of the front of the gateway.
+  private func certificates() async -> [CertificateCheck.State] {
+    var servers: [(name: String, host: String, port: UInt16)] = []
+    if let endpoint = try? configuration.service.endpoint(), endpoint.tls != nil {
+      servers += endpoint.hosts.map { ("broker", $0.name, UInt16(clamping: $0.port)) }
+    }
+    for text in configuration.gatewayURLs where text.hasPrefix("https://") {
+      guard let parts = URLParts(text) else { continue }
+      let port = parts.base.dropFirst("https://\(parts.host):".count)
+      servers.append(("gateway", parts.host, UInt16(port) ?? 443))
+    }
+    return await withTaskGroup(of: CertificateCheck.State.self) { group in
+      for server in servers {
+        group.addTask {
+          let end = await ServerCertificate.end(host: server.host, port: server.port, timeout: Self.certificateTimeout)
+          return CertificateCheck.State(
+            server: server.name, host: "\(server.host):\(server.port)", end: end.map(UnixTime.init(seconds:)))
+        }
+      }
+      return await group.reduce(into: []) { $0.append($1) }.sorted { $0.host < $1.host }
+    }
+  }
+
+  private static let certificateTimeout: Duration = .seconds(3)
 
   /// Directory of this program, which is the other programs' as well.
   private static var programs: String {

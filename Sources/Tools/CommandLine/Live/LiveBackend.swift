@@ -148,7 +148,7 @@ struct LiveBackend: OperatorBackend {
     }
     throw CommandLineError(
       .configuration,
-      "the management API's address is not known: set COUNTERSIGN_MANAGEMENT_URL, or management.url in Config/countersign.json5"
+      "the management API's address is not known: set COUNTERSIGN_MANAGEMENT_URL, or management.url in countersign.json5"
     )
   }
 

@@ -43,8 +43,10 @@ struct OperatorConfiguration: Configuration {
   let workers: [(name: String, urls: [String])]
   /// Health endpoints of accounts and of the gateways; an installation may do without them.
   let services: [(name: String, urls: [String])]
+  /// Addresses of the gateway for apps, whose certificates end.
+  let gatewayURLs: [String]
   /// Directory of the processes' configuration files.
-  let configDirectory: String?
+  var configDirectory: String?
 
   init(_ section: ConfigurationSection) {
     service = Broker(section.section("amqp"), for: "verify and enqueue")
@@ -61,7 +63,13 @@ struct OperatorConfiguration: Configuration {
     let coordinator = section.section("coordinator")
     let url = coordinator.optionalString("url", "Health endpoint of the coordinator, http://HOST:PORT.")
     let urls = coordinator.strings("urls", "Health endpoint of each coordinator, if there are several.")
-    coordinatorURLs = urls.isEmpty ? url.map { [$0] } ?? [] : urls
+    // A list of commas is what the other keys take in the environment.
+    coordinatorURLs = (urls.isEmpty ? url.map { [$0] } ?? [] : urls).flatMap {
+      $0.split(separator: ",").map(String.init)
+    }
+    gatewayURLs = section.section("gateway").strings(
+      "tlsURL",
+      "Address of the gateway for apps, https://HOST, whose certificate the doctor looks at; several with commas.")
     workers = [
       ("sms-worker", "smsWorker"), ("push-worker", "pushWorker"), ("revocation-worker", "revocationWorker"),
       ("mail-worker", "mailWorker"),
@@ -83,7 +91,7 @@ extension OperatorConfiguration.Broker {
     guard let url else {
       let variable = key == "amqp.url" ? "COUNTERSIGN_AMQP_URL" : "COUNTERSIGN_OPERATOR_AMQP_URL"
       throw CommandLineError(
-        .configuration, "the broker's address is not known: set \(variable), or \(key) in Config/countersign.json5")
+        .configuration, "the broker's address is not known: set \(variable), or \(key) in countersign.json5")
     }
     var endpoint: BrokerEndpoint
     do {

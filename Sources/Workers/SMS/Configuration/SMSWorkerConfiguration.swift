@@ -70,6 +70,14 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     worker.checkPrefetch(for: lanes.map(\.lane), section)
   }
 
+  /// Adds the regions that messages may go to, and the numbers that each lane takes, to what the doctor is told.
+  func describe(_ report: inout RuntimeReport) {
+    report.regions = recipients.regions.allowed.sorted()
+    report.routes = lanes.map { lane in
+      RuntimeReport.Route(lane: lane.lane.name, regions: lane.rules.regions.sorted(), prefixes: lane.rules.prefixes)
+    }
+  }
+
   /// Reads the table together with the configuration, so that `--check` finds its problems, but only if a lane uses it.
   private static func transliteration(_ section: ConfigurationSection, isUsed: Bool) -> Transliteration? {
     let path = section.path(

@@ -201,6 +201,8 @@ struct LinkTests {
       let user = try await bench.signUp("u")
       let linked = try await bench.signIn("b", verification: fictional, idToken: user.idToken)
       #expect(linked.error?.code == .operationNotAllowed && linked.proof == nil)
+      // The doctor is told.
+      #expect(bench.bench.parts.rules.fictionalRefusals.total == 2)
       await bench.die()
     }
   }

@@ -1,0 +1,28 @@
+import CountersignTelemetry
+
+/// Judges the ends of servers' certificates.
+enum CertificateCheck {
+  /// Time before the end of a certificate at which it should have been renewed.
+  static let notice = Duration.seconds(14 * 86_400)
+
+  /// Certificate of a server.
+  struct State: Sendable, Hashable {
+    /// Its purpose: `broker`, `gateway`.
+    let server: String
+    let host: String
+    /// End of its validity; `nil` without an answer, which other checks report.
+    let end: UnixTime?
+  }
+
+  static func finding(_ state: State, now: UnixTime) -> Finding? {
+    guard let end = state.end else { return nil }
+    let check = "certificate of the \(state.server) at \(state.host)"
+    let hint = "renew it; clients refuse an expired one"
+    if end <= now {
+      return Finding(check, .failed, "has expired at \(end.rfc3339)", hint: hint, needs: [[.broker]])
+    }
+    guard end - now <= notice else { return Finding(check, .ok, "valid until \(end.rfc3339)") }
+    return Finding(
+      check, .warning, "ends at \(end.rfc3339), in \((end - now).components.seconds / 86_400) days", hint: hint)
+  }
+}

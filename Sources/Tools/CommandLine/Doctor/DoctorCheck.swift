@@ -1,0 +1,84 @@
+/// One of the doctor's checks: a name, and its judgment of what was found out.
+struct DoctorCheck: Sendable {
+  let name: String
+  /// Judges the facts; what it needs and nobody knows has no findings.
+  let findings: @Sendable (DoctorFacts) -> [Finding]
+
+  init(_ name: String, _ findings: @escaping @Sendable (DoctorFacts) -> [Finding]) {
+    self.name = name
+    self.findings = findings
+  }
+
+  /// All checks, those of causes before those of consequences.
+  static let all: [DoctorCheck] = [
+    .broker, .alarms, .topology, .databases, .clocks, .settings, .keys, .secrets, .regions, .apps, .providers, .lanes,
+    .serviceAccounts, .processes, .queues, .delayQueues, .hosts, .delays, .certificates, .files, .fictionalNumbers,
+    .conversion,
+  ]
+
+  /// The findings of all checks, in the order in which they are shown.
+  static func diagnosis(_ facts: DoctorFacts) -> [Finding] {
+    Finding.ordered(all.flatMap { $0.findings(facts) })
+  }
+}
+
+extension DoctorCheck {
+  /// The broker takes the command line's users, on each of its hosts.
+  static let broker = DoctorCheck("broker") { facts in
+    facts.service + BrokerHostsCheck.findings(facts.brokerHosts) + facts.operatorUser
+  }
+
+  /// Version and alarms of the broker.
+  static let alarms = DoctorCheck("alarms") { facts in
+    switch facts.management {
+    case .failure(let error):
+      [
+        Finding(
+          "management API", .failed, error.description,
+          hint: LiveBackend.hint(error.code, user: "operator"), needs: [[.broker]])
+      ]
+    case .success(let management):
+      [BrokerCheck.version(management.version)]
+        + management.nodes.flatMap {
+          BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
+        }
+    }
+  }
+
+  static let topology = DoctorCheck("topology") { facts in
+    facts.known.map { BrokerCheck.topology($0.topology) } ?? []
+  }
+
+  static let databases = DoctorCheck("databases") { $0.databases }
+
+  /// Files of processes that do not answer, as these judge them.
+  static let settings = DoctorCheck("settings") { $0.settings }
+
+  static let serviceAccounts = DoctorCheck("service accounts") { $0.serviceAccounts }
+
+  static let queues = DoctorCheck("queues") { facts in
+    facts.known.map { QueueCheck.findings($0.queues, inUse: facts.namesInUse) } ?? []
+  }
+
+  static let delayQueues = DoctorCheck("delay queues") { facts in
+    facts.known.map { QueueCheck.delays($0.queues) } ?? []
+  }
+
+  /// Hosts that consume a job queue.
+  static let hosts = DoctorCheck("hosts") { facts in
+    facts.known.map { ConsumerHostsCheck.findings($0.consumers, facts.configurations) } ?? []
+  }
+
+  static let certificates = DoctorCheck("certificates") { facts in
+    facts.certificates.compactMap { CertificateCheck.finding($0, now: facts.now) }
+  }
+
+  static let files = DoctorCheck("files") { $0.files }
+
+  static let conversion = DoctorCheck("conversion") { facts in
+    switch facts.conversion {
+    case .success(let list): ConversionCheck.findings(list)
+    case .failure(let error): [ConversionCheck.skipped(error.description)]
+    }
+  }
+}

@@ -1,0 +1,369 @@
+"""Faults planted one after the other: the first thing that `countersign doctor` says is the cause, and before and after nothing fails."""
+
+import datetime
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import ssl
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+import uuid
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+
+import broker
+import simulator
+import stack
+from countersign_client import Client
+from process import BINARIES, Process, free_port
+
+HERE = pathlib.Path(__file__).parent
+PATIENCE_SECONDS = 180
+# A round of the doctor, with a process that hangs, on a busy machine.
+DOCTOR_SECONDS = 120
+ALL_STATUSES = ["failed", "follows", "warning", "note", "skipped", "ok"]
+
+
+def library(directory, name):
+    """A library to be loaded before the C library."""
+    built = pathlib.Path(directory) / f"{name}.so"
+    compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
+    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True, timeout=180)
+    return str(built)
+
+
+def certificate(directory, days):
+    """A server's certificate that ends so many days from now, its key, and itself as the authority: a path."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
+    now = datetime.datetime.now(datetime.timezone.utc)
+    made = (x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+            .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(days=100))
+            .not_valid_after(now + datetime.timedelta(days=days))
+            .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+            .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+            .sign(key, hashes.SHA256()))
+    path = pathlib.Path(directory) / f"certificate-{days}.pem"
+    path.write_bytes(made.public_bytes(serialization.Encoding.PEM) + key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
+    return path
+
+
+class TLSServer:
+    """A server that shows a certificate and says nothing."""
+
+    def __init__(self, path):
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path)
+        self.listener = context.wrap_socket(socket.create_server(("127.0.0.1", 0)), server_side=True)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                self.listener.accept()[0].close()
+            except ssl.SSLError:
+                pass
+            except OSError:
+                if self.listener.fileno() < 0:
+                    return
+
+
+class DoctorTest(unittest.TestCase):
+    """With an sms-worker of its own in the place of the stack's two, so that what ails it ails all SMS."""
+
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        cls.addClassCleanup(directory.cleanup)
+        cls.directory = pathlib.Path(directory.name)
+        # Copies of configurations lead to them.
+        (cls.directory / "secrets").symlink_to(stack.DIRECTORY / "secrets")
+        (cls.directory / "data").mkdir()
+        cls.clock = library(directory.name, "clock_step")
+        cls.disk = library(directory.name, "disk_full")
+        stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
+
+    def setUp(self):
+        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
+        self.addCleanup(self.client.close)
+        self.addCleanup(simulator.clear_faults)
+        # What the doctor is told beside the stack's addresses.
+        self.settings = {}
+
+    def worker(self, **variables):
+        """A worker with one lane, and variables of its unit."""
+        worker = Process("sms-worker")
+        text = worker.file.read_text()
+        lane = re.search(r'    \{\n      name: "twilio",.*?\n    \},\n', text, re.DOTALL).group(0)
+        worker.file.write_text(re.sub(r"lanes: \[.*\n  \],", lambda _: f"lanes: [\n{lane}  ],", text, flags=re.DOTALL))
+        worker.variables |= variables
+        self.settings["COUNTERSIGN_SMS_WORKER_URLS"] = f"http://127.0.0.1:{worker.port}"
+        return self.enterContext(worker)
+
+    def healthy_worker(self, **variables):
+        """The same, started and ready."""
+        worker = self.worker(**variables).start()
+        worker.ready()
+        return worker
+
+    def coordinator(self, **variables):
+        """A coordinator in the place of the stack's."""
+        stack.stop_for(self, "coordinator")
+        coordinator = self.enterContext(Process("coordinator"))
+        coordinator.variables |= variables
+        url = f"http://127.0.0.1:{coordinator.port}"
+        self.settings |= {"COUNTERSIGN_COORDINATOR_URL": url, "COUNTERSIGN_COORDINATOR_URLS": url}
+        coordinator.start()
+        return coordinator
+
+    def doctor(self, *options):
+        """What the doctor finds, and its exit code."""
+        done = subprocess.run(
+            [BINARIES / "countersign", "--json", "doctor", *options], cwd="/", stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=DOCTOR_SECONDS, check=False, env=os.environ | self.settings)
+        self.assertEqual(done.stderr, "")
+        found = json.loads(done.stdout)["findings"]
+        order = [ALL_STATUSES.index("failed" if one["status"] == "follows" else one["status"]) for one in found]
+        self.assertEqual(order, sorted(order), "the failures stand first")
+        return found, done.returncode
+
+    def assert_healthy(self, *options):
+        """Nothing fails, as soon as what was planted before is over."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            found, code = self.doctor(*options)
+            failures = [one for one in found if one["status"] in {"failed", "follows"}]
+            if not failures:
+                return self.assertEqual(code, 0)
+            if time.monotonic() > deadline:
+                return self.fail(failures)
+
+    def assert_cause(self, check, detail, hint=None):
+        """The first finding is the cause, and nothing else fails but what follows from it."""
+        found, code = self.doctor()
+        self.assertEqual(code, 1, found)
+        first = found[0]
+        self.assertEqual(first["status"], "failed", first)
+        self.assertRegex(first["check"], check, found[:5])
+        self.assertRegex(first["detail"], detail, found[:5])
+        if hint:
+            self.assertRegex(first["hint"], hint)
+        self.assertEqual([one for one in found[1:] if one["status"] == "failed"], [])
+        for one in found:
+            if one["status"] == "follows":
+                self.assertEqual(one["cause"], first["check"])
+        return found
+
+    def send(self, count=1):
+        """Jobs for the worker's lane."""
+        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
+        for _ in range(count):
+            body = {"to": f"+49172{uuid.uuid4().int % 10_000_000:07d}", "text": "Hello", "deadline": deadline, "onUnknown": "resend"}
+            self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
+
+    def wait_for_lane(self, worker, condition):
+        """Waits until the worker tells of its lane what is wanted."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while not condition(json.loads(worker.get("/runtime")[1])["lanes"][0]):
+            self.assertLess(time.monotonic(), deadline, worker.get("/runtime")[1])
+            time.sleep(0.1)
+
+    # Healthy.
+
+    def test_a_healthy_server_installed_by_the_pages(self):
+        """Copies of all files of Config/, of which some workers are not used, and paths in the variables of units."""
+        self.healthy_worker()
+        copied = self.directory / "etc"
+        shutil.copytree(stack.ROOT / "Config", copied)
+        for name in ["PUSH", "REVOCATION", "MAIL"]:
+            self.settings[f"COUNTERSIGN_{name}_WORKER_URLS"] = ""
+        self.assert_healthy("--config-dir", str(copied))
+        found, _ = self.doctor("--config-dir", str(copied))
+        notes = [one["check"] for one in found if one["detail"].startswith("not in use: nothing answers")]
+        self.assertEqual(notes, [f"process {name}-worker" for name in ["push", "revocation", "mail"]])
+
+    def test_paths_and_check_values_are_told_over_the_socket_alone(self):
+        worker = self.healthy_worker()
+        told = json.loads(worker.get("/runtime")[1])
+        self.assertNotIn("guarded", told)
+        self.assertNotIn("secrets", worker.get("/runtime")[1])
+        path = pathlib.Path(told["socket"])
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(str(path))
+            guarded = json.loads(b"".join(iter(lambda: connection.recv(65536), b"")))["guarded"]
+        self.assertEqual(guarded["configurationFile"], str(worker.file))
+        self.assertIn("keysFile", guarded["settings"])
+        self.assertEqual(len(guarded["checkValues"]), len(told["keys"]["opens"]))
+        for secret in (stack.DIRECTORY / "secrets").iterdir():
+            if secret.is_file() and secret.suffix != ".pem" and secret.stat().st_size > 16:
+                self.assertNotIn(secret.read_text(errors="replace").strip(), json.dumps(guarded))
+
+    # The provider.
+
+    def test_refused_credentials(self):
+        worker = self.healthy_worker()
+        self.assert_healthy()
+        simulator.inject(provider="twilio", fault="401", count=1000)
+        self.send()
+        self.wait_for_lane(worker, lambda lane: not lane["isUp"])
+        self.assert_cause("^lanes of sms.dispatch", "PROVIDER_CREDENTIALS", "correct lane twilio in .*sms-worker.json5")
+        simulator.clear_faults()
+        self.assert_healthy()
+
+    def test_errors_of_the_provider(self):
+        worker = self.healthy_worker()
+        simulator.inject(provider="twilio", fault="503", count=1000)
+        self.send(3)
+        self.wait_for_lane(worker, lambda lane: lane["failures"] >= 3)
+        found = self.assert_cause("^lanes of sms.dispatch", "calls failed .*503", "status page")
+        self.assertTrue([one for one in found if "were delayed" in one["detail"]])
+        simulator.clear_faults()
+        self.assert_healthy()
+
+    def test_a_provider_that_refuses_connections(self):
+        self.healthy_worker(COUNTERSIGN_LANES_0_BASE_URL=f"http://127.0.0.1:{free_port()}")
+        self.assert_cause("^provider at http://127.0.0.1", "connect", "check the address")
+
+    # Configuration.
+
+    def test_a_misspelled_key(self):
+        worker = self.worker()
+        worker.replace("accountSID:", "acountSID:")
+        shutil.copytree(os.environ["COUNTERSIGN_CONFIG_DIR"], self.directory / "misspelled")
+        shutil.copy(worker.file, self.directory / "misspelled")
+        self.settings["COUNTERSIGN_CONFIG_DIR"] = str(self.directory / "misspelled")
+        worker.start().end()
+        self.assert_cause("^settings of sms-worker.json5", "acountSID: unknown key .did you mean lanes.0.accountSID")
+
+    def test_wrong_keys_at_the_unit(self):
+        keys = self.directory / "other-keys.json"
+        with open(keys, "wb") as output:
+            subprocess.run([BINARIES / "countersign", "keys", "generate", "--id", "stale"], stdout=output, check=True)
+        keys.chmod(0o600)
+        self.healthy_worker(COUNTERSIGN_KEYS_FILE=str(keys))
+        found = self.assert_cause("^keys of sms-worker", "seals with the key dev-1, and it runs with stale")
+        self.assertIn(str(keys), found[0]["hint"])
+
+    def test_regions_of_lanes(self):
+        self.healthy_worker(COUNTERSIGN_LANES_0_REGIONS="US")
+        self.assert_cause("^regions of sms-worker", "no lane takes all regions.*NO_ROUTE", "add a lane")
+
+    def test_regions_of_the_worker(self):
+        self.healthy_worker(COUNTERSIGN_REGIONS_ALLOWED="US")
+        self.assert_cause("^regions of sms-worker", "which it refuses .REGION_NOT_ALLOWED", "regions.allowed of sms-worker")
+
+    def test_keys_of_the_gateway(self):
+        self.healthy_worker()
+        pair = self.directory / "pair.json"
+        with open(pair, "wb") as output:
+            subprocess.run([BINARIES / "countersign", "keys", "generate", "--sealing", "--id", "new"], stdout=output, check=True)
+        public = self.directory / "public.json"
+        with open(public, "wb") as output:
+            subprocess.run([BINARIES / "countersign", "keys", "public", pair], stdout=output, check=True)
+        gateway = self.enterContext(Process("gateway"))
+        gateway.variables["COUNTERSIGN_ACCOUNTS_KEYS_FILE"] = str(public)
+        gateway.start().ready()
+        self.settings["COUNTERSIGN_GATEWAY_HEALTH_URLS"] = f"http://127.0.0.1:{gateway.port}"
+        self.assert_cause("^keys of gateway", "seals to the key new, which accounts at .* does not have: nobody signs in")
+
+    # The broker.
+
+    def test_a_wrong_password(self):
+        wrong = self.directory / "wrong"
+        wrong.write_text("wrong")
+        wrong.chmod(0o600)
+        worker = self.worker(COUNTERSIGN_BROKER_PASSWORD_FILE=str(wrong)).start()
+        worker.line("refuses the user or the password")
+        self.assert_cause("^process sms-worker", "refuses user 'sms-worker' or the password", "broker.passwordFile")
+        wrong.write_text((stack.DIRECTORY / "secrets" / "broker-sms-worker").read_text())
+        self.assert_healthy()
+
+    def test_a_missing_queue(self):
+        self.healthy_worker()
+        broker.management("/api/queues/%2F/sms.dispatch", "DELETE")
+        try:
+            self.assert_cause("^topology", "queue sms.dispatch is missing", "topology apply")
+        finally:
+            subprocess.run([BINARIES / "countersign", "topology", "apply"], check=True, capture_output=True, timeout=180)
+        self.assert_healthy()
+
+    def test_certificates(self):
+        self.healthy_worker()
+        user = os.environ["COUNTERSIGN_AMQP_URL"].split("//")[1].split("@")[0]
+        for days, status in [(-1, "failed"), (5, "warning")]:
+            path = certificate(self.directory, days)
+            server = TLSServer(path)
+            self.addCleanup(server.listener.close)
+            self.settings |= {
+                "COUNTERSIGN_AMQP_URL": f"amqps://{user}@localhost:{server.port}/", "COUNTERSIGN_AMQP_CA_FILE": str(path)}
+            found, _ = self.doctor()
+            if days < 0:
+                self.assertEqual(found[0]["check"], "broker, as a service")
+                self.assertIn("certificate has expired", found[0]["detail"])
+            ends = [one for one in found if one["check"].startswith("certificate of the broker")]
+            self.assertEqual([one["status"] for one in ends], ["follows" if days < 0 else status], ends)
+
+    # Processes and their machines.
+
+    def test_a_stopped_worker(self):
+        worker = self.healthy_worker()
+        self.assertEqual(worker.stop(), 0)
+        found = self.assert_cause("^process sms-worker", "does not answer", "start it")
+        self.assertIn("queue sms.dispatch", [one["check"] for one in found if one["status"] == "follows"])
+        worker.start().ready()
+        self.assert_healthy()
+
+    def test_a_hung_worker(self):
+        worker = self.healthy_worker()
+        worker.running.send_signal(signal.SIGSTOP)
+        try:
+            self.assert_cause("^process sms-worker", "does not answer.*timed out", "it hangs")
+        finally:
+            worker.running.send_signal(signal.SIGCONT)
+        self.assert_healthy()
+
+    def test_wrong_clocks(self):
+        steps = self.directory / "step"
+        for seconds, text in [(600, "600 s ahead of"), (-600, "600 s behind")]:
+            steps.write_text(str(seconds))
+            worker = self.healthy_worker(LD_PRELOAD=self.clock, CLOCK_STEP_FILE=str(steps))
+            self.assert_cause(
+                f"^clock of sms-worker at http://127.0.0.1:{worker.port}$", f"{text} this machine's", "synchronize")
+            steps.write_text("0")
+            self.assert_healthy()
+            worker.stop()
+
+    def test_a_full_disk(self):
+        self.healthy_worker()
+        full = self.directory / "full"
+        coordinator = self.coordinator(LD_PRELOAD=self.disk, DISK_FULL_FILE=str(full))
+        coordinator.ready()
+        self.assert_healthy()
+        full.touch()
+        self.addCleanup(full.unlink, missing_ok=True)
+        self.client.send(
+            "countersign.commands", "verification.start", {"phoneNumber": "+491721234567", "app": "com.example.app"},
+            type="verification.start.v1")
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while coordinator.get("/readyz")[0] == 200:
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.1)
+        self.assert_cause("^process coordinator", "no space is left")
+        full.unlink()
+        self.assert_healthy()
+
+
+if __name__ == "__main__":
+    unittest.main()
