@@ -76,7 +76,7 @@ class RightsTest(AttackTest):
     def test_nobody_outside_writes_to_a_queue_by_its_name(self):
         for user in ["service", "sender", "gateway"]:
             for exchange, key in [("", "sms.dispatch"), ("", "coordinator.results"), ("countersign.dead", "sms.dispatch"),
-                                  ("countersign.retry.5s", "sms.dispatch"),
+                                  ("countersign.retry.sms.dispatch", "5s"), ("countersign.delayed", "sms.dispatch"),
                                   ("countersign.events", "verification.approved"),
                                   ("countersign.results", "sms.dispatch.accepted")]:
                 with self.subTest(user=user, exchange=exchange, key=key):

@@ -57,7 +57,8 @@ struct TopologyTool: Sendable {
     case .setPolicy(let policy):
       try await api.write(
         "PUT", ["policies", policy.name],
-        PolicyBody(pattern: policy.pattern, definition: policy.definition, priority: policy.priority))
+        PolicyBody(
+          pattern: policy.pattern, definition: policy.definition, priority: policy.priority, applyTo: policy.target))
     case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit:
       try await UserGrants(api: api).apply(difference.remedy)
     case .byHand: return
@@ -90,7 +91,7 @@ private struct PolicyBody: Encodable {
   let pattern: String
   let definition: [String: PolicyDeclaration.Value]
   let priority: Int
-  let applyTo = "queues"
+  let applyTo: PolicyDeclaration.Target
 
   enum CodingKeys: String, CodingKey {
     case pattern, definition, priority
