@@ -220,5 +220,36 @@ class TimelineTest(DelayTest):
         self.assertEqual(code, 0, text)
 
 
+class EventQueueTest(DelayTest):
+    def test_a_queue_of_events_outlives_its_reader(self):
+        name = "countersign.events.sender"
+        code, text = countersign("topology", "user", "sender", "--events")
+        self.assertEqual(code, 0, text)
+        self.addCleanup(broker.management, f"/api/queues/%2F/{name}", "DELETE")
+        policy = self.until("it has its policy", lambda: figures(name).get("effective_policy_definition"))
+        self.assertEqual(figures(name)["policy"], "countersign.events")
+        self.assertNotIn("expires", policy)
+        self.assertEqual(
+            (policy["overflow"], policy["message-ttl"], policy["max-length"], policy["max-length-bytes"]),
+            ("drop-head", 3 * 86_400_000, 500_000, 256 << 20))
+        reader = self.channel("sender")
+        reader.queue_bind(name, "countersign.events", "verification.started")
+        reader.connection.close()
+        started = self.client.command("verification.start", {"phoneNumber": german_number(), "app": "com.example.app"})
+        reader = self.channel("sender")
+
+        def event():
+            method, _, body = reader.basic_get(name, auto_ack=True)
+            return method and json.loads(body)["verificationID"] == started["verificationID"]
+
+        self.until("it kept the event", event)
+        for user, attempt in [("service", lambda channel: channel.basic_get(name)),
+                              ("sender", lambda channel: channel.queue_delete(name)),
+                              ("sender", lambda channel: channel.queue_declare("countersign.events.mine", durable=True))]:
+            with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
+                attempt(self.channel(user))
+            self.assertEqual(caught.exception.reply_code, 403)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -43,6 +43,9 @@ import Testing
       ("service", "countersign.reply.service.a", "countersign.reply.sender.a"),
       ("service", "countersign.events", "countersign.results"), ("sender", "countersign.results", "countersign.jobs"),
       ("sender", "countersign.reply.sender.a", "countersign.reply.service.a"),
+      ("service", "countersign.events.service", "countersign.events.sender"),
+      ("sender", "countersign.events.sender", "countersign.events.service"),
+      ("gateway", "countersign.reply.gateway.a", "countersign.events.gateway"),
       ("gateway", "countersign.reply.gateway.a", "countersign.reply.service.a"),
       ("gateway", "countersign.events", "countersign.results"),
       ("accounts", "accounts.commands", "coordinator.commands"),
@@ -168,5 +171,10 @@ import Testing
     #expect(try "countersign.reply.billing.a".firstMatch(of: Regex(user.read)) != nil)
     #expect(try "countersign.reply.service.a".firstMatch(of: Regex(user.read)) == nil)
     #expect(try "countersign.reply.billing2.a".firstMatch(of: Regex(user.read)) == nil)
+    // It may bind and read its queue of events, not change or delete it.
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.read)) != nil)
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.write)) != nil)
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.configure)) == nil)
+    #expect(try "countersign.events.billing2".firstMatch(of: Regex(user.read)) == nil)
   }
 }

@@ -86,6 +86,9 @@ public enum Topology {
       "countersign.reply.\(user)."
     }
 
+    /// Queue that keeps events for a service while it is away; the operator declares it.
+    public static func events(of user: String) -> String { "countersign.events.\(user)" }
+
     /// Pseudo-queue of the broker for replies on the requesting channel.
     public static let directReplyTo = "amq.rabbitmq.reply-to"
   }

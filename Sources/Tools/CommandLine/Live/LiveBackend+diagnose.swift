@@ -138,6 +138,7 @@ extension LiveBackend {
           + nodes.flatMap {
             BrokerCheck.alarms(node: $0.name, memory: $0.memoryAlarm == true, disk: $0.diskAlarm == true)
           } + BrokerCheck.topology(report) + QueueCheck.findings(queues)
+          + (try await QueueCountCheck.findings(api))
           + ConsumerHostsCheck.findings(consumers, files) + [
             ClockCheck.finding(date: response.date, now: clock.now(), server: "the broker")
           ]

@@ -5,7 +5,7 @@ extension PolicyDeclaration {
   static let countersign =
     TopologyDeclaration.workQueues.map(work)
     + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
-    + [delayed, dead, lock, services, serviceStreams]
+    + [delayed, dead, lock, services, serviceStreams, events]
 
   /// Maximum number of deliveries of a message before it is dead-lettered. The broker also counts messages that were
   /// only prefetched when a process crashed, so a harmless message must never reach it: processes find the message that

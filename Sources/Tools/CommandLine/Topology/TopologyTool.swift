@@ -1,3 +1,5 @@
+import CountersignMessages
+
 /// Compares the broker with the declaration, and fixes differences.
 struct TopologyTool: Sendable {
   let declaration: TopologyDeclaration
@@ -25,6 +27,12 @@ struct TopologyTool: Sendable {
     let differences = try await check().differences
     for difference in differences { try await fix(difference) }
     return (differences.filter(\.isFixable), try await check())
+  }
+
+  /// Declares the queue that keeps events for a service while it is away; repeating it changes nothing.
+  func declareEvents(of user: String) async throws(CommandLineError) {
+    try await fix(
+      TopologyDifference("", remedy: .declareQueue(TopologyQueue(name: Topology.Queues.events(of: user)))))
   }
 
   private func state() async throws(CommandLineError) -> TopologyState {
