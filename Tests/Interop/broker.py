@@ -11,7 +11,7 @@ import urllib.request
 import pika
 
 JOBS = "sms.dispatch"
-DELAYS = "countersign.retry."
+DELAYS = f"countersign.retry.{JOBS}."
 # How long a message may be on its way from one queue to another.
 MOVE_SECONDS = 2
 

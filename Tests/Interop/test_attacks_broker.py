@@ -76,7 +76,7 @@ class RightsTest(AttackTest):
     def test_nobody_outside_writes_to_a_queue_by_its_name(self):
         for user in ["service", "sender", "gateway"]:
             for exchange, key in [("", "sms.dispatch"), ("", "coordinator.results"), ("countersign.dead", "sms.dispatch"),
-                                  ("countersign.retry.5s", "sms.dispatch"),
+                                  ("countersign.retry.sms.dispatch", "5s"), ("countersign.delayed", "sms.dispatch"),
                                   ("countersign.events", "verification.approved"),
                                   ("countersign.results", "sms.dispatch.accepted")]:
                 with self.subTest(user=user, exchange=exchange, key=key):
@@ -301,6 +301,11 @@ class ForgottenQueueTest(AttackTest):
             self.assertEqual(limits[user], {"max-connections": 1_000, "max-channels": 2_000})
         self.assertEqual(broker.management("/api/vhost-limits/%2F")[0]["value"], {"max-queues": 1_000})
 
+    def doctor(self):
+        return subprocess.run(
+            [BINARIES / "countersign", "doctor"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
+            check=False).stdout
+
     def test_a_virtual_host_full_of_queues_keeps_no_coordinator_from_its_commands(self):
         client = self.client("service")
         channel = self.channel("service")
@@ -308,6 +313,10 @@ class ForgottenQueueTest(AttackTest):
             for _ in range(1_001):
                 channel.queue_declare("", exclusive=True)
         self.assertIn("limit", caught.exception.reply_text)
+        deadline = time.monotonic() + FIGURES_SECONDS
+        while "most of them of user service" not in (said := self.doctor()):
+            self.assertLess(time.monotonic(), deadline, said)
+            time.sleep(1)
         stack.kill("coordinator")
         stack.start("coordinator")
         body = {"phoneNumber": german_number(), "app": "com.example.app"}

@@ -20,7 +20,7 @@ struct BrokerPageTests {
       "\(try #require(Page.code(in: row[0]).first)) \(row[1])"
     }
     let declared = topology.exchanges.map { exchange in
-      let name = exchange.name.hasPrefix("countersign.retry.") ? "countersign.retry.<delay>" : exchange.name
+      let name = exchange.name.hasPrefix("countersign.retry.") ? "countersign.retry.<queue>" : exchange.name
       return "\(name) \(exchange.kind.rawValue)"
     }
     #expect(Set(told) == Set(declared))
@@ -33,12 +33,14 @@ struct BrokerPageTests {
       "workers": ["sms-worker", "push-worker", "mail-worker", "revocation-worker"],
       // It moves messages itself.
       "broker": [],
+      // Asked for one queue.
+      "the queue's worker": ["mail-worker"],
     ]
     page.expect("`operator` may write to all of them.")
     for row in try page.table("| exchange | type | writers | routing key |") {
       let words = row[2].split(separator: ",").map { String($0).trimming { " `".contains($0) } }
       let told = Set(words.flatMap { groups[$0] ?? [$0] }).union(["operator"])
-      let exchange = try #require(Page.code(in: row[0]).first).replacing("<delay>", with: "5s")
+      let exchange = try #require(Page.code(in: row[0]).first).replacing("<queue>", with: "mail.relay")
       #expect(topology.exchanges.contains { $0.name == exchange }, "\(exchange)")
       let writers = try UserDeclaration.countersign.filter { user in
         try exchange.firstMatch(of: Regex(user.write)) != nil
@@ -57,7 +59,7 @@ struct BrokerPageTests {
     }
     let dead = Set(TopologyDeclaration.deadQueues)
     let declared = topology.queues.map(\.name).filter { !dead.contains($0) }.map {
-      $0.hasPrefix("countersign.retry.") ? "countersign.retry.<delay>" : $0
+      $0.hasPrefix("countersign.retry.") ? "countersign.retry.<queue>.<delay>" : $0
     }
     #expect(Set(told) == Set(declared).union(["<queue>.dead"]))
   }
@@ -84,9 +86,11 @@ struct BrokerPageTests {
   func boundsOfQueuesAndUsersAreThoseOfPoliciesAndDeclarations() throws {
     page.expect(
       """
-      Work, retry and dead queues refuse at \(grouped(PolicyDeclaration.lengthLimit)) messages or \
-      \(PolicyDeclaration.bytesLimit >> 30) GiB.
+      Work and dead queues refuse at \(grouped(PolicyDeclaration.lengthLimit)) messages or \
+      \(PolicyDeclaration.bytesLimit >> 30) GiB, delay queues at a quarter of either.
       """)
+    #expect(PolicyDeclaration.delayedLengthLimit * 4 == PolicyDeclaration.lengthLimit)
+    #expect(PolicyDeclaration.delayedBytesLimit * 4 == PolicyDeclaration.bytesLimit)
     page.expect("Dead letters are kept for \(PolicyDeclaration.deadLetterAge.hours / 24) days.")
     page.expect("**The delivery limit is \(grouped(PolicyDeclaration.deliveryLimit))**")
     page.expect(

@@ -87,6 +87,9 @@ import Testing
         expected.insert("\(Topology.Exchanges.results) topic \(JobResult.routingKey(queue: queue, outcome: outcome))")
       }
     }
+    for queue in Topology.Queues.jobTypes {
+      expected.insert("\(Topology.Exchanges.results) topic \(JobDelayed.routingKey(queue: queue))")
+    }
     for state in SMSDeliveryReport.State.allCases {
       let key = SMSDeliveryReport(state: state, lane: "l", at: UnixTime(seconds: 0)).routingKey
       expected.insert("\(Topology.Exchanges.results) topic \(key)")

@@ -96,6 +96,13 @@ struct FastJSONTests {
     #expect(try JobResult(json: result.json()) == result)
   }
 
+  @Test("Delays come back") func delaysComeBack() throws {
+    let delayed = JobDelayed(
+      jobID: "a\"b", reason: .init(code: "C", detail: "d", providerCode: "503"), attempts: 2,
+      nextAttemptAt: Self.start + .milliseconds(5250))
+    #expect(try JobDelayed(json: delayed.fastJSON) == delayed)
+  }
+
   @Test("Extras take no name of a field and hold no number that JSON lacks")
   func extrasDoNotTakeTheNameOfAField() throws {
     let result = JobResult(

@@ -21,6 +21,10 @@ struct Sample: Sendable, CustomStringConvertible {
     }
   }
 
+  private init(of type: MessageType, _ bodies: [[UInt8]]) {
+    (self.type, self.bodies) = (type, bodies)
+  }
+
   private init(_ full: JobResult, least: JobResult, of job: MessageType) throws {
     type = JobResult.type(ofJob: job)
     bodies = try [full.json(), least.json()]
@@ -86,7 +90,7 @@ struct Sample: Sendable, CustomStringConvertible {
   static func replies() throws -> [Sample] {
     var entry = VerificationStatus.Entry(
       at: time, event: "sms.accepted", job: 1, lane: "l", reference: "r", reason: "R", detail: "d")
-    (entry.worker, entry.attempts, entry.segments) = ("w", 1, 1)
+    (entry.worker, entry.attempts, entry.segments, entry.nextAttemptAt) = ("w", 1, 1, time)
     var operation = OperationStatus(
       operationID: "o", kind: .appleRevocation, app: app, state: .completed, failure: .init(code: "C", detail: "d"),
       startedAt: time, expiresAt: time, timeline: [entry])
@@ -260,12 +264,21 @@ struct Sample: Sendable, CustomStringConvertible {
         ],
         least: RecaptchaAssessJob(app: app, token: secret, expectedAction: "a", deadline: time)),
       try mailJob(), try revocation(),
-    ] + (try types.map(result))
+    ] + (try types.map(result)) + (try types.map(delay))
   }
 
   private static let types = [
     SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type, AppleRevokeJob.type,
   ]
+
+  private static func delay(ofJob type: MessageType) throws -> Sample {
+    func body(_ reason: JobResult.Reason) -> JobDelayed {
+      JobDelayed(jobID: "j", reason: reason, attempts: 1, nextAttemptAt: time)
+    }
+    return Sample(
+      of: JobDelayed.type(ofJob: type),
+      [body(.init(code: "C", detail: "d", providerCode: "503")).fastJSON, body(.init(code: "C")).fastJSON])
+  }
 
   private static func revocation() throws -> Sample {
     try Sample(

@@ -3,7 +3,8 @@ import Testing
 
 @Suite struct TopologyTests {
   @Test("Retry delays are rounded up to a step") func retryDelaysAreRoundedUpToAStep() {
-    #expect(RetryStep.allCases.map(\.exchange).first == "countersign.retry.5s")
+    #expect(Topology.Exchanges.retry("sms.dispatch") == "countersign.retry.sms.dispatch")
+    #expect(Topology.Queues.retry("sms.dispatch", .twoMinutes) == "countersign.retry.sms.dispatch.2m")
     #expect(RetryStep.covering(.zero) == .fiveSeconds)
     #expect(RetryStep.covering(.seconds(5)) == .fiveSeconds)
     #expect(RetryStep.covering(.seconds(6)) == .thirtySeconds)
@@ -26,7 +27,7 @@ import Testing
     let consumed = Topology.Queues.work + Topology.Queues.accounts
     let queues = Set(
       Topology.Queues.work + [Topology.Queues.accountsCommands] + consumed.map(Topology.Queues.dead)
-        + RetryStep.allCases.map(\.queue))
+        + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { Topology.Queues.retry(queue, $0) } })
     #expect(Set(Topology.bindings.map(\.exchange)).isSubset(of: exchanges))
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
   }
@@ -38,6 +39,20 @@ import Testing
       keys == [
         "sms.dispatch.*", "push.verify.*", "recaptcha.assess.*", "mail.relay.*", "apple.revoke.*", "sms.delivery.*",
       ])
+  }
+
+  @Test("A delayed job can return to its own queue only", arguments: Topology.Queues.jobs)
+  func aDelayedJobCanReturnToItsOwnQueueOnly(queue: String) {
+    let entries = Topology.bindings.filter { $0.exchange == Topology.Exchanges.retry(queue) }
+    #expect(entries.map(\.routingKey) == ["5s", "30s", "2m", "10m", "1h"])
+    #expect(entries.map(\.queue) == RetryStep.allCases.map { Topology.Queues.retry(queue, $0) })
+    let returns = Topology.bindings.filter { $0.exchange == Topology.Exchanges.delayed && $0.routingKey == queue }
+    #expect(returns.map(\.queue) == [queue])
+  }
+
+  @Test("Workers of a job type report its delays") func workersOfAJobTypeReportItsDelays() {
+    #expect(Topology.Users.worker(ofResults: JobDelayed.type(ofJob: SMSDispatchJob.type)) == Topology.Users.smsWorker)
+    #expect(Topology.Users.worker(ofResults: MessageType("sms.other.delayed")) == nil)
   }
 
   @Test("No former binding is declared") func noFormerBindingIsDeclared() {

@@ -301,6 +301,22 @@ struct Run {
     #expect(lines[1].contains(#"'^(amq\.gen-.*|countersign\.reply\.billing\..*)$'"#))
   }
 
+  @Test("A queue that keeps events is declared for a service") func aQueueThatKeepsEventsIsDeclaredForAService() async {
+    let backend = FakeBackend()
+    let run = await Run(backend, "topology", "user", "billing", "--like", "service", "--events")
+    #expect(run.code == .success)
+    #expect(backend.management.writes.map(\.line) == ["PUT /api/queues/%2F/countersign.events.billing"])
+    #expect(backend.management.writes.first?.body == #"{"arguments":{"x-queue-type":"quorum"},"durable":true}"#)
+    // Of the output, every line is a command.
+    #expect(run.output.split(separator: "\n").allSatisfy { $0.hasPrefix("rabbitmqctl ") })
+    let known = FakeBackend()
+    #expect(await Run(known, "topology", "user", "service", "--events").code == .success)
+    #expect(known.management.writes.map(\.line) == ["PUT /api/queues/%2F/countersign.events.service"])
+    let other = FakeBackend()
+    #expect(await Run(other, "topology", "user", "sms-worker", "--events").code == .usage)
+    #expect(other.management.writes.isEmpty)
+  }
+
   @Test(
     "A user that cannot be is refused",
     arguments: [

@@ -208,6 +208,12 @@ final class FakeDeadQueue: DeadQueue {
     #expect(letter(["x-death": death]).diedAt?.rfc3339 == "2026-07-01T12:00:00Z")
     #expect(letter(["x-death": death, "x-dead-reason": "NOT_JSON"]).reason == "NOT_JSON")
     #expect(letter([:]).reason == "UNKNOWN")
+    // The broker calls it expired, which every delayed job is.
+    let returned = FieldValue.array([
+      .table(["reason": "expired", "queue": "countersign.retry.sms.dispatch.5s"]),
+      .table(["reason": "rejected", "queue": "sms.dispatch"]),
+    ])
+    #expect(letter(["x-death": returned]).reason == "NO_QUEUE")
   }
 
   @Test("A message without an ID is named by its contents") func aMessageWithoutAnIDIsNamedByItsContents() {

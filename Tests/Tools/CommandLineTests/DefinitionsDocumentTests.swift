@@ -26,17 +26,25 @@ import Testing
     }
   }
 
-  @Test("Every retry step goes back to the jobs under its own key") func everyRetryStepGoesBackToTheJobsUnderItsOwnKey()
-    throws
-  {
-    let steps = TopologyDeclaration.countersign.policies.filter { $0.name.hasPrefix("countersign.retry.") }
-    #expect(steps.count == 5)
-    for step in steps {
-      #expect(step.definition["dead-letter-exchange"] == "countersign.jobs")
-      #expect(step.definition["dead-letter-routing-key"] == nil)
-      #expect(step.definition["overflow"] == "reject-publish")
+  @Test("Each delay of a work queue goes back to that queue and nowhere else", arguments: Topology.Queues.jobs)
+  func eachDelayOfAWorkQueueGoesBackToThatQueueAndNowhereElse(queue: String) throws {
+    let policies = try RetryStep.allCases.map { step in
+      let name = Topology.Queues.retry(queue, step)
+      // One policy only: the broker merges none.
+      let matching = try TopologyDeclaration.countersign.policies.filter {
+        try name.firstMatch(of: Regex($0.pattern)) != nil
+      }
+      try #require(matching.count == 1, "\(name)")
+      return matching[0]
     }
-    #expect(steps.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
+    for policy in policies {
+      #expect(policy.target == .queues)
+      #expect(policy.definition["dead-letter-exchange"] == "countersign.delayed")
+      #expect(policy.definition["dead-letter-routing-key"] == .text(queue))
+      #expect(policy.definition["dead-letter-strategy"] == "at-least-once")
+      #expect(policy.definition["overflow"] == "reject-publish")
+    }
+    #expect(policies.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
   }
 
   @Test("Every work queue dead letters under its own name", arguments: Topology.Queues.work + Topology.Queues.accounts)

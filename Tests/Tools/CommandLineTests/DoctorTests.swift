@@ -43,6 +43,47 @@ struct FakeProbe: HTTPProbe {
   }
 }
 
+@Suite struct QueueCountTests {
+  /// A broker with queues of names, whose connections belong to users.
+  private func finding(_ queues: [String], owners: [String: String] = [:]) async throws -> Finding? {
+    let listed = queues.map { #"{"name": "\#($0)"}"# }.joined(separator: ",")
+    var answers = ["/api/queues/%2F": "[\(listed)]"]
+    answers["/api/connections"] = #"[{"name": "a -> b", "user": "billing"}, {"name": "c -> d"}]"#
+    for (queue, connection) in owners {
+      answers["/api/queues/%2F/\(queue)?columns=owner_pid_details"] =
+        #"{"owner_pid_details": {"name": "\#(connection)", "peer_port": 1}}"#
+    }
+    let api = ManagementAPI(transport: FakeManagement(answers), virtualHost: "/")
+    return try await QueueCountCheck.findings(api).first
+  }
+
+  private func names(_ count: Int, _ prefix: String) -> [String] { (0..<count).map { "\(prefix)\($0)" } }
+
+  @Test("Up to 80 percent there is room") func upTo80PercentThereIsRoom() async throws {
+    let found = try await finding(names(800, "countersign.reply.orders."))
+    #expect(found == Finding("queues of the virtual host", .ok, "800 of at most 1000"))
+  }
+
+  @Test("Beyond it the user with most queues is named") func beyondItTheUserWithMostQueuesIsNamed() async throws {
+    let own = names(500, "countersign.reply.orders.x.")
+    let found = try await finding(own + names(301, "amq.gen-"))
+    #expect(found?.status == .warning)
+    #expect(found?.detail.hasPrefix("801 of at most 1000, most of them of user orders: ") == true)
+  }
+
+  @Test("Exclusive queues are their connections'") func exclusiveQueuesAreTheirConnections() async throws {
+    let exclusive = names(700, "amq.gen-")
+    let owners = Dictionary(uniqueKeysWithValues: exclusive.map { ($0, $0.hasSuffix("0") ? "c -> d" : "a -> b") })
+    let found = try await finding(exclusive + names(101, "countersign.reply.orders."), owners: owners)
+    #expect(found?.detail.hasPrefix("801 of at most 1000, most of them of user billing: ") == true)
+  }
+
+  @Test("An owner that cannot be told is left out") func anOwnerThatCannotBeToldIsLeftOut() async throws {
+    let found = try await finding(names(900, "amq.gen-"))
+    #expect(found?.detail.hasPrefix("900 of at most 1000: ") == true)
+  }
+}
+
 @Suite struct QueueCheckTests {
   @Test("A queue that nobody consumes is a failure") func aQueueThatNobodyConsumesIsAFailure() {
     let findings = QueueCheck.findings(

@@ -30,7 +30,7 @@ import Testing
 
   @Test("A changed policy names the keys that differ") func aChangedPolicyNamesTheKeysThatDiffer() throws {
     var state = declared.asState
-    let index = try #require(state.policies.firstIndex { $0.name == "countersign.retry.5s" })
+    let index = try #require(state.policies.firstIndex { $0.name == "countersign.retry.sms.bulk.5s" })
     let policy = state.policies[index]
     state.policies[index] = TopologyState.Policy(
       name: policy.name, pattern: policy.pattern, priority: 0,
@@ -38,7 +38,7 @@ import Testing
     let differences = declared.differences(from: state)
     #expect(
       differences.map(\.description) == [
-        "policy countersign.retry.5s: priority is 0 instead of 10, expires is 1 instead of not set, "
+        "policy countersign.retry.sms.bulk.5s: priority is 0 instead of 10, expires is 1 instead of not set, "
           + "message-ttl is 7 instead of 5000"
       ])
     #expect(differences.allSatisfy { $0.isFixable })
@@ -159,7 +159,7 @@ extension TopologyDeclaration {
       policies: policies.map {
         .init(
           name: $0.name, pattern: $0.pattern, priority: $0.priority, definition: $0.definition,
-          applyTo: "queues")
+          applyTo: $0.target.rawValue)
       })
   }
 }

@@ -53,18 +53,28 @@ final class FakeManagement: ManagementTransport {
     #expect(lines.contains("PUT /api/exchanges/%2F/countersign.jobs"))
     #expect(lines.contains("PUT /api/queues/%2F/sms.dispatch"))
     #expect(lines.contains("POST /api/bindings/%2F/e/countersign.jobs/q/sms.dispatch"))
-    let policy = try #require(broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.retry.5s" })
+    let policy = try #require(
+      broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.retry.sms.bulk.5s" })
     let body = try JSONDecoder().decode(JSONValue.self, from: Data(policy.body.utf8))
     #expect(
       body
         == .object([
-          "pattern": .text("^countersign\\.retry\\.5s$"), "apply-to": .text("queues"), "priority": .integer(10),
+          "pattern": .text("^countersign\\.retry\\.sms\\.bulk\\.5s$"), "apply-to": .text("queues"),
+          "priority": .integer(10),
           "definition": .object([
-            "dead-letter-exchange": .text("countersign.jobs"), "dead-letter-strategy": .text("at-least-once"),
-            "message-ttl": .integer(5000), "max-length": .integer(2_000_000),
-            "max-length-bytes": .integer(1_073_741_824),
+            "dead-letter-exchange": .text("countersign.delayed"), "dead-letter-routing-key": .text("sms.bulk"),
+            "dead-letter-strategy": .text("at-least-once"),
+            "message-ttl": .integer(5000), "max-length": .integer(500_000),
+            "max-length-bytes": .integer(268_435_456),
             "overflow": .text("reject-publish"),
           ]),
+        ]))
+    let way = try #require(broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.delayed" })
+    #expect(
+      try JSONDecoder().decode(JSONValue.self, from: Data(way.body.utf8))
+        == .object([
+          "pattern": .text("^countersign\\.delayed$"), "apply-to": .text("exchanges"), "priority": .integer(10),
+          "definition": .object(["alternate-exchange": .text("countersign.dead")]),
         ]))
   }
 

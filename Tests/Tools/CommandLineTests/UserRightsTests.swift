@@ -43,6 +43,9 @@ import Testing
       ("service", "countersign.reply.service.a", "countersign.reply.sender.a"),
       ("service", "countersign.events", "countersign.results"), ("sender", "countersign.results", "countersign.jobs"),
       ("sender", "countersign.reply.sender.a", "countersign.reply.service.a"),
+      ("service", "countersign.events.service", "countersign.events.sender"),
+      ("sender", "countersign.events.sender", "countersign.events.service"),
+      ("gateway", "countersign.reply.gateway.a", "countersign.events.gateway"),
       ("gateway", "countersign.reply.gateway.a", "countersign.reply.service.a"),
       ("gateway", "countersign.events", "countersign.results"),
       ("accounts", "accounts.commands", "coordinator.commands"),
@@ -62,7 +65,11 @@ import Testing
       ("coordinator", "countersign.jobs", "countersign.results"),
       ("coordinator", "amq.default", "countersign.commands"),
       ("sms-worker", "countersign.results", "countersign.jobs"),
-      ("sms-worker", "countersign.retry.10m", "countersign.events"),
+      ("sms-worker", "countersign.retry.sms.dispatch", "countersign.retry.push.verify"),
+      ("sms-worker", "countersign.retry.sms.bulk", "countersign.delayed"),
+      ("mail-worker", "countersign.retry.mail.relay", "countersign.retry.sms.dispatch"),
+      ("coordinator", "countersign.dead", "countersign.retry.sms.dispatch"),
+      ("accounts", "countersign.dead", "countersign.retry.mail.relay"),
       ("revocation-worker", "countersign.jobs", "countersign.commands"),
       ("revocation-worker", "countersign.results", "countersign.events"),
       ("service", "countersign.commands", "amq.default"), ("service", "countersign.commands", "countersign.jobs"),
@@ -164,5 +171,10 @@ import Testing
     #expect(try "countersign.reply.billing.a".firstMatch(of: Regex(user.read)) != nil)
     #expect(try "countersign.reply.service.a".firstMatch(of: Regex(user.read)) == nil)
     #expect(try "countersign.reply.billing2.a".firstMatch(of: Regex(user.read)) == nil)
+    // It may bind and read its queue of events, not change or delete it.
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.read)) != nil)
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.write)) != nil)
+    #expect(try "countersign.events.billing".firstMatch(of: Regex(user.configure)) == nil)
+    #expect(try "countersign.events.billing2".firstMatch(of: Regex(user.read)) == nil)
   }
 }

@@ -87,7 +87,7 @@ public struct VerificationStatus: MessageBody {
   public struct Entry: Codable, Sendable, Hashable {
     /// Time at which the coordinator learned of it.
     public var at: UnixTime
-    /// `started`, `sms.queued`, `sms.accepted`, `check.wrong`, `approved`, …
+    /// `started`, `sms.queued`, `sms.delayed`, `sms.accepted`, `check.wrong`, `approved`, …
     public var event: String
     /// Number of the SMS, from 1.
     public var job: Int?
@@ -103,6 +103,8 @@ public struct VerificationStatus: MessageBody {
     public var detail: String?
     /// Number of attempts to send the SMS.
     public var attempts: Int?
+    /// Earliest time of the next attempt, after a delay.
+    public var nextAttemptAt: UnixTime?
     /// Number of parts of the SMS.
     public var segments: Int?
 

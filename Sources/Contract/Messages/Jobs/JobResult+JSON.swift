@@ -63,7 +63,7 @@ extension JobResult {
 }
 
 extension JobResult.Reason {
-  fileprivate var fastJSON: [UInt8] {
+  var fastJSON: [UInt8] {
     var text = JSONObjectWriter()
     text.put("code", code)
     text.put("detail", detail)

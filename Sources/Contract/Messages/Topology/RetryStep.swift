@@ -1,5 +1,7 @@
-/// Retry delay of a message. Each delay has an exchange and a queue of its own, because a timeout per message holds up
-/// all messages behind it.
+/// Retry delay of a job. Each delay of each work queue has a queue of its own: a timeout per message holds up all
+/// messages behind it, and a work queue that takes nothing back holds up only its own jobs.
+///
+/// The raw value is also the routing key on the exchange of the delayed jobs (``Topology/Exchanges/retry(_:)``).
 public enum RetryStep: String, CaseIterable, Sendable {
   case fiveSeconds = "5s"
   case thirtySeconds = "30s"
@@ -17,12 +19,6 @@ public enum RetryStep: String, CaseIterable, Sendable {
     case .oneHour: .seconds(3600)
     }
   }
-
-  /// Fanout exchange for delayed messages; the routing key is that of the exchange to which they return.
-  public var exchange: String { "countersign.retry.\(rawValue)" }
-
-  /// Queue of the delayed messages.
-  public var queue: String { exchange }
 
   /// Shortest retry delay of at least a duration; the longest one if none is.
   public static func covering(_ delay: Duration) -> RetryStep {

@@ -33,11 +33,13 @@ extension Topology {
       }
     }
 
-    /// User of the workers that report results of a type; `nil` for an unknown type.
+    /// User of the workers that report results, or delays, of a type; `nil` for an unknown type.
     public static func worker(ofResults type: MessageType) -> String? {
       if type == SMSDeliveryReport.type { return smsWorker }
-      let suffix = ".result"
-      return type.name.hasSuffix(suffix) ? worker(ofJobs: String(type.name.dropLast(suffix.count))) : nil
+      for suffix in [".result", ".\(JobDelayed.word)"] where type.name.hasSuffix(suffix) {
+        return worker(ofJobs: String(type.name.dropLast(suffix.count)))
+      }
+      return nil
     }
 
     /// User of the workers for jobs of a type, or of a queue of jobs; `nil` for an unknown type.

@@ -12,6 +12,13 @@ public enum Topology {
     public static let events = "countersign.events"
     /// Dead letters; direct, by the name of the queue on which they failed.
     public static let dead = "countersign.dead"
+    /// Jobs whose retry delay is over, from the broker; direct, by the queue they return to. Jobs that no queue takes
+    /// go to ``dead``, its alternate exchange.
+    public static let delayed = "countersign.delayed"
+
+    /// Jobs of a work queue that are to be delayed; direct, by the delay: `5s`.
+    public static func retry(_ queue: String) -> String { Queues.retryPrefix + queue }
+
     /// The broker's default exchange, which routes to a queue by its name; for replies.
     public static let direct = ""
   }
@@ -47,6 +54,14 @@ public enum Topology {
     /// Work queues of the coordinator and the workers.
     public static let work = [commands, results] + jobs
 
+    /// Prefix of the queues of delayed jobs, and of no other queue.
+    public static let retryPrefix = "countersign.retry."
+
+    /// Queue of the jobs of a work queue that wait for a retry delay.
+    public static func retry(_ queue: String, _ step: RetryStep) -> String {
+      "\(Exchanges.retry(queue)).\(step.rawValue)"
+    }
+
     /// Commands to `accounts`.
     public static let accountsCommands = "accounts.commands"
     /// Empty queue with an exclusive consumer, as ``commandsLock`` is for the coordinator.
@@ -71,6 +86,9 @@ public enum Topology {
       "countersign.reply.\(user)."
     }
 
+    /// Queue that keeps events for a service while it is away; the operator declares it.
+    public static func events(of user: String) -> String { "countersign.events.\(user)" }
+
     /// Pseudo-queue of the broker for replies on the requesting channel.
     public static let directReplyTo = "amq.rabbitmq.reply-to"
   }
@@ -79,8 +97,8 @@ public enum Topology {
   public static let exchanges: [(name: String, kind: String)] =
     [
       (Exchanges.commands, "direct"), (Exchanges.jobs, "direct"), (Exchanges.results, "topic"),
-      (Exchanges.events, "topic"), (Exchanges.dead, "direct"),
-    ] + RetryStep.allCases.map { ($0.exchange, "fanout") }
+      (Exchanges.events, "topic"), (Exchanges.dead, "direct"), (Exchanges.delayed, "direct"),
+    ] + Queues.jobs.map { (Exchanges.retry($0), "direct") }
 
   /// Routing keys of the commands to the coordinator.
   public static let commands = [
@@ -101,9 +119,17 @@ public enum Topology {
     commands.map { Binding(Exchanges.commands, Queues.commands, $0) }
     + accountsCommands.map { Binding(Exchanges.commands, Queues.accountsCommands, $0) }
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
-    + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) }
-    + RetryStep.allCases.map { Binding($0.exchange, $0.queue, "") }
-    + (Queues.work + Queues.accounts).map { Binding(Exchanges.dead, Queues.dead($0), $0) }
+    + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) } + delayBindings + deadBindings
+
+  /// Bindings of the delay queues of a work queue, and of the work queue for what comes back.
+  private static let delayBindings = Queues.jobs.flatMap { queue in
+    let delays = RetryStep.allCases.map { Binding(Exchanges.retry(queue), Queues.retry(queue, $0), $0.rawValue) }
+    return delays + [Binding(Exchanges.delayed, queue, queue)]
+  }
+
+  private static let deadBindings = (Queues.work + Queues.accounts).map { queue in
+    Binding(Exchanges.dead, Queues.dead(queue), queue)
+  }
 
   /// Binding keys of the reports that the coordinator consumes: results of each job type, and delivery reports. Results
   /// of `sms.bulk` are excluded: the coordinator sends no such jobs, and millions of their results would delay those of

@@ -32,7 +32,8 @@ struct AppProofFlow: Flow {
         if case .string(let text)? = result?.extras["environment"] { environment = JobReport.word(text) }
         return PushResult(
           receipt: receipt, report: PushReport(report: report, environment: environment), service: service)
-      }
+      },
+      .ignoredDelay(of: PushVerifyJob.type),
     ]
   }
 

@@ -10,7 +10,8 @@ struct AssessmentFlow: Flow {
     [
       ReportKind(onJob: RecaptchaAssessJob.type, .captcha) { [service] id, report, result in
         AssessmentResult(id: id, report: report, score: result?.extras["score"]?.number, service: service)
-      }
+      },
+      .ignoredDelay(of: RecaptchaAssessJob.type),
     ]
   }
 

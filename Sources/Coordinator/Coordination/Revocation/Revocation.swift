@@ -57,8 +57,12 @@ enum RevocationEvent: Sendable, Hashable {
   case started
   /// The revocation worker reported.
   case revokeFinished(JobReport)
+  /// The revocation worker reported that its job takes a retry delay.
+  case revokeDelayed(DelayReport)
   /// The mail worker reported.
   case noticeFinished(JobReport)
+  /// The mail worker reported that its job takes a retry delay.
+  case noticeDelayed(DelayReport)
   /// The deadline may have passed without a report.
   case deadlinePassed
 }
@@ -81,7 +85,9 @@ extension Revocation {
     switch event {
     case .started: start(at: now)
     case .revokeFinished(let report): finishRevoke(report, at: now, under: policy)
+    case .revokeDelayed(let report): note(report, as: .revokeDelayed, in: .revoking, at: now)
     case .noticeFinished(let report): finishNotice(report, at: now)
+    case .noticeDelayed(let report): note(report, as: .noticeDelayed, in: .notifying, at: now)
     case .deadlinePassed: giveUpIfDue(at: now)
     }
   }
@@ -91,6 +97,13 @@ extension Revocation {
     timeline.append(TimelineEntry(at: now, kind: .started))
     timeline.append(TimelineEntry(at: now, kind: .revokeQueued))
     return [.announceStarted, .revoke]
+  }
+
+  private mutating func note(
+    _ delay: DelayReport, as kind: TimelineEntry.Kind, in step: State, at now: UnixTime
+  ) -> [RevocationAction] {
+    if state == step { timeline.note(delay, as: kind, at: now) }
+    return []
   }
 
   // MARK: Revocation

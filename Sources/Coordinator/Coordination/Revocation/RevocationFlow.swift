@@ -33,8 +33,14 @@ struct RevocationFlow: Flow {
       ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, _ in
         RevocationReport(id: id, event: .revokeFinished(report), service: service)
       },
+      ReportKind(onDelayOf: AppleRevokeJob.type, .revoke) { [service] id, report in
+        RevocationReport(id: id, event: .revokeDelayed(report), service: service)
+      },
       ReportKind(onJob: MailRelayJob.type, .notice) { [service] id, report, _ in
         RevocationReport(id: id, event: .noticeFinished(report), service: service)
+      },
+      ReportKind(onDelayOf: MailRelayJob.type, .notice) { [service] id, report in
+        RevocationReport(id: id, event: .noticeDelayed(report), service: service)
       },
     ]
   }

@@ -22,6 +22,7 @@ extension PhoneVerification {
       join(new, sends: sends, in: languageCode, at: now, under: policy)
     case .reopened(let sends, let languageCode): reopen(handle, sends: sends, in: languageCode, at: now, under: policy)
     case .jobFinished(let report): finishMessage(report, at: now)
+    case .jobDelayed(let report): noteDelay(report, at: now)
     case .deliveryReported(let report): finishDelivery(report, at: now)
     case .checkRequested: countCheck(handle, at: now, under: policy)
     case .codeCompared(let matches): conclude(handle, matches: matches, at: now, under: policy)
@@ -97,6 +98,8 @@ enum VerificationEvent: Sendable, Hashable {
   case reopened(sends: Bool, languageCode: String?)
   /// A worker reported the outcome of an SMS.
   case jobFinished(JobReport)
+  /// A worker reported that an SMS takes a retry delay.
+  case jobDelayed(DelayReport)
   /// A provider reported on the delivery of an SMS that it accepted.
   case deliveryReported(DeliveryReport)
   /// A holder requests the comparison of a code. Counts the check, and only then requests the comparison.

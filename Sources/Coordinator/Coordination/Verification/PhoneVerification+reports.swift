@@ -23,6 +23,15 @@ extension PhoneVerification {
     }
   }
 
+  /// Shows a delay in the timeline, as long as the outcome of the SMS matters and is not known.
+  mutating func noteDelay(_ report: DelayReport, at now: UnixTime) -> [VerificationAction] {
+    guard state.isLive, let number = report.number, messages.indices.contains(number - 1),
+      messages[number - 1] == .outstanding
+    else { return [] }
+    timeline.note(report, as: .smsDelayed, of: handles.askers[number], at: now)
+    return []
+  }
+
   private mutating func failUnlessOneMayArrive(
     _ reason: VerificationFailure, at now: UnixTime
   ) -> [VerificationAction] {

@@ -61,6 +61,7 @@ struct TimelineEntry: Sendable, Hashable, Codable {
   enum Kind: String, Sendable, Codable {
     case started
     case smsQueued = "sms.queued"
+    case smsDelayed = "sms.delayed"
     case smsAccepted = "sms.accepted"
     case smsRefused = "sms.refused"
     case smsExpired = "sms.expired"
@@ -86,11 +87,13 @@ struct TimelineEntry: Sendable, Hashable, Codable {
     case recaptchaExpired = "recaptcha.expired"
     case recaptchaUnknown = "recaptcha.unknown"
     case revokeQueued = "revoke.queued"
+    case revokeDelayed = "revoke.delayed"
     case revokeAccepted = "revoke.accepted"
     case revokeRefused = "revoke.refused"
     case revokeExpired = "revoke.expired"
     case revokeUnknown = "revoke.unknown"
     case noticeQueued = "notice.queued"
+    case noticeDelayed = "notice.delayed"
     case noticeAccepted = "notice.accepted"
     case noticeRefused = "notice.refused"
     case noticeExpired = "notice.expired"
@@ -115,6 +118,8 @@ struct TimelineEntry: Sendable, Hashable, Codable {
   var segments: Int?
   /// The handle that it concerns, unless it is the first or all.
   var handle: Int?
+  /// Earliest time of the next attempt, after a delay.
+  var nextAttemptAt: UnixTime?
 
   init(at: UnixTime, kind: Kind, job: Int? = nil) {
     self.at = at
@@ -179,6 +184,7 @@ enum TimelineText {
     put(entry.attempts.map(String.init))
     put(entry.segments.map(String.init))
     put(entry.handle.map(String.init))
+    put(entry.nextAttemptAt.map { String($0.milliseconds) })
   }
 
   /// Malformed lines are skipped.
@@ -205,6 +211,7 @@ enum TimelineText {
     entry.attempts = text(8).flatMap { Int($0) }
     entry.segments = text(9).flatMap { Int($0) }
     entry.handle = text(10).flatMap { Int($0) }
+    entry.nextAttemptAt = text(11).flatMap { Int64($0) }.map { UnixTime(milliseconds: $0) }
     return entry
   }
 

@@ -197,6 +197,7 @@ extension VerificationStatus.Entry {
       reason: entry.reason, detail: entry.detail)
     worker = entry.worker
     attempts = entry.attempts
+    nextAttemptAt = entry.nextAttemptAt
     segments = entry.segments
   }
 }

@@ -23,6 +23,9 @@ final class VerificationReports: Sendable {
         JobResult.type(ofJob: SMSDispatchJob.type), from: .worker(routingKeyPrefix: SMSDispatchJob.type.name),
         dropped: dropped, read: result),
       ReportKind(
+        JobDelayed.type(ofJob: SMSDispatchJob.type), from: .worker(routingKeyPrefix: SMSDispatchJob.type.name),
+        read: delay),
+      ReportKind(
         SMSDeliveryReport.type, from: .worker(routingKeyPrefix: SMSDeliveryReport.routingKeyPrefix), read: delivery),
     ]
   }
@@ -34,6 +37,13 @@ final class VerificationReports: Sendable {
     let report = JobReport(result, number: job.message, worker: received.envelope.appID)
     return SMSReport(
       verificationID: job.verificationID, event: .jobFinished(report), report: report, reports: self)
+  }
+
+  @Sendable private func delay(_ received: ReceivedReport) throws(ContractProblem) -> (any Report)? {
+    let delayed = try received.jobDelayed()
+    guard let job = SMSJobs.parse(jobID: delayed.jobID) else { return nil }
+    let report = DelayReport(delayed, number: job.message, worker: received.envelope.appID)
+    return SMSReport(verificationID: job.verificationID, event: .jobDelayed(report), report: nil, reports: self)
   }
 
   /// The report on a job that no worker has seen.
@@ -61,7 +71,8 @@ final class VerificationReports: Sendable {
 struct SMSReport: Report {
   let verificationID: String
   let event: VerificationEvent
-  let report: any MessageReport
+  /// The same for the events that it leads to; `nil` for one that leads to none.
+  let report: (any MessageReport)?
   let reports: VerificationReports
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {

@@ -80,6 +80,14 @@ public struct ReceivedReport: Sendable {
     return result
   }
 
+  /// The report of a job's delay, checked against its routing key.
+  /// - Throws: the problem of a body or a routing key that is not one of a delay.
+  public func jobDelayed() throws(ContractProblem) -> JobDelayed {
+    let delayed = try JobDelayed(json: body)
+    try check(JobDelayed.word)
+    return delayed
+  }
+
   private static let suffix = JobResult.messageID(jobID: "")
 }
 

@@ -57,13 +57,14 @@ struct ReportQueue: BatchQueue {
     return nil
   }
 
-  /// Whether a type is the result of a job of which no version is known here. An unknown version of a known type is not
+  /// Whether a type is the result, or the delay, of a job of which no version is known here. An unknown version of a known type is not
   /// foreign: it may belong to a job of ours.
   private func isForeign(_ type: MessageType) -> Bool {
-    type.name.hasSuffix(Self.resultSuffix) && !context.registry.reports.keys.contains { $0.name == type.name }
+    Self.suffixes.contains(where: type.name.hasSuffix)
+      && !context.registry.reports.keys.contains { $0.name == type.name }
   }
 
-  private static let resultSuffix = ".result"
+  private static let suffixes = [".result", ".\(JobDelayed.word)"]
 
   // MARK: Load
 

@@ -337,8 +337,9 @@ extension JobRun {
     let publication = context.delays.publication(
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
       redeliveries: context.options.hasOtherHosts ? redeliveries : 0)
+    let report = context.results.report(of: delay, job: reported, sender: sender, now: context.clock.now())
     switch await context.publisher.deliver(
-      JobPublications(publication), jobID: envelope.messageID, isWanted: context.isLive(delivery))
+      JobPublications(publication, copy: report), jobID: envelope.messageID, isWanted: context.isLive(delivery))
     {
     case .confirmed:
       context.metrics.delayed(delay)

@@ -4,7 +4,7 @@ import CountersignTelemetry
 
 /// Writes the copy of a job that waits in a delay queue.
 struct DelayWriter: Sendable {
-  /// The queue that the job returns to, which is bound under its name.
+  /// The queue of the job, to which it returns.
   let queue: String
   /// The user of the broker that publishes it.
   let userID: String
@@ -22,6 +22,7 @@ struct DelayWriter: Sendable {
     copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
     copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
     copy.headers[WorkerHeader.redeliveries] = redeliveries > 0 ? .int(Int64(redeliveries)) : nil
-    return Publication(message: copy, exchange: delay.step.exchange, routingKey: queue)
+    return Publication(
+      message: copy, exchange: Topology.Exchanges.retry(queue), routingKey: delay.step.rawValue)
   }
 }

@@ -54,10 +54,29 @@ struct ResultWriter: Sendable {
   /// queue.
   private var hasListener: Bool { queue == jobType.name }
 
-  /// The notice to the sender of a dead letter, if it has a reply address.
+  /// The report that a job is delayed; `nil` for a further delay with the same reason, and where nobody listens.
+  /// - Parameters:
+  ///   - job: the envelope of this attempt, under the ID of the job that results name.
+  ///   - sender: the user that sent it.
+  func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
+    guard hasListener, job.lastError.flatMap(Reason.init(lastError:))?.code != delay.reason.code else { return nil }
+    let next = max(now + delay.step.delay, delay.notBefore ?? now)
+    let delayed = JobDelayed(
+      jobID: job.messageID, reason: .init(delay.reason), attempts: job.attempt - (delay.countsAttempt ? 0 : 1),
+      nextAttemptAt: next)
+    let message = job.leading(
+      to: JobDelayed.type(ofJob: jobType), messageID: MessageID.make(), at: now, by: author, sender: sender
+    ).message(body: delayed.fastJSON)
+    return Publication(
+      message: message, exchange: Topology.Exchanges.results, routingKey: JobDelayed.routingKey(queue: queue))
+  }
+
+  /// The result of a job that became a dead letter: to its reply address, else with the results of the jobs, where its
+  /// sender waits for it. `nil` without either.
   func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
-    guard let replyTo = message.answerAddress(for: sender) else { return nil }
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
+    let replyTo = message.answerAddress(for: sender)
+    guard replyTo != nil || hasListener && id.map(Self.canNameResult) == true else { return nil }
     let ending =
       problem.code == .crashed
       // A call may have been made before the process ended.
@@ -71,7 +90,17 @@ struct ResultWriter: Sendable {
       now: now)
     if id == nil { reply.messageID = MessageID.make() }
     if let long = reply.messageID, long.utf8.count > MessageLimits.maxShortStringBytes { reply.messageID = id }
+    guard let replyTo else {
+      return Publication(
+        message: reply, exchange: Topology.Exchanges.results,
+        routingKey: JobResult.routingKey(queue: queue, outcome: ending.outcome))
+    }
     return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)
+  }
+
+  /// Whether the `message_id` of a result can be made from that of a job.
+  private static func canNameResult(_ jobID: String) -> Bool {
+    JobResult.messageID(jobID: jobID).utf8.count <= MessageLimits.maxShortStringBytes
   }
 
   private func message(_ body: [UInt8], job: Envelope, sender: String, now: UnixTime) -> Message {

@@ -50,7 +50,8 @@ enum OperationText {
   private static func row(_ entry: VerificationStatus.Entry) -> [String] {
     let attempts = entry.attempts.flatMap { $0 > 1 ? "\($0) attempts" : nil }
     let reference = entry.reference.map { "reference \($0)" }
-    let detail = [entry.reason, entry.detail, reference, attempts].compactMap { $0 }.joined(separator: ", ")
+    let next = entry.nextAttemptAt.map { "tried again at \($0.rfc3339)" }
+    let detail = [entry.reason, entry.detail, reference, attempts, next].compactMap { $0 }.joined(separator: ", ")
     return [entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event, entry.lane ?? "", detail]
   }
 }

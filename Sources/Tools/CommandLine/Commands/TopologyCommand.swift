@@ -151,27 +151,41 @@ extension TopologyCommand {
       discussion: """
         Give each service a user of its own:
           countersign topology user billing --like service
+        With --events, it also declares a queue that keeps events for the service while it is away.
         """,
       options: Options.self)
 
     struct Options: CommandOptions {
       let model: String?
+      let events: Bool
       let virtualHost: String?
       let name: String
 
       init(_ reader: OptionReader) {
         model = reader.text(
           "like", "USER", "For a user of your own: service, which sends commands, or sender, which sends jobs too.")
+        events = reader.flag("events", "Declare the queue countersign.events.NAME, which keeps events for three days.")
         virtualHost = reader.text("vhost", "VHOST", "Virtual host: / unless given.")
         name = reader.operand("NAME", "One of the users of the topology, or, with --like, one of your own.")
       }
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let lines = RabbitMQCtl.lines(
-        for: try user(options.name, like: options.model), in: options.virtualHost ?? "/")
+      let user = try user(options.name, like: options.model)
+      if options.events { try await declareEvents(of: user, in: context) }
+      let lines = RabbitMQCtl.lines(for: user, in: options.virtualHost ?? "/")
       return CommandOutput(
         text: lines.joined(separator: "\n"), json: .object(["commands": .array(lines.map(JSONValue.text))]))
+    }
+
+    private static func declareEvents(of user: UserDeclaration, in context: CommandContext) async throws {
+      let queue = Topology.Queues.events(of: user.name)
+      guard try queue.firstMatch(of: Regex(user.read)) != nil else {
+        throw CommandLineError(.usage, "--events is for services: \(user.name) may not read \(queue)")
+      }
+      try await context.backend().withManagement { (api) throws(CommandLineError) in
+        try await TopologyTool(declaration: .countersign, api: api).declareEvents(of: user.name)
+      }
     }
 
     private static func user(_ name: String, like model: String?) throws(CommandLineError) -> UserDeclaration {

@@ -165,6 +165,7 @@ extension VerifyCommand {
       if let reference = entry.reference { parts.append("reference \(reference)") }
       if let segments = entry.segments { parts.append(segments == 1 ? "1 segment" : "\(segments) segments") }
       if let attempts = entry.attempts, attempts > 1 { parts.append("\(attempts) attempts") }
+      if let next = entry.nextAttemptAt { parts.append("tried again at \(next.rfc3339)") }
       return parts.joined(separator: ", ")
     }
   }

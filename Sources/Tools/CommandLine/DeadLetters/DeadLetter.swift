@@ -21,12 +21,16 @@ public struct DeadLetter: Sendable, Hashable {
   }
 
   /// Reason, a word in upper case: the worker's own or, for a message that the broker dead-lettered, the broker's
-  /// (`REJECTED`, `EXPIRED`, `MAXLEN`, `DELIVERY_LIMIT`).
+  /// (`REJECTED`, `EXPIRED`, `MAXLEN`, `DELIVERY_LIMIT`), or ``noQueue``.
   public var reason: String {
     if let reason = message.headers[MessageHeader.deadReason]?.stringValue { return reason }
+    if lastDeath["queue"]?.stringValue?.hasPrefix(Topology.Queues.retryPrefix) == true { return Self.noQueue }
     if let reason = lastDeath["reason"]?.stringValue { return reason.uppercased() }
     return "UNKNOWN"
   }
+
+  /// Reason of a job that came back from a retry delay while its work queue, or the binding of it, was missing.
+  static let noQueue = "NO_QUEUE"
 
   /// Description of the error, for people.
   public var error: String? { message.headers[MessageHeader.lastError]?.stringValue }

@@ -12,8 +12,8 @@ struct DoctorCheck: Sendable {
   /// All checks, those of causes before those of consequences.
   static let all: [DoctorCheck] = [
     .broker, .alarms, .topology, .databases, .clocks, .settings, .keys, .secrets, .regions, .apps, .providers, .lanes,
-    .serviceAccounts, .processes, .queues, .delayQueues, .hosts, .delays, .certificates, .files, .fictionalNumbers,
-    .conversion,
+    .serviceAccounts, .processes, .queues, .delayQueues, .queueCount, .hosts, .delays, .certificates, .files,
+    .fictionalNumbers, .conversion,
   ]
 
   /// The findings of all checks, in the order in which they are shown.
@@ -63,6 +63,8 @@ extension DoctorCheck {
   static let delayQueues = DoctorCheck("delay queues") { facts in
     facts.known.map { QueueCheck.delays($0.queues) } ?? []
   }
+
+  static let queueCount = DoctorCheck("queue count") { $0.known?.queueCount ?? [] }
 
   /// Hosts that consume a job queue.
   static let hosts = DoctorCheck("hosts") { facts in

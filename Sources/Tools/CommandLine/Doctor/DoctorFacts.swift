@@ -60,6 +60,8 @@ struct ManagementFacts: Sendable {
   var topology: TopologyReport
   var queues: [QueueState] = []
   var consumers: [ConsumerState] = []
+  /// Room for further queues.
+  var queueCount: [Finding] = []
   /// Header `date` of an answer, and local time when it came.
   var date: (header: String?, at: UnixTime)
 }

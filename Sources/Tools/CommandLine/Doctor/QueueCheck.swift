@@ -15,12 +15,9 @@ enum QueueCheck {
     }
   }
 
-  /// Prefix of the queues of delayed jobs.
-  private static let delayPrefix = "countersign.retry."
-
   /// Delayed jobs whose delay is over and that have not come back.
   static func delays(_ queues: [QueueState]) -> [Finding] {
-    queues.filter { $0.name.hasPrefix(delayPrefix) && $0.stuck > 0 }.map { state in
+    queues.filter { $0.name.hasPrefix(Topology.Queues.retryPrefix) && $0.stuck > 0 }.map { state in
       Finding(
         "queue \(state.name)", .warning, "\(state.stuck) delayed jobs cannot return to their work queue",
         hint: "a work queue is full or missing: countersign topology check; start more of its workers",

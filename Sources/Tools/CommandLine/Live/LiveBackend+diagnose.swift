@@ -75,6 +75,7 @@ extension LiveBackend {
         facts.nodes = try await api.get("/api/nodes")
         facts.queues = try await api.list("queues")
         facts.consumers = try await api.list("consumers")
+        facts.queueCount = try await QueueCountCheck.findings(api)
         facts.date = (try await api.transport.send("GET", "/api/whoami", body: nil).date, clock.now())
         return facts
       }

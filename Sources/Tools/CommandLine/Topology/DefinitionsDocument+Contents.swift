@@ -68,7 +68,7 @@ extension DefinitionsDocument {
 
     struct Policy: Encodable {
       let name, vhost, pattern: String
-      let applyTo = "queues"
+      let applyTo: PolicyDeclaration.Target
       let priority: Int
       let definition: [String: PolicyDeclaration.Value]
 
@@ -125,7 +125,7 @@ extension DefinitionsDocument.Contents.Binding {
 extension DefinitionsDocument.Contents.Policy {
   init(_ policy: PolicyDeclaration, virtualHost: String) {
     self.init(
-      name: policy.name, vhost: virtualHost, pattern: policy.pattern, priority: policy.priority,
+      name: policy.name, vhost: virtualHost, pattern: policy.pattern, applyTo: policy.target, priority: policy.priority,
       definition: policy.definition)
   }
 }

@@ -3,7 +3,9 @@ import CountersignMessages
 extension PolicyDeclaration {
   /// The policies of the topology.
   static let countersign =
-    TopologyDeclaration.workQueues.map(work) + RetryStep.allCases.map(retry) + [dead, lock, services, serviceStreams]
+    TopologyDeclaration.workQueues.map(work)
+    + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
+    + [delayed, dead, lock, services, serviceStreams, events]
 
   /// Maximum number of deliveries of a message before it is dead-lettered. The broker also counts messages that were
   /// only prefetched when a process crashed, so a harmless message must never reach it: processes find the message that
@@ -22,7 +24,7 @@ extension PolicyDeclaration {
   /// once; bodies of the largest size, 64 KiB, reach this one at 16,384. Without it, two million of them would take 131
   /// GB.
   ///
-  /// All queues at their bounds, those of services included, take 43 GiB of the broker's disk.
+  /// All queues at their bounds, those of services included, take 45 GiB of the broker's disk.
   static let bytesLimit: Int64 = 1 << 30
 
   /// Policy of a work queue. At-least-once dead-lettering requires `reject-publish`; with any other overflow the broker
@@ -42,20 +44,34 @@ extension PolicyDeclaration {
       ])
   }
 
-  /// Policy of a delay queue. Without a dead-letter routing key, messages keep their own and return to the queue they
-  /// came from.
-  private static func retry(_ step: RetryStep) -> PolicyDeclaration {
-    PolicyDeclaration(
-      name: step.queue, pattern: NamePattern.names([step.queue]),
+  /// Bounds of a delay queue, a quarter of those of a work queue, because each work queue has five. A job that finds
+  /// its delay queue full stays in its work queue.
+  static let delayedLengthLimit = lengthLimit / 4
+  static let delayedBytesLimit = bytesLimit / 4
+
+  /// Policy of a delay queue. The fixed dead-letter routing key, which also removes `CC`, returns its messages to their
+  /// own work queue, whatever their author wrote: the broker keeps 32 unconfirmed dead letters of a queue and tries
+  /// each again after three minutes, so a destination that takes none stops a whole delay queue.
+  private static func retry(_ queue: String, _ step: RetryStep) -> PolicyDeclaration {
+    let name = Topology.Queues.retry(queue, step)
+    return PolicyDeclaration(
+      name: name, pattern: NamePattern.names([name]),
       definition: [
-        "dead-letter-exchange": .text(Topology.Exchanges.jobs),
+        "dead-letter-exchange": .text(Topology.Exchanges.delayed),
+        "dead-letter-routing-key": .text(queue),
         "dead-letter-strategy": "at-least-once",
         "message-ttl": .integer(step.delay.components.seconds * 1000),
-        "max-length": .integer(lengthLimit),
-        "max-length-bytes": .integer(bytesLimit),
+        "max-length": .integer(delayedLengthLimit),
+        "max-length-bytes": .integer(delayedBytesLimit),
         "overflow": "reject-publish",
       ])
   }
+
+  /// Policy by which jobs become dead letters whose work queue, or its binding, is gone. The exchange of the jobs has no
+  /// such policy: there the publisher is told.
+  private static let delayed = PolicyDeclaration(
+    name: Topology.Exchanges.delayed, pattern: NamePattern.names([Topology.Exchanges.delayed]), target: .exchanges,
+    definition: ["alternate-exchange": .text(Topology.Exchanges.dead)])
 
   /// Time that dead letters are kept: longer than a holiday of the operator. Dead commands may hold phone numbers, and
   /// codes and tokens that their sender did not seal, which must not be kept forever.

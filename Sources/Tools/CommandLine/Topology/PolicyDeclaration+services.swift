@@ -32,6 +32,24 @@ extension PolicyDeclaration {
       "max-length-bytes": .integer(servicesBytes), "stream-max-segment-size-bytes": .integer(servicesBytes / 4),
     ])
 
+  /// Time that events are kept for a service that is away, in milliseconds: a long weekend.
+  static let eventsAge: Int64 = 3 * 86_400 * 1000
+
+  /// Maximum number of events that are kept for a service, and of their bodies' bytes: at the usual 400 bytes both are
+  /// reached together, after half a day at ten events a second.
+  static let eventsLength: Int64 = 500_000
+  static let eventsBytes: Int64 = 256 << 20
+
+  /// Policy of the queues of events that outlive their readers. They do not expire; the oldest events go first.
+  static let events = PolicyDeclaration(
+    name: "countersign.events", pattern: NamePattern.names([], or: ["countersign\\.events\\..+"]),
+    definition: [
+      "message-ttl": .integer(eventsAge),
+      "max-length": .integer(eventsLength),
+      "max-length-bytes": .integer(eventsBytes),
+      "overflow": "drop-head",
+    ])
+
   private static let servicesPattern =
     NamePattern.names([], or: [ServiceRights.brokerNamedQueues, "countersign\\.reply\\..*"])
 }

@@ -1,6 +1,6 @@
-/// Policy for the queues whose names match.
+/// Policy for the queues, or the exchanges, whose names match.
 ///
-/// RabbitMQ applies one policy to a queue, the one with the highest priority, and never merges two.
+/// RabbitMQ applies one policy to each, the one with the highest priority, and never merges two.
 public struct PolicyDeclaration: Sendable, Hashable {
   /// Value of one key of a policy.
   public enum Value: Sendable, Hashable {
@@ -8,20 +8,30 @@ public struct PolicyDeclaration: Sendable, Hashable {
     case text(String)
   }
 
+  /// Kind of the objects that a policy is for.
+  public enum Target: String, Sendable, Hashable, Codable {
+    case queues, exchanges
+  }
+
   /// Priority of the topology's policies. A site that needs other values defines its own policy with a higher priority,
   /// and `topology check` lists the queues it covers.
   public static let priority = 10
 
   public let name: String
-  /// Regular expression over queue names.
+  /// Regular expression over the names.
   public let pattern: String
+  public let target: Target
   /// The highest priority of the policies that match a queue, and that its type supports, wins.
   public let priority: Int
   public let definition: [String: Value]
 
-  public init(name: String, pattern: String, priority: Int = Self.priority, definition: [String: Value]) {
+  public init(
+    name: String, pattern: String, target: Target = .queues, priority: Int = Self.priority,
+    definition: [String: Value]
+  ) {
     self.name = name
     self.pattern = pattern
+    self.target = target
     self.priority = priority
     self.definition = definition
   }

@@ -3,8 +3,8 @@ import CountersignMessages
 extension TopologyDeclaration {
   /// The topology of Countersign.
   ///
-  /// - A retry delay is a fanout exchange and a queue whose time to live is the delay, dead-lettered to the jobs
-  ///   exchange under the unchanged routing key. Per-message expiry would block at the head of the queue.
+  /// - Each work queue of jobs has an exchange for its delayed jobs, and for each retry delay a queue whose time to live
+  ///   is the delay, dead-lettered under the work queue's name. Per-message expiry would block at the head of the queue.
   /// - Each work queue has a dead queue, bound under the work queue's name.
   /// - A job type that no process of this version consumes has no queue: the broker returns such a job as unroutable at
   ///   once, instead of keeping it for a worker that does not exist. For the same reason no event is bound to a queue
@@ -15,8 +15,7 @@ extension TopologyDeclaration {
     },
     // Dead queues first: a message that dies before its dead queue exists waits three minutes for the broker's next
     // try, or is lost.
-    queues: (deadQueues + RetryStep.allCases.map(\.queue) + workQueues).map { TopologyQueue(name: $0) }
-      + locks,
+    queues: (deadQueues + delayQueues + workQueues).map { TopologyQueue(name: $0) } + locks,
     bindings: Topology.bindings.map(TopologyBinding.init),
     policies: PolicyDeclaration.countersign,
     formerBindings: Topology.formerBindings.map(TopologyBinding.init))
@@ -26,6 +25,11 @@ extension TopologyDeclaration {
 
   /// Names of the dead queues.
   public static let deadQueues = workQueues.map { Topology.Queues.dead($0) }
+
+  /// Names of the queues of delayed jobs.
+  public static let delayQueues = Topology.Queues.jobs.flatMap { queue in
+    RetryStep.allCases.map { Topology.Queues.retry(queue, $0) }
+  }
 
   /// Queues that a process consumes, now or in a later version.
   static let workQueues = Topology.Queues.work + Topology.Queues.accounts

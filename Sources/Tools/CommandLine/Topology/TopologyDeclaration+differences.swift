@@ -19,7 +19,8 @@ extension TopologyDeclaration {
     if found.priority != policy.priority {
       wrong.append("priority is \(found.priority) instead of \(policy.priority)")
     }
-    if !["queues", "quorum_queues"].contains(found.applyTo) { wrong.append("applies to \(found.applyTo), not queues") }
+    let targets = policy.target == .queues ? ["queues", "quorum_queues"] : [policy.target.rawValue]
+    if !targets.contains(found.applyTo) { wrong.append("applies to \(found.applyTo), not \(policy.target.rawValue)") }
     for key in Set(found.definition.keys).union(policy.definition.keys).sorted()
     where found.definition[key] != policy.definition[key] {
       let (actual, wanted) = (found.definition[key], policy.definition[key])

@@ -1,3 +1,5 @@
+import CountersignMessages
+
 /// Compares the broker with the declaration, and fixes differences.
 struct TopologyTool: Sendable {
   let declaration: TopologyDeclaration
@@ -25,6 +27,12 @@ struct TopologyTool: Sendable {
     let differences = try await check().differences
     for difference in differences { try await fix(difference) }
     return (differences.filter(\.isFixable), try await check())
+  }
+
+  /// Declares the queue that keeps events for a service while it is away; repeating it changes nothing.
+  func declareEvents(of user: String) async throws(CommandLineError) {
+    try await fix(
+      TopologyDifference("", remedy: .declareQueue(TopologyQueue(name: Topology.Queues.events(of: user)))))
   }
 
   private func state() async throws(CommandLineError) -> TopologyState {
@@ -57,7 +65,8 @@ struct TopologyTool: Sendable {
     case .setPolicy(let policy):
       try await api.write(
         "PUT", ["policies", policy.name],
-        PolicyBody(pattern: policy.pattern, definition: policy.definition, priority: policy.priority))
+        PolicyBody(
+          pattern: policy.pattern, definition: policy.definition, priority: policy.priority, applyTo: policy.target))
     case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit:
       try await UserGrants(api: api).apply(difference.remedy)
     case .byHand: return
@@ -90,7 +99,7 @@ private struct PolicyBody: Encodable {
   let pattern: String
   let definition: [String: PolicyDeclaration.Value]
   let priority: Int
-  let applyTo = "queues"
+  let applyTo: PolicyDeclaration.Target
 
   enum CodingKeys: String, CodingKey {
     case pattern, definition, priority

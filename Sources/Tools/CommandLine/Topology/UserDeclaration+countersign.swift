@@ -23,8 +23,7 @@ extension UserDeclaration {
   private static let coordinator = UserDeclaration(
     name: Topology.Users.coordinator, configure: NamePattern.nothing,
     write: NamePattern.names(
-      [Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead, NamePattern.defaultExchange]
-        + RetryStep.allCases.map(\.exchange)),
+      [Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead, NamePattern.defaultExchange]),
     read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
@@ -36,7 +35,7 @@ extension UserDeclaration {
       [
         Topology.Exchanges.commands, Topology.Exchanges.jobs, Topology.Exchanges.events, Topology.Exchanges.dead,
         NamePattern.defaultExchange,
-      ] + RetryStep.allCases.map(\.exchange)),
+      ]),
     read: NamePattern.names(Topology.Queues.accounts + [Topology.Queues.accountsCommandsLock]),
     topics: [events(of: ["account", "keys"])])
 
@@ -53,7 +52,7 @@ extension UserDeclaration {
     write: NamePattern.names([NamePattern.defaultExchange], or: everythingAlternatives),
     read: everything)
 
-  /// User of a worker, which takes the jobs of its queues and reports results of these jobs only.
+  /// User of a worker, which takes and delays the jobs of its queues and reports results of these jobs only.
   private static func worker(
     _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
@@ -61,7 +60,7 @@ extension UserDeclaration {
       name: name, configure: NamePattern.nothing,
       write: NamePattern.names(
         [Topology.Exchanges.results, Topology.Exchanges.dead, NamePattern.defaultExchange] + exchanges
-          + RetryStep.allCases.map(\.exchange)),
+          + queues.map(Topology.Exchanges.retry)),
       read: NamePattern.names(queues),
       topics: [
         TopicRight(

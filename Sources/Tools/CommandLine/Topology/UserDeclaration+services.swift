@@ -18,13 +18,14 @@ enum ServiceRights {
 }
 
 extension UserDeclaration {
-  /// User of a service that sends commands.
+  /// User of a service that sends commands. It may bind and read its queue of events, if the operator declares one.
   public static func service(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
       name: name, configure: NamePattern.names([], or: own),
-      write: NamePattern.names([Topology.Exchanges.commands], or: own),
-      read: NamePattern.names([Topology.Exchanges.events], or: own), limits: .services)
+      write: NamePattern.names([Topology.Exchanges.commands, Topology.Queues.events(of: name)], or: own),
+      read: NamePattern.names([Topology.Exchanges.events, Topology.Queues.events(of: name)], or: own),
+      limits: .services)
   }
 
   /// User of a service that sends commands and jobs. Past the coordinator's limits, it can send any text to any number
@@ -37,8 +38,10 @@ extension UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
       name: name, configure: NamePattern.names([], or: own),
-      write: NamePattern.names([Topology.Exchanges.commands, Topology.Exchanges.jobs], or: own),
-      read: NamePattern.names([Topology.Exchanges.events, Topology.Exchanges.results], or: own),
+      write: NamePattern.names(
+        [Topology.Exchanges.commands, Topology.Exchanges.jobs, Topology.Queues.events(of: name)], or: own),
+      read: NamePattern.names(
+        [Topology.Exchanges.events, Topology.Exchanges.results, Topology.Queues.events(of: name)], or: own),
       topics: [
         TopicRight(
           exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: ServiceRights.deliveryBindings)

@@ -83,6 +83,23 @@ extension Bench {
     return envelope.message(body: try result.json())
   }
 
+  /// A worker's report that a job is delayed, as it arrives.
+  func delay(
+    of job: MessageType, _ jobID: String, _ reason: String, attempts: Int = 1, next: Duration = .seconds(5),
+    user: String? = nil, sender: String = Bench.author.userID
+  ) -> Delivery {
+    let type = JobDelayed.type(ofJob: job)
+    let delayed = JobDelayed(
+      jobID: jobID, reason: .init(code: reason, detail: "because", providerCode: "503"), attempts: attempts,
+      nextAttemptAt: clock.now() + next)
+    var envelope = Envelope(
+      type: type, messageID: MessageID.make(), appID: "worker", userID: user ?? Topology.Users.worker(ofResults: type))
+    envelope.statedSender = sender
+    return Delivery(
+      message: envelope.message(body: delayed.fastJSON), exchange: Topology.Exchanges.results,
+      routingKey: JobDelayed.routingKey(queue: job.name))
+  }
+
   func operation(_ id: String) async throws -> OperationStatus {
     try OperationStatus(json: try await ask(GetOperationStatus(operationID: id)).body)
   }

@@ -75,7 +75,7 @@ import Testing
       try await eventually("a call began") { worker.performed == 1 }
       gate.open()
       try await eventually("all ended") { worker.published(to: Topology.Exchanges.results).count == 20 }
-      #expect(!worker.sink.confirmed.contains { $0.exchange.hasPrefix("countersign.retry.") })
+      #expect(worker.delayedJobs.isEmpty)
     }
   }
 
@@ -105,8 +105,8 @@ import Testing
       for number in 1...4 { worker.deliver(try job("a-\(number)")) }
       try await eventually("one call began") { worker.performed == 1 }
       // One in its call; the others have waited long enough.
-      try await worker.advance(until: "three are put off") { worker.sink.confirmed.count == 3 }
-      #expect(worker.sink.confirmed.allSatisfy { $0.exchange == RetryStep.fiveSeconds.exchange })
+      try await worker.advance(until: "three are put off") { worker.delayedJobs.count == 3 }
+      #expect(worker.delayedJobs.allSatisfy { $0.routingKey == RetryStep.fiveSeconds.rawValue })
       #expect(worker.clocks.wall.now() - start >= .seconds(2))
       try await worker.process(job("b-1", lanes: ["b"]))
       #expect(try worker.result().jobID == "b-1")

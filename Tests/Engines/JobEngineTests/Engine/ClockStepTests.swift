@@ -115,7 +115,7 @@ import Testing
       try await eventually("the call began") { worker.performed == 1 }
       worker.clocks.stepWall(by: step)
       try await worker.process(job(deadline: deadline), isRedelivered: true)
-      #expect(try worker.delayed().exchange == RetryStep.fiveSeconds.exchange)
+      #expect(try worker.delayed().routingKey == RetryStep.fiveSeconds.rawValue)
       #expect(worker.performed == 1)
       gate.open()
       try await eventually("it ended") { worker.wasSettled(first) }

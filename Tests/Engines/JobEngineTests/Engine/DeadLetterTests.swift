@@ -92,13 +92,32 @@ import Testing
     }
   }
 
-  @Test("Nobody is told when nobody asked") func nobodyIsToldWhenNobodyAsked() async throws {
+  @Test("Without a reply address its end is a result") func withoutAReplyAddressItsEndIsAResult() async throws {
     try await withWorker { worker in
       var message = try job()
+      message.userID = "coordinator"
       message.type = "other"
       try await worker.process(message)
       #expect(worker.published(to: "").isEmpty)
       #expect(worker.published(to: Topology.Exchanges.dead).count == 1)
+      let told = try #require(worker.published(to: Topology.Exchanges.results).first)
+      #expect(told.routingKey == "test.job.refused" && told.mandatory)
+      #expect(told.message.messageID == "job-1.result" && told.message.type == "test.job.result.v1")
+      #expect(told.message.userID == "worker" && told.message.headers[MessageHeader.sender] == "coordinator")
+      let result = try worker.result()
+      #expect(result.jobID == "job-1" && result.outcome == .refused && result.attempts == 0)
+      #expect(result.reason?.code == "INVALID_MESSAGE")
+      #expect(result.reason?.detail?.hasPrefix("UNKNOWN_TYPE: ") == true)
+    }
+  }
+
+  @Test("Of a message that cannot name a result nobody is told", arguments: [nil, String(repeating: "x", count: 249)])
+  func ofAMessageThatCannotNameAResultNobodyIsTold(id: String?) async throws {
+    try await withWorker { worker in
+      var message = try job()
+      message.messageID = id
+      try await worker.process(message)
+      #expect(worker.sink.confirmed.map(\.exchange) == [Topology.Exchanges.dead])
     }
   }
 
@@ -163,7 +182,6 @@ extension DeadLetterTests {
       if address == nil { message.malformedProperties = ["reply_to"] }
       try await worker.process(message)
       #expect(worker.published(to: "").isEmpty)
-      #expect(worker.published(to: Topology.Exchanges.results).isEmpty)
       let dead = try #require(worker.published(to: Topology.Exchanges.dead).first?.message)
       #expect(dead.headers[MessageHeader.lastError]?.stringValue?.hasPrefix("reply_to ") == true)
     }

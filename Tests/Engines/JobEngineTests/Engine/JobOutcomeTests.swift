@@ -102,8 +102,8 @@ import Testing
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
       let number = try await worker.process(job(replyTo: "amq.gen-reply-queue"))
       let delayed = try worker.delayed()
-      #expect(delayed.exchange == RetryStep.fiveSeconds.exchange)
-      #expect(delayed.routingKey == "test.job")
+      #expect(delayed.exchange == "countersign.retry.test.job")
+      #expect(delayed.routingKey == RetryStep.fiveSeconds.rawValue)
       #expect(delayed.mandatory)
       #expect(delayed.message.messageID == "job-1")
       #expect(delayed.message.replyTo == "amq.gen-reply-queue")
@@ -111,8 +111,9 @@ import Testing
       #expect(delayed.message.headers[MessageHeader.firstAttemptAt] == .string(start.rfc3339))
       #expect(delayed.message.headers[MessageHeader.lastError] == .string(noRoute.description))
       #expect(
-        worker.journal.all.suffix(2) == [
-          .published(exchange: delayed.exchange, routingKey: "test.job"), .acked(number),
+        worker.journal.all.suffix(3) == [
+          .published(exchange: delayed.exchange, routingKey: "5s"),
+          .published(exchange: Topology.Exchanges.results, routingKey: "test.job.delayed"), .acked(number),
         ])
       #expect(worker.published(to: Topology.Exchanges.results).isEmpty)
     }
@@ -144,7 +145,8 @@ import Testing
     try await withWorker(options: options) { worker in
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
       try await worker.process(job())
-      #expect(try worker.delayed().routingKey == "test.bulk")
+      #expect(try worker.delayed().exchange == "countersign.retry.test.bulk")
+      #expect(worker.delayReports.isEmpty, "no queue is bound to them")
       worker.handler.onCall { _, _ in .accepted(reference: nil) }
       try await worker.process(job("job-2"))
       let result = worker.published(to: Topology.Exchanges.results)[0]
@@ -155,6 +157,7 @@ import Testing
       try await worker.process(broken)
       let dead = worker.published(to: Topology.Exchanges.dead)[0]
       #expect(dead.routingKey == "test.bulk" && dead.message.headers[MessageHeader.deadQueue] == "test.bulk")
+      #expect(worker.published(to: Topology.Exchanges.results).count == 1, "the dead letter has no listener")
       #expect(
         worker.registry.render().contains(
           "countersign_jobs_total{type=\"test.bulk\",lane=\"a\",outcome=\"accepted\"} 1"))

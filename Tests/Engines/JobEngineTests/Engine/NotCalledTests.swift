@@ -71,7 +71,7 @@ import Testing
       worker.handler.onCall { [late] _, _ in .notCalled(late, .busy) }
       try await worker.process(job())
       let delayed = try worker.delayed()
-      #expect(delayed.exchange == RetryStep.fiveSeconds.exchange)
+      #expect(delayed.routingKey == RetryStep.fiveSeconds.rawValue)
       #expect(delayed.message.headers[MessageHeader.attempt] == nil)
     }
   }

@@ -87,8 +87,8 @@ import Testing
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.claim])
       for number in 1...3 { try await worker.process(job("job-\(number)")) }
-      #expect(worker.sink.confirmed.map(\.exchange) == Array(repeating: RetryStep.fiveSeconds.exchange, count: 3))
-      #expect(worker.sink.confirmed.allSatisfy { $0.message.headers[MessageHeader.attempt] == nil })
+      #expect(worker.delayedJobs.map(\.routingKey) == Array(repeating: RetryStep.fiveSeconds.rawValue, count: 3))
+      #expect(worker.delayedJobs.allSatisfy { $0.message.headers[MessageHeader.attempt] == nil })
       #expect(!worker.journal.all.contains { if case .performed = $0 { true } else { false } })
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
       #expect(worker.problems["ledger"] != nil)
@@ -141,7 +141,7 @@ import Testing
       let number = worker.deliver(try job())
       try await worker.advance(.seconds(10), until: "it is put off") { worker.journal.contains(.acked(number)) }
       let delayed = try worker.delayed()
-      #expect(delayed.exchange == RetryStep.thirtySeconds.exchange)
+      #expect(delayed.routingKey == RetryStep.thirtySeconds.rawValue)
       #expect(delayed.message.headers[MessageHeader.attempt] == nil)
       worker.sink.answer { _ in .confirmed }
       try await worker.process(delayed.message)

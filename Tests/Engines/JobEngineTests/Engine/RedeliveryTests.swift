@@ -35,7 +35,7 @@ import Testing
     try await withWorker(ledger: ledger) { worker in
       try await worker.process(job(), isRedelivered: true)
       let delayed = try worker.delayed()
-      #expect(delayed.exchange == RetryStep.fiveSeconds.exchange)
+      #expect(delayed.routingKey == RetryStep.fiveSeconds.rawValue)
       #expect(delayed.message.headers[MessageHeader.attempt] == nil)
       #expect(worker.journal.all.first == .published(exchange: delayed.exchange, routingKey: "test.job"))
     }

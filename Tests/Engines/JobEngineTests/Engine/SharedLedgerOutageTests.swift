@@ -20,7 +20,7 @@ import Testing
     try await withWorker(ledger: ledger) { worker in
       for number in 0..<jobs { worker.deliver(try job("job-\(number)")) }
       try await eventually("all are delayed") {
-        worker.published(to: RetryStep.fiveSeconds.exchange).count == jobs
+        worker.delayedJobs.count == jobs
       }
       #expect(worker.performed == 0)
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }

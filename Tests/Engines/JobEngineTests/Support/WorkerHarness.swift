@@ -73,9 +73,20 @@ struct WorkerHarness: Sendable {
     throw NeverHappened(description: what)
   }
 
+  /// Messages published to an exchange, without the reports of delays.
   func published(to exchange: String) -> [Publication] {
-    sink.confirmed.filter { $0.exchange == exchange }
+    sink.confirmed.filter { $0.exchange == exchange && !Self.isDelayReport($0) }
   }
+
+  /// The reports of delays.
+  var delayReports: [Publication] { sink.confirmed.filter(Self.isDelayReport) }
+
+  private static func isDelayReport(_ publication: Publication) -> Bool {
+    publication.message.type == JobDelayed.type(ofJob: TestJob.type).text
+  }
+
+  /// The delayed jobs.
+  var delayedJobs: [Publication] { sink.confirmed.filter { $0.exchange.hasPrefix(Topology.Queues.retryPrefix) } }
 
   /// The one result on the exchange of the results.
   func result() throws -> JobResult {
@@ -84,9 +95,9 @@ struct WorkerHarness: Sendable {
     return try JobResult(json: results[0].message.body)
   }
 
-  /// The one message in a delay step.
+  /// The one delayed job.
   func delayed() throws -> Publication {
-    let delayed = sink.confirmed.filter { $0.exchange.hasPrefix("countersign.retry.") }
+    let delayed = delayedJobs
     try #require(delayed.count == 1)
     return delayed[0]
   }
