@@ -128,6 +128,16 @@ import Testing
     )
   }
 
+  @Test("Processes whose sockets this user may not open are named")
+  func closedSockets() {
+    var facts = healthy
+    facts.processes[1].report?.guarded = nil
+    facts.processes[1].report?.socket = "/run/s"
+    let skipped = DoctorCheck.diagnosis(facts).filter { $0.check == "secrets" }
+    #expect(skipped.map(\.status) == [.skipped])
+    #expect(skipped.first?.detail.contains("sms-worker at http://sms-worker") == true)
+  }
+
   @Test("Different peppers of coordinators, unless one names the other's as the former one")
   func peppers() {
     func found(_ values: [String: String]) -> [String] {

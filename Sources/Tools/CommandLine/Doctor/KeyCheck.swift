@@ -25,19 +25,22 @@ extension DoctorCheck {
   /// Compares the check values of secrets that go by the same name in several processes.
   static let secrets = DoctorCheck("secrets") { facts in
     var first: [String: (process: ProcessFacts, value: String)] = [:]
-    return facts.reports().flatMap { process, report -> [Finding] in
-      let values = report.guarded?.checkValues ?? [:]
-      return values.sorted { $0.key < $1.key }.compactMap { name, value in
-        guard name != KeyCheck.previousPepper else { return nil }
-        guard let known = first[name] else {
-          first[name] = (process, value)
-          return nil
+    let closed = facts.reports().filter { $0.report.socket != nil && $0.report.guarded == nil }.map(\.process.place)
+    let skipped = closed.isEmpty ? [] : [KeyCheck.skipped(closed)]
+    return skipped
+      + facts.reports().flatMap { process, report -> [Finding] in
+        let values = report.guarded?.checkValues ?? [:]
+        return values.sorted { $0.key < $1.key }.compactMap { name, value in
+          guard name != KeyCheck.previousPepper else { return nil }
+          guard let known = first[name] else {
+            first[name] = (process, value)
+            return nil
+          }
+          let former = [values, known.process.report?.guarded?.checkValues ?? [:]].map { $0[KeyCheck.previousPepper] }
+          let isRotation = name == KeyCheck.pepper && (former.contains(value) || former.contains(known.value))
+          return known.value == value || isRotation ? nil : KeyCheck.difference(name, process, known.process)
         }
-        let former = [values, known.process.report?.guarded?.checkValues ?? [:]].map { $0[KeyCheck.previousPepper] }
-        let isRotation = name == KeyCheck.pepper && (former.contains(value) || former.contains(known.value))
-        return known.value == value || isRotation ? nil : KeyCheck.difference(name, process, known.process)
       }
-    }
   }
 }
 
@@ -79,6 +82,13 @@ enum KeyCheck {
       hint:
         "countersign keys public ACCOUNTS_FILE > the gateway's \(gateway.path("accountsKeysFile")), and start the gateway again",
       about: .keys(gateway.name))
+  }
+
+  /// Processes whose sockets this user may not open.
+  static func skipped(_ places: [String]) -> Finding {
+    Finding(
+      "secrets", .skipped, "paths and check values were not compared of \(places.joined(separator: ", "))",
+      hint: "now and then, run countersign doctor as root on their host")
   }
 
   /// A secret that two processes call by one name and that is not the same.
