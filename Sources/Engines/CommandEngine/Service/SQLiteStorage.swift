@@ -6,6 +6,7 @@ import ServiceRuntime
 /// The database of a service in an SQLite file, which one process has alone.
 struct SQLiteStorage: ServiceStorage {
   let isShared = false
+  let session: (@Sendable () -> SessionState)? = nil
   let hint = "look at the disk of database.path, at the file, and at who else uses it"
   private let database: Database
   /// Released when the database is closed.

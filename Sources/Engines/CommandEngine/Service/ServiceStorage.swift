@@ -7,6 +7,8 @@ import ServiceRuntime
 public protocol ServiceStorage: Sendable {
   /// Whether other processes of the service may use it at the same time.
   var isShared: Bool { get }
+  /// State of the session with a shared database; `nil` for one that no other process shares.
+  var session: (@Sendable () -> SessionState)? { get }
   /// Remedy for `/readyz` while it takes no writes.
   var hint: String { get }
 
