@@ -1,13 +1,16 @@
 """Two coordinators on one PostgreSQL database, one of them ill: the other one has all commands within seconds."""
 
 import os
+import pathlib
+import secrets
+import tempfile
 import time
 import unittest
 
 import stack
 from countersign_client import Client
 from load import APP, Load
-from postgresql import DATABASE, SECRETS, Cluster, assert_settled, coordinator, size, stop_coordinators
+from postgresql import COORDINATOR, SECRETS, Cluster, Restarting, assert_settled, coordinator, size, stop_coordinators
 from test_lost_connection import eventually
 
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(30, 60)))
@@ -82,6 +85,89 @@ class MembersTest(unittest.TestCase):
         before = shut.metric("countersign_commands_total", command="verification.start", code="OK")
         self.starts(client, 30_000)
         self.assertGreater(shut.metric("countersign_commands_total", command="verification.start", code="OK"), before)
+
+    def pepper(self):
+        """The path of a new pepper."""
+        directory = tempfile.TemporaryDirectory(prefix="countersign-pepper-")
+        self.addCleanup(directory.cleanup)
+        path = pathlib.Path(directory.name) / "pepper"
+        path.touch(mode=0o600)
+        path.write_text(secrets.token_hex(32))
+        return str(path)
+
+    @staticmethod
+    def use(process, pepper, previous=None):
+        """Names the peppers of a process."""
+        also = f' previousPepperFile: "{previous}",' if previous else ""
+        process.replace(r'\bpepperFile: "[^"]*",(?: previousPepperFile: "[^"]*",)?', f'pepperFile: "{pepper}",{also}')
+
+    def load(self, seconds):
+        self.unknown_before = stack.ledger_unknown_calls()
+        return Load(RATE * seconds, RATE, limit_seconds=600).start()
+
+    def end(self, load):
+        """Everything that has begun is approved."""
+        load.end_soon()
+        load.wait()
+        load.verify(self, stack.ledger_unknown_calls() - self.unknown_before)
+        assert_settled(self, self.cluster, load)
+
+    def test_one_has_another_pepper(self):
+        first, wrong = self.pepper(), self.pepper()
+        one = coordinator(self, self.cluster, change=lambda process: self.use(process, first))
+        other = Restarting("coordinator")
+        self.addCleanup(other.__exit__, None, None, None)
+        other.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
+        self.use(other, wrong)
+        other.start()
+        load = self.load(60)
+        eventually("it says why it is not ready", lambda: "pepperFile differs" in other.line("leaves its queues to others"))
+        time.sleep(3)
+        status, body = other.get("/readyz")
+        self.assertEqual(status, 503)
+        self.assertIn("previousPepperFile", body)
+        self.assertTrue(self.aside(other, "secrets"))
+        self.assertEqual(one.get("/readyz")[0], 200)
+        self.assertEqual(one.metric("countersign_codes_lost_total", number="real"), 0)
+        # With the right one it works at once.
+        other.stop()
+        self.use(other, first)
+        other.start()
+        other.ready()
+        time.sleep(2)
+        self.end(load)
+
+    def test_the_pepper_is_changed(self):
+        old, new = self.pepper(), self.pepper()
+        both = [coordinator(self, self.cluster, change=lambda process: self.use(process, old)) for _ in range(2)]
+        load = self.load(300)
+        steps = [("each knows both", old, new), ("each makes codes with the new one", new, old)]
+        for what, pepper, previous in steps:
+            for process in both:
+                time.sleep(2)
+                load.mark(f"{what}: a coordinator is restarted")
+                self.assertEqual(process.stop(), 0)
+                self.use(process, pepper, previous)
+                process.start()
+                process.ready()
+            for process in both:
+                self.assertFalse(self.aside(process, "secrets"))
+        # In one step: the second one steps aside until it has the new one too.
+        newest = self.pepper()
+        for process, rest in [(both[0], both[1]), (both[1], both[0])]:
+            time.sleep(2)
+            load.mark("in one step: a coordinator is restarted")
+            self.assertEqual(process.stop(), 0)
+            self.use(process, newest, new)
+            process.start()
+            process.ready()
+            if process is both[0]:
+                eventually("the other one steps aside", lambda rest=rest: self.aside(rest, "secrets"))
+        time.sleep(2)
+        self.end(load)
+        for process in both:
+            process.ready()
+            self.assertEqual(process.metric("countersign_codes_lost_total", number="real"), 0)
 
     def test_one_is_frozen(self):
         coordinators = [coordinator(self, self.cluster) for _ in range(2)]

@@ -6,6 +6,7 @@ import Projects
 /// `account.signUp`: makes an anonymous account.
 struct SignUpOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let project: String
   private let limit: SignUpLimit
   private let seal: ReplySeal
@@ -21,8 +22,10 @@ struct SignUpOrder: CommandOrder {
       name: reader.hashes.hash("anonymous sign-ups", [project, address?.network ?? ""]))
     self.envelope = envelope
     self.reader = reader
-    fingerprint = reader.hashes.hash("signUp", [project])
+    (fingerprint, former) = reader.hashes.fingerprints("signUp", [project])
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try limit.addKeys(to: &keys, at: now)

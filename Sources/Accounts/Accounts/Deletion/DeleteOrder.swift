@@ -6,6 +6,7 @@ import Projects
 /// `account.delete`: deletes an ID token's account with its sessions. Its number is free again.
 struct DeleteOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let caller: CommandCaller
   private let sessions: Sessions
 
@@ -15,8 +16,10 @@ struct DeleteOrder: CommandOrder {
     let project = try reader.project(command.project).id
     caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
     sessions = Sessions(rules: reader.rules.sessions)
-    fingerprint = reader.hashes.hash("delete", [project, caller.text])
+    (fingerprint, former) = reader.hashes.fingerprints("delete", [project, caller.text])
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     guard let check = caller.check else { return }

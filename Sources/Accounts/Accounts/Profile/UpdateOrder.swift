@@ -6,6 +6,7 @@ import Projects
 /// `account.update`: changes the profile of an ID token's account, or unlinks its number.
 struct UpdateOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let project: String
   private let caller: CommandCaller
   private let change: ProfileChange
@@ -25,9 +26,11 @@ struct UpdateOrder: CommandOrder {
     change = try ProfileChange(command)
     let returnsTokens = command.returnTokens ?? false
     seal = returnsTokens ? try reader.seal(command.replyKey, envelope, AccountChanged.type) : nil
-    fingerprint = reader.hashes.hash(
+    (fingerprint, former) = reader.hashes.fingerprints(
       "update", [project, caller.text, returnsTokens ? "tokens" : ""] + change.parts)
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.check?.addKeys(to: &keys) }
 

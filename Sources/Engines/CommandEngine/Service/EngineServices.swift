@@ -88,10 +88,14 @@ public struct EngineServices: Sendable {
   }
 
   /// Begins the maintenance, and makes the services in the order in which they start.
+  /// - Parameter facts: what the other members of the service are told.
   /// - Throws: `StartError` when the database cannot be read.
-  public func services(_ engine: EngineContext) async throws -> [any Service] {
+  public func services(_ engine: EngineContext, _ facts: MemberFacts = MemberFacts()) async throws -> [any Service] {
     let maintenance = Maintenance(engine, interval: settings.maintenanceInterval)
     try await storage.attempt { () throws(StoreError) in try await maintenance.begin() }
+    let membership = Membership(storage.members, attendance, facts, context.metrics)
+    try await storage.attempt { () throws(StoreError) in try await membership.round(at: .now) }
+    context.health.register("members", detail: { membership.detail }, check: { .ok })
     let reportMarks = try await marks(rules.reportQueue)
     let commandMarks = try await marks(rules.commandQueue)
     // Until here the check of the database tells what the start waits for.
@@ -101,6 +105,7 @@ public struct EngineServices: Sendable {
       DatabaseService(storage, maintenance: maintenance, store: engine.store),
       PublisherService(publisher: publisher),
       MaintenanceService(maintenance),
+      MembershipService(membership),
       AttendanceService(attendance: attendance, commands: commands, reports: reports, session: storage.session),
       PipelineService(name: settings.reports, pipeline: engine.reportPipeline(reports, marks: reportMarks)),
       PipelineService(

@@ -8,6 +8,7 @@ struct SQLiteStorage: ServiceStorage {
   let isShared = false
   let session: (@Sendable () -> SessionState)? = nil
   let hint = "look at the disk of database.path, at the file, and at who else uses it"
+  let members: any MemberRegister
   private let database: Database
   /// Released when the database is closed.
   private let owner: FileOwner
@@ -15,12 +16,13 @@ struct SQLiteStorage: ServiceStorage {
   /// Waits until no other process has the file, and opens it.
   /// - Throws: ``StartError``.
   static func open(
-    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, logger: Logger
+    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, _ context: ServiceContext
   ) async throws -> SQLiteStorage {
     do {
-      let owner = try await turn.claim(path, log: logger)
+      let owner = try await turn.claim(path, log: context.logger)
       let database = try await Database.open(path: path, options: options, migrations: migrations)
-      return SQLiteStorage(database: database, owner: owner)
+      let members = SQLiteMembers(database, name: context.instance, clock: context.clock)
+      return SQLiteStorage(members: members, database: database, owner: owner)
     } catch let error as DatabaseError {
       throw startError(error)
     }

@@ -9,6 +9,8 @@ public protocol ServiceStorage: Sendable {
   var isShared: Bool { get }
   /// State of the session with a shared database; `nil` for one that no other process shares.
   var session: (@Sendable () -> SessionState)? { get }
+  /// The processes that have the database.
+  var members: any MemberRegister { get }
   /// Remedy for `/readyz` while it takes no writes.
   var hint: String { get }
 
@@ -41,6 +43,7 @@ public enum ServiceSchema {
   /// Released ones never change; a new one goes to the end.
   public static let migrations = [
     Migration(version: 1, sql: StoreSchema.sql), Migration(version: 2, sql: MarkSchema.sql),
+    Migration(version: 3, sql: MemberSchema.sql),
   ]
 }
 
@@ -56,7 +59,7 @@ extension DatabaseSettings {
     switch self {
     case .sqlite(let path, let options):
       context.health.register("turn") { turn.health }
-      return try await SQLiteStorage.open(path, options, migrations, turn: turn, logger: context.logger)
+      return try await SQLiteStorage.open(path, options, migrations, turn: turn, context)
     case .postgresql(let settings):
       return try await PostgreSQLStorage.open(settings, context)
     }
