@@ -83,9 +83,9 @@ class Cluster:
         """The address of the database."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{DATABASE}"
 
-    def section(self, role):
-        """The section of a configuration for a role."""
-        return (f'{{ type: "postgresql", url: "{self.url("countersign_" + role)}", '
+    def section(self, role, user=None):
+        """The section of a configuration for a role; for another user with its password, where one is named."""
+        return (f'{{ type: "postgresql", url: "{self.url(user or "countersign_" + role)}", '
                 f'passwordFile: "{SECRETS}/postgresql-{role}" }}')
 
     def start(self):
@@ -280,11 +280,13 @@ class Restarting(Process):
         super().__exit__(*arguments)
 
 
-def coordinator(test, cluster):
+def coordinator(test, cluster, user=None, change=None):
     """A coordinator on the cluster, ready, and ended with the test."""
     process = Restarting("coordinator")
     test.addCleanup(process.__exit__, None, None, None)
-    process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {cluster.section(COORDINATOR)}")
+    process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {cluster.section(COORDINATOR, user)}")
+    if change:
+        change(process)
     process.start()
     process.ready()
     return process

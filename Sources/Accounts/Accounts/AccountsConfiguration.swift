@@ -64,12 +64,19 @@ public struct AccountsConfiguration: ProcessConfiguration {
     let text = section.requiredSecretFile(
       "pepperFile", "The secret that hashes are made with: make one with 'openssl rand -base64 32'."
     ).reveal()
+    let previous = section.secretFile("previousPepperFile", "The pepper before the last change, for an hour after it.")
     guard !text.isEmpty else { return nil }
-    let hashes = AccountHashes(pepper: Array(text.utf8))
+    let former = previous.flatMap { hashes(section, "previousPepperFile", $0.reveal(), former: nil) }
+    return hashes(section, "pepperFile", text, former: former)
+  }
+
+  private static func hashes(
+    _ section: ConfigurationSection, _ key: String, _ text: String, former: AccountHashes?
+  ) -> AccountHashes? {
+    let hashes = AccountHashes(pepper: Array(text.utf8), former: former)
     if hashes == nil {
       section.problem(
-        "pepperFile",
-        "has less than \(AccountHashes.minimumLength) bytes: make one with 'openssl rand -base64 32'")
+        key, "has less than \(AccountHashes.minimumLength) bytes: make one with 'openssl rand -base64 32'")
     }
     return hashes
   }

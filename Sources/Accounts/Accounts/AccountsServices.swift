@@ -26,7 +26,15 @@ public enum AccountsServices {
     warn(configuration, context.logger)
     let projects = FileWatcher.projects(
       configuration.projects.path, configuration.rules.projects, log: context.logger, metrics: context.metrics)
-    return try await services.services(engine) + [projects]
+    return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]
+  }
+
+  private static func facts(_ secrets: AccountParts.Secrets, _ projects: ProjectsSource) -> MemberFacts {
+    MemberFacts(
+      secrets: secrets.hashes.checkValues + SecretCheck.all(secrets.keys, file: "keysFile")
+        + SecretCheck.all(secrets.tokenKeys, file: "tokenKeysFile")
+        + SecretCheck.all(secrets.sealingKeys, file: "sealingKeysFile")
+    ) { MemberFacts.digest(projects.current) }
   }
 
   private static func warn(_ configuration: AccountsConfiguration, _ logger: Logger) {

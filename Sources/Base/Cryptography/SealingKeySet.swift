@@ -31,7 +31,7 @@ public struct PrivateSealingKeys: Sendable, CustomStringConvertible {
   public var publicKeys: [PublicSealingKey] { keys.map(\.publicKey) }
 
   /// The public keys as a JWK Set, for those who seal.
-  public var publicSet: String { SealingKeySet.text(keys.map(\.publicKey.jwk)) }
+  public var publicSet: String { SealingKeySet.text(publicKeys.map(\.jwk)) }
 
   /// The set as JSON. It is a secret.
   /// - Throws: ``JOSEError/Code/unavailable``.

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
@@ -28,14 +29,29 @@ public enum CoordinatorServices {
       codes: VerificationCodes(
         current: pepper, previous: configuration.previousPepper, length: rules.policy.codeLength),
       hashes: KeyedHashes(current: pepper, previous: configuration.previousPepper), keys: keys)
-    let flows = Flows(rules, secrets, metrics: metrics, conversion: conversion, fictional: fictional)
+    let flows = Flows(
+      rules, secrets, metrics: metrics, logger: context.logger, conversion: conversion, fictional: fictional)
     let engineMetrics = EngineMetrics(context.metrics)
     let carryOver = CarryOver(rules, conversion.conversions, context.logger, engineMetrics)
     let engine = try await parts.begin(flows.registry, engineMetrics) { store throws(StoreError) in
       CarryOver.messages(in: try await carryOver.run(store, clock: context.clock))
     }
     areCommandsStored.follow(engine.health)
-    return try await parts.services(engine) + watch(fictional, context)
+    return try await parts.services(engine, facts(configuration, pepper, keys, fictional)) + watch(fictional, context)
+  }
+
+  private static func facts(
+    _ configuration: CoordinatorConfiguration, _ pepper: Pepper, _ keys: KeyRing, _ fictional: FictionalNumbers
+  ) -> MemberFacts {
+    var secrets = SecretCheck.all(keys, file: "keysFile") + [pepper.checkValue(isUsed: true)]
+    if let previous = configuration.previousPepper { secrets.append(previous.checkValue(isUsed: false)) }
+    // Those of the configuration may be older than the ones in force.
+    let apps = configuration.rules.apps.mapValues { app in
+      var app = app
+      app.fictionalNumbers = [:]
+      return app
+    }
+    return MemberFacts(secrets: secrets) { MemberFacts.digest([apps, fictional.all] as [Any]) }
   }
 
   private static func conversion(

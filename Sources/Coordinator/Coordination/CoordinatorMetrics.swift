@@ -12,6 +12,7 @@ struct CoordinatorMetrics: Sendable {
   private let verifications: MetricFamily<Counter>
   private let limited: MetricFamily<Counter>
   private let wrongCodes: MetricFamily<Counter>
+  private let lostCodes: MetricFamily<Counter>
   private let reports: MetricFamily<Counter>
   private let proofs: MetricFamily<Counter>
   private let operations: MetricFamily<Counter>
@@ -29,6 +30,10 @@ struct CoordinatorMetrics: Sendable {
     wrongCodes = registry.counter(
       "countersign_wrong_codes_total", "Codes that were compared and were wrong, of real and of fictional numbers.",
       labels: ["number"])
+    lostCodes = registry.counter(
+      "countersign_codes_lost_total",
+      "Codes that can be neither compared nor sent again, because their pepper or fixed code is no longer configured.",
+      labels: ["number"])
     reports = registry.counter(
       "countersign_message_outcomes_total", "Messages of verifications by what became of them.", labels: ["outcome"])
     proofs = registry.counter(
@@ -43,7 +48,10 @@ struct CoordinatorMetrics: Sendable {
   /// takes the first value of a series for its beginning and so misses what a series begins with.
   private func beginAtZero() {
     for limit in Limit.refusing { _ = limited.with(limit.label) }
-    for number in [Self.realNumber, Self.fictionalNumber] { _ = wrongCodes.with(number) }
+    for number in [Self.realNumber, Self.fictionalNumber] {
+      _ = wrongCodes.with(number)
+      _ = lostCodes.with(number)
+    }
   }
 
   /// Values of the label `number`.
@@ -79,6 +87,11 @@ struct CoordinatorMetrics: Sendable {
   /// Counts a code that was compared and was wrong.
   func countWrongCode(isFictional: Bool) {
     wrongCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
+  }
+
+  /// Counts a code that can be neither compared nor sent again.
+  func countLostCode(isFictional: Bool) {
+    lostCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
   }
 
   /// Counts an SMS by its outcome.

@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignCryptography
 import CountersignMessages
+import CountersignTelemetry
 
 /// The flows of the coordinator, made once, and shared by its queues and its maintenance.
 ///
@@ -15,11 +16,12 @@ struct Flows: Sendable {
   }
 
   /// - Parameters:
+  ///   - logger: logger of what operators have to look at.
   ///   - conversion: the flow that other flows report to.
   ///   - fictional: the fictional numbers in force, if they may change while the process runs.
   init(
-    _ rules: CoordinatorRules, _ secrets: Secrets, metrics: CoordinatorMetrics, conversion: ConversionFlow,
-    fictional: FictionalNumbers? = nil
+    _ rules: CoordinatorRules, _ secrets: Secrets, metrics: CoordinatorMetrics, logger: Logger,
+    conversion: ConversionFlow, fictional: FictionalNumbers? = nil
   ) {
     let (codes, hashes, keys) = (secrets.codes, secrets.hashes, secrets.keys)
     let sealer = Sealer(keys: keys)
@@ -33,7 +35,7 @@ struct Flows: Sendable {
       metrics: metrics)
     let verifications = VerificationService(
       rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, conversions: conversions,
-      metrics: metrics)
+      metrics: metrics, logger: logger)
     let starts = StartDecoder(
       verifications, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
       fictional: fictional ?? FictionalNumbers(rules))

@@ -138,8 +138,11 @@ extension EngineContext {
   /// - Parameters:
   ///   - source: consumer of the queue.
   ///   - marks: marks of redelivered messages; without them, redelivered messages are carried out one at a time.
-  public func commandPipeline(_ source: any MessageSource, marks: CrashMarks? = nil) -> any QueuePipeline {
-    BatchPipeline(source: source, work: CommandQueue(self), self, marks: marks)
+  ///   - prefetch: deliveries that the source takes ahead.
+  public func commandPipeline(
+    _ source: any MessageSource, marks: CrashMarks? = nil, prefetch: Int = Turn.sharedPrefetch
+  ) -> any QueuePipeline {
+    BatchPipeline(source: source, work: CommandQueue(self), self, marks: marks, prefetch: prefetch)
   }
 
   /// The pipeline of the results and replies.

@@ -133,7 +133,11 @@ public final class Consumer: Sendable {
   /// and a new connection does not consume either. Returns when the broker has confirmed.
   public func pause() async { await wish(.paused) }
 
-  /// Consumes again after `pause`. Does not wait for a connection. Deliveries left unsettled from before do not count
+  /// Stops consuming like `pause`, and returns all unsettled deliveries to the queue, where other consumers take them; it
+  /// counts toward the queue's delivery limit. Settling them has no effect from then on. Returns when that is done.
+  public func stepAside() async { await wish(.aside) }
+
+  /// Consumes again after `pause` or `stepAside`. Does not wait for a connection. Deliveries left unsettled from before do not count
   /// against the prefetch; while they exceed one prefetch, the consumer waits.
   public func resume() async {
     inbox.wish(.consuming, Latch())

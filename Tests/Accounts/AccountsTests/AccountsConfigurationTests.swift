@@ -33,7 +33,12 @@ struct AccountsConfigurationTests {
 
   private func load(_ keys: String, replacing: [String: String] = [:]) throws -> AccountsConfiguration {
     try withFiles { directory in
-      for (name, text) in replacing { try Data(text.utf8).write(to: directory.appending(path: name)) }
+      for (name, text) in replacing {
+        let file = directory.appending(path: name)
+        try Data(text.utf8).write(to: file)
+        try FileManager.default.setAttributes(
+          [.posixPermissions: 0o600], ofItemAtPath: file.path(percentEncoded: false))
+      }
       let file = directory.appending(path: "accounts.json5")
       let text = """
         { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
@@ -51,6 +56,16 @@ struct AccountsConfigurationTests {
     } catch let error as ConfigurationError {
       return error.problems.map(\.description)
     }
+  }
+
+  @Test("The pepper before the last change may be named, and must be one")
+  func previousPepper() throws {
+    #expect(try load("").secrets?.hashes.former.isEmpty == true)
+    let pepper = ["previous": "fedcba9876543210fedcba9876543210"]
+    let hashes = try #require(try load("previousPepperFile: 'previous'", replacing: pepper).secrets?.hashes)
+    #expect(hashes.former.count == 1 && hashes.checkValues.map(\.isUsed) == [true, false])
+    let short = try problems("previousPepperFile: 'previous'", replacing: ["previous": "short"])
+    #expect(short.contains { $0.contains("previousPepperFile") && $0.contains("less than 16 bytes") })
   }
 
   @Test("The defaults are those of the rules") func defaults() throws {

@@ -50,6 +50,28 @@ struct CommandQueueBatchTests {
     }
   }
 
+  @Test("A batch that the broker has back is not waited for, and the next one is taken")
+  func aBatchThatTheBrokerHasBack() async throws {
+    try await FlowBench.with { bench in
+      let source = MemoryMessageSource()
+      source.deliver(Delivery(message: try bench.note("a", .job)))
+      // As when the process has stepped aside.
+      bench.store.fail(.unavailable, .transact) { source.loseConnection() }
+      let pipeline = bench.pipeline(source)
+      let running = Task { await pipeline.run() }
+      while bench.store.calls.isEmpty { await Task.yield() }
+      while !bench.logs.events.contains(where: { $0.message.contains("is tried again") }) { await Task.yield() }
+      bench.store.recover()
+      source.deliver(Delivery(message: try bench.note("b")))
+      while source.ackedCount == 0 { await Task.yield() }
+      await pipeline.stop()
+      await running.value
+      #expect(try await bench.recorded(["a"]) == 0 && bench.jobs.isEmpty)
+      #expect(try await bench.recorded(["b"]) == 1)
+      #expect(bench.context.health.state == .ok)
+    }
+  }
+
   @Test("A batch that cannot be published is not acknowledged", arguments: StoreUnderTest.allCases)
   func aBatchThatCannotBePublishedIsNotAcknowledged(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in

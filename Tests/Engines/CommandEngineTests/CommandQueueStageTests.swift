@@ -90,6 +90,27 @@ struct CommandQueueStageTests {
     }
   }
 
+  @Test("Half of the prefetch may wait for it; what is more is refused at once, and may come again")
+  func whatIsMoreIsRefused() async throws {
+    try await FlowBench.with { bench in
+      let door = Door()
+      bench.stages.set { _, _ in await door.pass() }
+      let source = MemoryMessageSource([try (0..<13).map { Delivery(message: try bench.note("slow\($0)")) }])
+      let pipeline = bench.pipeline(source, prefetch: 20)
+      let running = Task { await pipeline.run() }
+      await wait { source.ackedCount == 3 && door.waiting == CommandStage.maxAtOnce }
+      let refusals = try bench.replies.map { try ErrorReply(json: $0.body).error }
+      #expect(refusals.map(\.reason) == ["BUSY", "BUSY", "BUSY"] && refusals.allSatisfy { $0.retryAfter == 5 })
+      door.open()
+      await running.value
+      #expect(source.ackedCount == 13 && bench.dead.isEmpty)
+      #expect(bench.metric("notes_stored_total") == 10)
+      // The room is free again.
+      await bench.deliver(try bench.note("later"))
+      #expect(bench.metric("notes_stored_total") == 11)
+    }
+  }
+
   @Test("It may use transactions of its own", arguments: StoreUnderTest.allCases)
   func itMayUseTransactions(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in

@@ -52,7 +52,8 @@ struct EngineServicesTests {
     let parts = try await open(path, context)
     let engine = try await parts.begin(FlowRegistry([]), EngineMetrics(context.metrics, of: "desk"))
     let services = try await parts.services(engine)
-    #expect(services.map(\.name) == ["database", "publisher", "maintenance", "turn", "replies", "commands"])
+    #expect(
+      services.map(\.name) == ["database", "publisher", "maintenance", "members", "attendance", "replies", "commands"])
     let running = services.map { service in Task { try await service.run() } }
     try await body(engine, context)
     for (service, task) in zip(services, running).reversed() {

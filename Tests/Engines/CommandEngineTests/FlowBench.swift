@@ -104,11 +104,12 @@ final class FlowBench {
   }
 
   func pipeline(
-    _ source: MemoryMessageSource, marks: CrashMarks? = nil, longestStage: Duration = CommandStage.longest
+    _ source: MemoryMessageSource, marks: CrashMarks? = nil, prefetch: Int = Turn.sharedPrefetch,
+    longestStage: Duration = CommandStage.longest
   ) -> BatchPipeline<CommandQueue> {
     BatchPipeline(
-      source: source, work: CommandQueue(context), context, marks: marks, retryDelays: .zero...(.zero),
-      longestStage: longestStage)
+      source: source, work: CommandQueue(context), context, marks: marks, prefetch: prefetch,
+      retryDelays: .zero...(.zero), longestStage: longestStage)
   }
 
   /// Delivers commands in batches, and waits until all is published and settled.

@@ -30,7 +30,7 @@ struct PostgreSQLUnderTest: Sendable {
       try await run(used) { session throws(PostgreSQLError) in
         try session.script(
           """
-          TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner;
+          TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner, store_member;
           UPDATE schema_version SET version = \(StoreSchemaPostgreSQL.part.version);
           ALTER SEQUENCE store_owner_seq RESTART;
           ALTER SEQUENCE store_outbox_seq RESTART;

@@ -1,4 +1,3 @@
-import CountersignAMQP
 import CountersignTelemetry
 import FoundationEssentials
 import SQLite
@@ -38,21 +37,5 @@ struct TurnTests {
       _ = try await Turn(of: "coordinator").claim(
         "/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
     }
-  }
-
-  @Test("Results are taken while commands are, whatever else happens to their connection")
-  func resultsAreTakenWhileCommandsAreWhateverElseHappensToTheir() async {
-    let turn = Turn(of: "coordinator")
-    var seen: [Bool] = []
-    let error = AMQPError(.resourceLocked, "taken")
-    let host = BrokerHost("localhost", port: 5672)
-    let lost = ConnectionEvent.disconnected(error, at: host, retryIn: .seconds(1))
-    for event in [ConnectionEvent.connected(host), .unblocked, lost, .stopped] {
-      turn.note(event)
-    }
-    turn.end()
-    await turn.follow { seen.append($0) }
-    // Only the latest counts.
-    #expect(seen == [false])
   }
 }

@@ -108,6 +108,41 @@ extension WithBroker {
       }
     }
 
+    @Test("A consumer that steps aside returns all that is not acknowledged, on the same connection")
+    func aConsumerThatStepsAsideReturnsAll() async throws {
+      try await Broker.withQueue { queue, admin in
+        try await withConsumer(queue, prefetch: 10) { consumer, log in
+          for number in 0..<10 {
+            _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
+          }
+          var deliveries: [Delivery] = []
+          while deliveries.count < 10, let more = await consumer.next() { deliveries += more }
+          consumer.ack(deliveries[1].tag)
+          await consumer.stepAside()
+          #expect(consumer.status.phase == .paused && !deliveries.contains { consumer.isLive($0.tag) })
+          // Nothing of it can be settled: others have it.
+          consumer.ack(deliveries.map(\.tag))
+          try await eventually("all but the acknowledged one are in the queue") {
+            try await admin.declareQueue(queue, passive: true).messageCount == 9
+          }
+          try await withConsumer(queue, prefetch: 4) { other, _ in
+            let taken = try #require(await other.next())
+            #expect(taken.filter(\.isRedelivered).count == taken.count)
+            other.ack(taken.map(\.tag))
+          }
+          await consumer.resume()
+          var rest = Set<String>()
+          while try await admin.declareQueue(queue, passive: true).messageCount > 0 || rest.isEmpty {
+            let more = try #require(await consumer.next())
+            rest.formUnion(more.compactMap(\.message.messageID))
+            consumer.ack(more.map(\.tag))
+          }
+          #expect(!rest.contains("1") && rest.count >= 5)
+          #expect(try log.all == [.connected(Broker.host())])
+        }
+      }
+    }
+
     @Test("A stopped consumer hands out what has arrived and returns the rest")
     func aStoppedConsumerHandsOutWhatHasArrivedAndReturnsTheRest() async throws {
       try await Broker.withQueue { queue, admin in

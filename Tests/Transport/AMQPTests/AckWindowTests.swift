@@ -19,6 +19,20 @@ struct AckWindowTests {
     #expect(window.flush().isEmpty)
   }
 
+  @Test("What was returned can be settled no longer, and later deliveries begin anew")
+  func whatWasReturnedCanBeSettledNoLonger() {
+    var window = window(4)
+    window.startConsumer()
+    #expect(window.deliver(5) == true)
+    window.returnAll()
+    #expect(window.unacknowledged == 0 && window.carried == 0 && window.outstanding == 0)
+    #expect(window.finish(3) == false && window.reject(5) == false)
+    window.startConsumer()
+    #expect(window.deliver(6) == true)
+    #expect(window.outstanding == 1 && window.finish(6) == true)
+    #expect(window.flush() == AckWindow.Flush(upTo: 6))
+  }
+
   @Test("Deliveries of earlier consumers do not count against the prefetch")
   func deliveriesOfEarlierConsumersDoNotCountAgainstThePrefetch() {
     var window = window(4)

@@ -8,7 +8,7 @@ struct ConsumerRoleTests {
 
   @Test(
     "A consumer that is not wished for is not due to be started again",
-    arguments: [ConsumerInbox.Wish.paused, .stopped])
+    arguments: [ConsumerInbox.Wish.paused, .aside, .stopped])
   func aConsumerThatIsNotWishedForIsNotDueToBeStartedAgain(_ wish: ConsumerInbox.Wish) {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(inbox: inbox, subscription: Consumer.Subscription(queue: "q", prefetch: 10, tag: "t"))

@@ -6,6 +6,7 @@ import Projects
 /// `account.signUp`: makes an anonymous account.
 struct SignUpOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let project: String
   private let limits: SignUpLimits
   private let metrics: AnonymousMetrics
@@ -23,8 +24,10 @@ struct SignUpOrder: CommandOrder {
     self.metrics = metrics
     self.envelope = envelope
     self.reader = reader
-    fingerprint = reader.fingerprint(of: command, [project])
+    (fingerprint, former) = reader.fingerprints(of: command, [project])
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try limits.addKeys(to: &keys, at: now)

@@ -6,6 +6,7 @@ import Projects
 /// `account.delete`: deletes an ID token's account with its sessions. Its number is free again.
 struct DeleteOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let caller: CommandCaller
   private let sessions: Sessions
   private let recentLogin: Project.RecentLogin
@@ -17,8 +18,10 @@ struct DeleteOrder: CommandOrder {
     caller = try CommandCaller(command.idToken, project: project.id, of: envelope, at: now, reader)
     sessions = Sessions(rules: reader.rules.sessions)
     recentLogin = project.recentLogin
-    fingerprint = reader.hashes.hash("delete", [project.id, caller.text])
+    (fingerprint, former) = reader.hashes.fingerprints("delete", [project.id, caller.text])
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     guard let check = caller.check else { return }

@@ -10,6 +10,7 @@ import CountersignTelemetry
 /// - Withdrawing: it signs at once, and all other records of keys are deleted, also those that cannot be opened.
 struct RotationOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let withdraws: Bool
   private let keys: SigningKeys
   private let logger: Logger
@@ -20,10 +21,12 @@ struct RotationOrder: CommandOrder {
     withdraws = command.withdraw
     self.keys = keys
     self.logger = logger
-    fingerprint = hashes.hash("rotate keys", [withdraws ? "withdraw" : "retire"])
+    (fingerprint, former) = hashes.fingerprints("rotate keys", [withdraws ? "withdraw" : "retire"])
   }
 
   /// The key takes a tenth of a second and more, and changes nothing: a command that was answered makes one in vain.
+  func formerFingerprints() -> [[UInt8]] { former }
+
   var stage: CommandStage? {
     CommandStage { [self] access throws(StoreError) in
       var order = self

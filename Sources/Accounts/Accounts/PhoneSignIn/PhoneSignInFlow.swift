@@ -47,7 +47,7 @@ struct PhoneSignInFlow: Flow {
     for code: PhoneCode, _ check: PhoneCheck, cause: Envelope, deadline: UnixTime, at now: UnixTime
   ) throws(StoreError) -> OutgoingMessage {
     let context = SealContext(
-      messageType: CheckVerification.type, messageID: code.id.text, recipient: code.verificationID)
+      messageType: CheckVerification.type, messageID: check.id.text, recipient: code.verificationID)
     let sealed: SecretField
     do throws(SealError) {
       sealed = try parts.sealer.seal(code.code, for: context)
@@ -58,7 +58,7 @@ struct PhoneSignInFlow: Flow {
       CheckVerification(
         verificationID: code.verificationID, code: sealed, app: code.app, purpose: .signIn,
         client: code.address.map { StartVerification.Client(ip: $0) }),
-      id: code.id.text, correlationID: CheckReply.correlationID(of: check), replyTo: parts.replyQueue, cause: cause,
+      id: check.id.text, correlationID: CheckReply.correlationID(of: check), replyTo: parts.replyQueue, cause: cause,
       deadline: deadline, at: now)
   }
 }

@@ -11,8 +11,8 @@ struct SignInOrder: CommandOrder {
   /// Proof of the number that a command brings.
   enum Credential: Sendable {
     case code(PhoneCode)
-    /// - Parameter id: `nil` for a text that no proof has.
-    case temporaryProof(id: RecordID?, phoneNumber: String)
+    /// - Parameter ids: those that a proof with this text has, under each pepper; none for a text that no proof has.
+    case temporaryProof(ids: [RecordID], phoneNumber: String)
 
     /// The number, as far as it is known before the proof is judged.
     var number: String? {
@@ -24,6 +24,7 @@ struct SignInOrder: CommandOrder {
   }
 
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let project: String
   private let app: String?
   private let credential: Credential
@@ -65,31 +66,31 @@ struct SignInOrder: CommandOrder {
     }
     self.refusal = refusal
     request = PhoneRequest(operation, caller: caller, replyKey: command.replyKey)
-    fingerprint = reader.fingerprint(
+    (fingerprint, former) = reader.fingerprints(
       of: command, opened.parts + [project.id, command.app ?? "", operation.rawValue])
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Keys
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try PhoneSignIn.addKeys(of: request, to: &keys)
     switch credential {
-    case .code(let code): keys.add(record: code.id)
-    case .temporaryProof(let id, let number):
-      if let id { keys.add(record: id) }
+    case .code(let code): for id in code.ids { keys.add(record: id) }
+    case .temporaryProof(let ids, let number):
+      for id in ids { keys.add(record: id) }
       try AccountRecord.addKeys(ofNumber: number, project: project, to: &keys)
     }
   }
 
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     try SignedInNote.recorded(for: envelope, in: set)?.addKeys(to: &keys)
-    if let note = try ProofNote.recorded(for: envelope.identity, in: set),
-      let text = TemporaryProof.Text(seed: note.seed, reader.hashes)
-    {
-      keys.add(record: text.id)
+    if let note = try ProofNote.recorded(for: envelope.identity, in: set) {
+      for text in TemporaryProof.Text.all(seed: note.seed, reader.hashes) { keys.add(record: text.id) }
     }
     switch credential {
-    case .code(let code): try PhoneCheck.find(code.id, in: set)?.addAnswerKeys(to: &keys)
+    case .code(let code): try code.check(in: set)?.addAnswerKeys(to: &keys)
     case .temporaryProof(_, let number):
       try PhoneSignIn.addKeys(ofHolderOf: number, project: project, to: &keys, from: set)
     }
@@ -108,7 +109,7 @@ struct SignInOrder: CommandOrder {
     guard let deadline = PhoneCheck.deadline(of: envelope, at: set.now) else { return CommandAnswer(.requesterGone) }
     switch credential {
     case .code(let code): return try check(code, for: request, envelope, until: deadline, in: &set)
-    case .temporaryProof(let id, let number): return try redeem(id, number, for: request, envelope, in: &set)
+    case .temporaryProof(let ids, let number): return try redeem(ids, number, for: request, envelope, in: &set)
     }
   }
 
@@ -135,7 +136,7 @@ struct SignInOrder: CommandOrder {
     in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer? {
     var check =
-      try PhoneCheck.find(code.id, in: set)
+      try code.check(in: set)
       ?? PhoneCheck(code.id, project: project, app: code.app, verificationID: code.verificationID)
     try check.answerLate(in: &set)
     guard check.waiting.count < PhoneCheck.maxWaiting else { return CommandAnswer(.tooManyWaiting) }
@@ -148,10 +149,10 @@ struct SignInOrder: CommandOrder {
   }
 
   private func redeem(
-    _ id: RecordID?, _ number: String, for request: PhoneRequest, _ envelope: Envelope, in set: inout WorkingSet
+    _ ids: [RecordID], _ number: String, for request: PhoneRequest, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     // A command without an app takes any of its project, as with codes.
-    guard let id, let proof = try TemporaryProof.find(id, in: set), proof.project == project,
+    guard let proof = try TemporaryProof.find(ids, in: set), proof.project == project,
       proof.phoneNumber == number, app.map({ $0 == proof.app }) ?? true
     else { return CommandAnswer(.invalidTemporaryProof) }
     let proven = ProvenNumber(
@@ -159,14 +160,14 @@ struct SignInOrder: CommandOrder {
     let outcome = try PhoneSignIn(
       project: project, proven: proven, request: request, cause: envelope, reader: reader
     ).carryOut(in: &set)
-    if outcome.usesProof { try set.remove(id) }
+    if outcome.usesProof { try set.remove(proof.id) }
     return outcome.answer
   }
 
   // MARK: Again
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
-    guard case .code(let code) = credential, var check = try PhoneCheck.find(code.id, in: set),
+    guard case .code(let code) = credential, var check = try code.check(in: set),
       check.renew(envelope)
     else { return false }
     try check.store(in: &set)
@@ -185,10 +186,11 @@ struct SignInOrder: CommandOrder {
   }
 
   private func proof(again note: ProofNote, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard let text = TemporaryProof.Text(seed: note.seed, reader.hashes),
-      let proof = try TemporaryProof.find(text.id, in: set)
-    else { return CommandAnswer(.codeUsed) }
-    return try AccountSignedIn.answer(text, proof, sealedFor: seal, at: set.now)
+    for text in TemporaryProof.Text.all(seed: note.seed, reader.hashes) {
+      guard let proof = try TemporaryProof.find([text.id], in: set) else { continue }
+      return try AccountSignedIn.answer(text, proof, sealedFor: seal, at: set.now)
+    }
+    return CommandAnswer(.codeUsed)
   }
 }
 
@@ -196,11 +198,23 @@ struct SignInOrder: CommandOrder {
 struct PhoneCode: Sendable {
   /// The check that all share who bring this code.
   let id: RecordID
+  /// The check that those share who brought it under the pepper before the last change.
+  let formerIDs: [RecordID]
   let app: String?
   let verificationID: String
   let code: Secret
   /// IPv4 or IPv6, for the coordinator's limits.
   let address: String?
+
+  var ids: [RecordID] { [id] + formerIDs }
+
+  /// The check of this code that is under way.
+  func check(in set: WorkingSet) throws(StoreError) -> PhoneCheck? {
+    for id in ids {
+      if let check = try PhoneCheck.find(id, in: set) { return check }
+    }
+    return nil
+  }
 }
 
 /// The secrets of a sign-in, opened.
@@ -247,8 +261,8 @@ private struct OpenedSignIn {
     if let temporaryProof {
       guard let phoneNumber else { throw .missingPhoneNumber }
       guard phoneNumber.utf8.count <= Self.maxNumberBytes else { throw .invalidTemporaryProof }
-      let id = TemporaryProof.id(of: temporaryProof.reveal(), hashes)
-      return .temporaryProof(id: id, phoneNumber: phoneNumber)
+      let ids = TemporaryProof.ids(of: temporaryProof.reveal(), hashes)
+      return .temporaryProof(ids: ids, phoneNumber: phoneNumber)
     }
     guard let sessionInfo else { throw .missingSessionInfo }
     guard let code else { throw .missingCode }
@@ -257,10 +271,12 @@ private struct OpenedSignIn {
     guard UsedVerification(verificationID) != nil else { throw .unknownSession }
     guard code.reveal().utf8.count <= Self.maxCodeBytes else { throw .malformedCode }
     let parts = [command.project, command.app ?? "", verificationID, code.reveal()]
-    guard let id = RecordID(PhoneCheck.kind, hashes.id("phone check", parts)) else { throw .unknownSession }
+    let ids = ([hashes] + hashes.former).compactMap { RecordID(PhoneCheck.kind, $0.id("phone check", parts)) }
+    guard let id = ids.first else { throw .unknownSession }
     return .code(
       PhoneCode(
-        id: id, app: command.app, verificationID: verificationID, code: code, address: try address(of: command)))
+        id: id, formerIDs: Array(ids.dropFirst()), app: command.app, verificationID: verificationID, code: code,
+        address: try address(of: command)))
   }
 
   private func address(of command: SignInWithPhone) throws(APIError) -> String? {

@@ -43,15 +43,24 @@ struct TemporaryProof {
       self.id = id
     }
 
+    /// The proofs that a seed may have made, under each pepper.
+    static func all(seed: [UInt8], _ hashes: AccountHashes) -> [Text] {
+      ([hashes] + hashes.former).compactMap { Text(seed: seed, $0) }
+    }
+
     static func make(_ hashes: AccountHashes) -> Text? {
       Text(seed: SecureRandom.bytes(TemporaryProof.seedLength), hashes)
     }
   }
 
-  /// The ID of a proof from outside.
-  static func id(of text: String, _ hashes: AccountHashes) -> RecordID? {
+  private static func id(of text: String, _ hashes: AccountHashes) -> RecordID? {
     guard text.utf8.count <= maxBytes else { return nil }
     return RecordID(kind, hashes.id("temporary proof ID", [text]))
+  }
+
+  /// The IDs that a proof from outside may have, under each pepper.
+  static func ids(of text: String, _ hashes: AccountHashes) -> [RecordID] {
+    ([hashes] + hashes.former).compactMap { id(of: text, $0) }
   }
 
   init(
@@ -94,10 +103,13 @@ struct TemporaryProof {
       expiresAt: try body.required(body.time(Tag.expiresAt)))
   }
 
-  /// A proof that counts now.
-  static func find(_ id: RecordID, in set: WorkingSet) throws(StoreError) -> TemporaryProof? {
-    guard let record = try set.record(id) else { return nil }
-    let proof = try TemporaryProof(record)
-    return set.now < proof.expiresAt ? proof : nil
+  /// The first proof of some that counts now.
+  static func find(_ ids: [RecordID], in set: WorkingSet) throws(StoreError) -> TemporaryProof? {
+    for id in ids {
+      guard let record = try set.record(id) else { continue }
+      let proof = try TemporaryProof(record)
+      if set.now < proof.expiresAt { return proof }
+    }
+    return nil
   }
 }

@@ -6,6 +6,7 @@ import Projects
 /// `account.update`: changes the profile of an ID token's account, or unlinks its number.
 struct UpdateOrder: CommandOrder {
   let fingerprint: [UInt8]
+  private let former: [[UInt8]]
   private let project: String
   private let caller: CommandCaller
   private let change: ProfileChange
@@ -20,8 +21,10 @@ struct UpdateOrder: CommandOrder {
     self.reader = reader
     caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
     change = try ProfileChange(command)
-    fingerprint = reader.hashes.hash("update", [project, caller.text] + change.parts)
+    (fingerprint, former) = reader.hashes.fingerprints("update", [project, caller.text] + change.parts)
   }
+
+  func formerFingerprints() -> [[UInt8]] { former }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.check?.addKeys(to: &keys) }
 

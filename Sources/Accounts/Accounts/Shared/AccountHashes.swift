@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
 
@@ -7,12 +8,30 @@ struct AccountHashes: Sendable {
   static let minimumLength = 16
 
   private let key: HMACSHA256Key
+  /// Hashes under the pepper before the last change: one while the configuration names it, else none. What was hashed
+  /// under it is found; nothing new is.
+  let former: [AccountHashes]
 
-  /// - Parameter pepper: random bytes.
+  /// - Parameters:
+  ///   - pepper: random bytes.
+  ///   - former: hashes under the pepper before the last change.
   /// - Returns: `nil` for fewer than ``minimumLength``.
-  init?(pepper: [UInt8]) {
+  init?(pepper: [UInt8], former: AccountHashes? = nil) {
     guard pepper.count >= Self.minimumLength else { return nil }
     key = HMACSHA256Key(Array("countersign accounts".utf8) + [0] + pepper)
+    self.former = former.map { [$0] } ?? []
+  }
+
+  /// Check values of the peppers.
+  var checkValues: [SecretCheck] {
+    ([self] + former).enumerated().map { index, hashes in
+      SecretCheck(file: "pepperFile", code: hashes.key.authenticate(SecretCheck.label), isUsed: index == 0)
+    }
+  }
+
+  /// Fingerprint of a command, and those under which it may have been recorded.
+  func fingerprints(_ label: StaticString, _ parts: [String]) -> (current: [UInt8], former: [[UInt8]]) {
+    (hash(label, parts), former.map { $0.hash(label, parts) })
   }
 
   /// Hash of a list of texts; no two lists have the same.

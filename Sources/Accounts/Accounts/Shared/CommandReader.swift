@@ -39,10 +39,12 @@ struct CommandReader: Sendable {
     }
   }
 
-  /// The fingerprint of a command whose reply has secrets. With another key for the reply it is another command: its
+  /// Fingerprints of a command whose reply has secrets, under each pepper. With another key for the reply it is another command: its
   /// message ID, repeated, has the secrets sealed to the first key only.
-  func fingerprint<C: SecretReplyCommand>(of command: C, _ parts: [String]) -> [UInt8] {
-    hashes.hash("secret reply", [C.type.text, command.replyKey] + parts)
+  func fingerprints<C: SecretReplyCommand>(
+    of command: C, _ parts: [String]
+  ) -> (current: [UInt8], former: [[UInt8]]) {
+    hashes.fingerprints("secret reply", [C.type.text, command.replyKey] + parts)
   }
 
   /// The ID token of a command without a key for the reply, verified.

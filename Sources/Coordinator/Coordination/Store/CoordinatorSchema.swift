@@ -18,7 +18,7 @@ enum CoordinatorSchema {
     Migration(version: 10, sql: senders),
     Migration(version: 11, sql: endedAssessments),
     Migration(version: 12, sql: fictionalRequesters), Migration(version: 13, sql: source),
-    Migration(version: 14, sql: StoreSchema.sql),
+    Migration(version: 14, sql: StoreSchema.sql), Migration(version: 15, sql: MemberSchema.sql),
   ]
 
   // `due_at` is the time at which the sweeper has to process a verification: at its expiry while it lives, and then

@@ -123,7 +123,10 @@ extension VerificationService {
       if event == .codeCompared(matches: false) { try countWrong(limited, in: &set) }
       if event == .codeCompared(matches: true), let limited { try limits.countRight(limited, in: &set) }
       actions = asked.verification.apply(event, through: asked.handle, at: now, under: rules.policy)
-      if event == .codeLost { actions.append(.refuse(.notSent(.codeLost))) }
+      if event == .codeLost {
+        noteLostCode(of: before.verification, in: &set)
+        actions.append(.refuse(.codeLost))
+      }
     } else {
       codes.matchNothing(order.code)
     }

@@ -119,6 +119,7 @@ extension PhoneVerification {
     case .expired: .expired
     case .canceled: .canceled
     case .failed where failure?.code == VerificationFailure.tooManyAttempts.code: .tooManyAttempts
+    case .failed where failure?.code == VerificationFailure.codeLost.code: .codeLost
     case .failed: .notSent(failure ?? .notSentInTime)
     }
   }

@@ -157,7 +157,7 @@ struct VerificationFailure: Sendable, Hashable, Codable {
 
   /// The pepper or the fixed code of the verification is no longer configured.
   static let codeLost = VerificationFailure(
-    code: "CODE_LOST", detail: "the configuration that the code was made with has changed")
+    code: "CODE_LOST", detail: "the pepper or the fixed code that it was made with is no longer configured")
 }
 
 /// Key with at most one live verification.

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignCryptography
 import ServiceRuntime
 
@@ -171,6 +172,11 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
     key = HMACSHA256Key(bytes)
     checkValue = CheckValue.of(bytes)
     id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
+  }
+
+  /// - Parameter isUsed: whether codes are made with it.
+  func checkValue(isUsed: Bool) -> SecretCheck {
+    SecretCheck(file: "pepperFile", code: key.authenticate(SecretCheck.label), isUsed: isUsed)
   }
 
   public var description: String { "Pepper(<redacted>)" }

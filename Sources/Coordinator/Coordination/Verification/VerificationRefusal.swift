@@ -19,6 +19,8 @@ enum VerificationRefusal: Sendable, Hashable {
   case canceled
   /// No SMS could be sent, so there is no code to check.
   case notSent(VerificationFailure)
+  /// The pepper or the fixed code of the verification is no longer configured.
+  case codeLost
 }
 
 // Maps refusals to error codes. The codes are a fixed list that app SDKs map; the message distinguishes what the code
@@ -56,6 +58,11 @@ extension APIError {
       self.init(
         .sessionExpired, "no message with the code could be sent (\(failure.code)): start a new verification",
         field: "verificationID")
+    case .codeLost:
+      self.init(
+        .sessionExpired,
+        "the code can no longer be compared, since the service's secrets have changed: start a new verification",
+        field: "verificationID", reason: VerificationFailure.codeLost.code)
     case .alreadyUsed:
       self.init(
         .sessionExpired,

@@ -13,11 +13,12 @@ final class VerificationService: Sendable {
   let conversions: Conversions
   let metrics: CoordinatorMetrics
   let jobs: SMSJobs
+  private let logger: Logger
   private let events: VerificationEvents
 
   init(
     _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, limits: RateLimits, gate: ProofGate,
-    records: VerificationRecords, conversions: Conversions, metrics: CoordinatorMetrics
+    records: VerificationRecords, conversions: Conversions, metrics: CoordinatorMetrics, logger: Logger
   ) {
     self.rules = rules
     self.codes = codes
@@ -27,6 +28,7 @@ final class VerificationService: Sendable {
     self.records = records
     self.conversions = conversions
     self.metrics = metrics
+    self.logger = logger
     events = VerificationEvents(rules, metrics: metrics)
   }
 
@@ -158,6 +160,7 @@ extension VerificationService {
       return started(AskedVerification(verification: live, handle: handle, wait: refusal.wait), resent: false, at: now)
     }
     if let live, let end {
+      if end == .codeLost { noteLostCode(of: live, in: &set) }
       var ended = live
       let actions = ended.apply(end, at: now, under: rules.policy(of: order.app))
       try perform(actions, on: AskedVerification(verification: ended), order, envelope, in: &set)
@@ -271,6 +274,20 @@ extension VerificationService {
       live.isResendDue(at: set.now, under: rules.policy(of: order.app))
     else { return false }
     return try limits.areWrongCodesUsedUp(of: order.app.id, in: set)
+  }
+
+  /// Tells operators of a code that can be neither compared nor sent again.
+  func noteLostCode(of verification: PhoneVerification, in set: inout WorkingSet) {
+    set.afterCommit { [metrics, logger, id = verification.id, isFictional = verification.isTestNumber] in
+      metrics.countLostCode(isFictional: isFictional)
+      guard !isFictional else { return }
+      logger.error(
+        "a code cannot be compared: it was made with a pepper that this process does not have",
+        [
+          .verificationID: id, .reason: VerificationFailure.codeLost.code,
+          .hint: "compare pepperFile of all coordinators; after a change name the one before as previousPepperFile",
+        ])
+    }
   }
 
   private func canComeBack(_ live: PhoneVerification, _ order: StartOrder, by requester: Requester) -> Bool {

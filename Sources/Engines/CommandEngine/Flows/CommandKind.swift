@@ -115,7 +115,8 @@ extension CommandOrder {
 
 /// Work of a command that has to wait, before its transaction.
 public struct CommandStage: Sendable {
-  /// Maximum number of commands of a queue in this stage at once; further ones wait, and hold up no other command.
+  /// Maximum number of commands of a queue in this stage at once. Further ones wait, and hold up no other command; once
+  /// half of the prefetch waits or runs, more are refused at once (`BUSY`, with `retryAfter`).
   public static let maxAtOnce = 8
   /// Time after which the work is canceled; unless it ends regularly all the same, the command is answered with an
   /// error, and may be sent again.

@@ -8,6 +8,8 @@ import CountersignTelemetry
 struct BatchCommit<Work: BatchQueue>: Sendable {
   let work: Work
   let context: EngineContext
+  /// Whether the broker still waits for a delivery to be settled.
+  let isLive: @Sendable (DeliveryTag) -> Bool
   /// Retry delays of a failed transaction: doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
@@ -40,7 +42,8 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   static var maxDoubtfulRounds: Int { 23 }
 
   /// Tries until all messages are stored or given up.
-  /// - Returns: `nil` when the process is to end first; unacknowledged deliveries then arrive again.
+  /// - Returns: `nil` when the process is to end first, or the broker has all deliveries back meanwhile: they arrive again,
+  ///   here or at another process.
   func commit(_ deliveries: [Delivery], isCrashed: Bool) async -> Committed? {
     await commit(begin(deliveries, isCrashed: isCrashed))
   }
@@ -58,6 +61,10 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     var delay = retryDelays.lowerBound
     var doubtfulRounds = 0
     while !progress.left.isEmpty {
+      guard progress.deliveries.contains(where: { isLive($0.tag) }) else {
+        context.health.succeeded(work.queue)
+        return nil
+      }
       guard let error = await advance(&progress) else {
         context.health.succeeded(work.queue)
         break

@@ -3,6 +3,7 @@ import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import Synchronization
 
 /// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
 ///
@@ -18,6 +19,9 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   let marks: CrashMarks
   private let publishing = Window(BatchPipeline.maxPublishing)
   private let stages = Window(CommandStage.maxAtOnce)
+  /// Commands whose stage runs or waits.
+  private let staged = Atomic(0)
+  private let maxStaged: Int
   private let longestStage: Duration
 
   /// Batches that may be in publication while another is processed; a further one waits.
@@ -28,12 +32,15 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   ///   - work: meaning of its messages.
   ///   - context: parts of the engine.
   ///   - marks: marks of redelivered messages.
+  ///   - prefetch: deliveries that the source takes ahead. Half of them may have a stage at once: the rest is left to
+  ///     commands that wait for nothing.
   ///   - retryDelays: delays after a failed transaction. The last one is how long a queue may still stand after the store
   ///     is back, so it is short. An attempt while the store is away costs little: its connection waits up to 1 s between
   ///     two attempts to connect, and fails at once in between.
   ///   - longestStage: time limit of a stage.
   init(
     source: any MessageSource, work: Work, _ context: EngineContext, marks: CrashMarks? = nil,
+    prefetch: Int = Turn.sharedPrefetch,
     retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1)),
     longestStage: Duration = CommandStage.longest
   ) {
@@ -41,7 +48,9 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     self.work = work
     self.context = context
     self.longestStage = longestStage
-    store = BatchCommit(work: work, context: context, retryDelays: retryDelays)
+    maxStaged = max(1, prefetch / 2)
+    store = BatchCommit(
+      work: work, context: context, isLive: { source.isLive($0) }, retryDelays: retryDelays)
     deadLetters = DeadLetterWriter(queue: work.queue, userID: context.author.userID)
     self.marks = marks ?? .none(queue: work.queue, clock: context.clock, logger: context.logger)
   }
@@ -79,11 +88,9 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
         }
         for staged in batch.staged {
           await marks.gate.enter()
+          let delivery = batch.deliveries[staged.index]
           publishing.addTask {
-            // Others of the queue go on meanwhile; there are no more of them than deliveries taken ahead.
-            await self.stages.enter()
-            await self.finish(staged, batch.deliveries[staged.index])
-            self.stages.leave()
+            await self.takeStage(staged, delivery)
             self.marks.gate.leave()
           }
         }
@@ -240,6 +247,19 @@ extension BatchPipeline {
 }
 
 extension BatchPipeline {
+  /// Runs a stage beside the batches, or refuses its command at once when too many others have one.
+  private func takeStage(_ staged: Staged<Work.Prepared>, _ delivery: Delivery) async {
+    defer { self.staged.subtract(1, ordering: .relaxed) }
+    guard self.staged.add(1, ordering: .relaxed).newValue <= maxStaged else {
+      let refused = work.refuseBusy(staged.prepared, at: context.clock.now())
+      await publish(Batch(deliveries: [delivery], conclusions: [refused], messages: [], startedAt: .now))
+      return
+    }
+    await stages.enter()
+    await finish(staged, delivery)
+    stages.leave()
+  }
+
   /// Runs the stage of a delivery, and then its own transaction.
   /// - Returns: whether the delivery is settled.
   @discardableResult

@@ -40,6 +40,9 @@ protocol BatchQueue: Sendable {
   /// Answers a delivery whose transaction fails for a reason of its own.
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
+  /// Answers a delivery for whose stage there is no room.
+  func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion
+
   /// Answers a message that is given up unread, because it ends the process.
   func crashed(_ delivery: Delivery, at now: UnixTime) -> Conclusion
 }
@@ -47,6 +50,7 @@ protocol BatchQueue: Sendable {
 extension BatchQueue {
   func stage(of prepared: Prepared) -> CommandStage? { nil }
   func isLook(_ prepared: Prepared) -> Bool { false }
+  func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion { giveUp(prepared, at: now) }
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
 }
 

@@ -166,6 +166,10 @@ struct CommandQueue: BatchQueue {
     return conclusion
   }
 
+  func refuseBusy(_ request: CommandRequest, at now: UnixTime) -> Conclusion {
+    refuse(request.envelope, .busy, at: now)
+  }
+
   func staged(_ request: CommandRequest, _ order: any CommandOrder) -> CommandRequest {
     CommandRequest(envelope: request.envelope, order: order, kind: request.kind, key: request.key)
   }
@@ -236,6 +240,10 @@ extension APIError {
   /// Answer to a command that was not stored.
   public static let notStored = APIError(
     .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
+  /// Answer to a command whose work before its transaction has no room.
+  static let busy = APIError(
+    .internalError, "too many commands wait for work of this kind, and nothing was changed: send it again later",
+    retryAfter: 5, reason: "BUSY")
   static let crashed = APIError(
     .internalError, "the command ends the process that reads it, and was given up: do not send it again",
     reason: CrashMarks.reason)

@@ -31,7 +31,8 @@ public struct EngineServices: Sendable {
   private let settings: ServiceSettings
   private let rules: EngineRules
   private let context: ServiceContext
-  private let turn: Turn
+  /// Whether the queues are consumed.
+  public let attendance: Attendance
 
   /// Opens the database, and makes the connections without starting them.
   /// - Parameters:
@@ -43,27 +44,29 @@ public struct EngineServices: Sendable {
     _ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext
   ) async throws -> EngineServices {
     let turn = Turn(of: settings.process)
+    let attendance = Attendance(context.metrics, logger: context.logger)
+    context.health.register("queues") { attendance.health }
     let connections = ServiceConnections(settings, rules, context)
     let publisher = connections.publisher()
     let storage = try await settings.database.open(settings.migrations, turn, context)
     let services = EngineServices(
-      settings, rules, context, turn, storage, connections, publisher)
+      settings, rules, context, attendance, storage, connections, publisher)
     // Until the commands are consumed.
     await services.reports.pause()
     return services
   }
 
   private init(
-    _ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext, _ turn: Turn,
+    _ settings: ServiceSettings, _ rules: EngineRules, _ context: ServiceContext, _ attendance: Attendance,
     _ storage: any ServiceStorage, _ connections: ServiceConnections, _ publisher: Publisher
   ) {
     self.settings = settings
     self.context = context
-    self.turn = turn
+    self.attendance = attendance
     self.storage = storage
     self.publisher = publisher
     author = connections.author
-    commands = connections.commands(turn, isShared: storage.isShared)
+    commands = connections.commands(attendance, isShared: storage.isShared)
     reports = connections.reports()
     var rules = rules
     rules.storageHint = storage.hint
@@ -87,10 +90,14 @@ public struct EngineServices: Sendable {
   }
 
   /// Begins the maintenance, and makes the services in the order in which they start.
+  /// - Parameter facts: what the other members of the service are told.
   /// - Throws: `StartError` when the database cannot be read.
-  public func services(_ engine: EngineContext) async throws -> [any Service] {
+  public func services(_ engine: EngineContext, _ facts: MemberFacts = MemberFacts()) async throws -> [any Service] {
     let maintenance = Maintenance(engine, interval: settings.maintenanceInterval)
     try await storage.attempt { () throws(StoreError) in try await maintenance.begin() }
+    let membership = Membership(storage.members, attendance, facts, context.metrics)
+    try await storage.attempt { () throws(StoreError) in try await membership.round(at: .now) }
+    context.health.register("members", detail: { membership.detail }, check: { .ok })
     let reportMarks = try await marks(rules.reportQueue)
     let commandMarks = try await marks(rules.commandQueue)
     // Until here the check of the database tells what the start waits for.
@@ -100,9 +107,13 @@ public struct EngineServices: Sendable {
       DatabaseService(storage, maintenance: maintenance, store: engine.store),
       PublisherService(publisher: publisher),
       MaintenanceService(maintenance),
-      TurnService(turn: turn, reports: reports),
+      MembershipService(membership),
+      AttendanceService(attendance: attendance, commands: commands, reports: reports, session: storage.session),
       PipelineService(name: settings.reports, pipeline: engine.reportPipeline(reports, marks: reportMarks)),
-      PipelineService(name: "commands", pipeline: engine.commandPipeline(commands, marks: commandMarks)),
+      PipelineService(
+        name: "commands",
+        pipeline: engine.commandPipeline(
+          commands, marks: commandMarks, prefetch: settings.commandPrefetch(isShared: storage.isShared))),
     ]
   }
 
@@ -136,12 +147,13 @@ struct ServiceConnections {
   }
 
   /// The consumer of the commands. Processes that share a database share the lock.
-  func commands(_ turn: Turn, isShared: Bool) -> Consumer {
+  func commands(_ attendance: Attendance, isShared: Bool) -> Consumer {
     var options = options("commands")
-    options.heartbeat = min(options.heartbeat, Turn.heartbeat)
+    options.heartbeat = min(options.heartbeat, isShared ? Turn.sharedHeartbeat : Turn.heartbeat)
     let subscription = Consumer.Subscription(
-      queue: rules.commandQueue, prefetch: settings.prefetch, lock: settings.lockQueue, isLockShared: isShared)
-    return consumer("commands", options, subscription) { turn.note($0) }
+      queue: rules.commandQueue, prefetch: settings.commandPrefetch(isShared: isShared), lock: settings.lockQueue,
+      isLockShared: isShared)
+    return consumer("commands", options, subscription) { attendance.note($0) }
   }
 
   func reports() -> Consumer {

@@ -6,6 +6,8 @@ import ServiceRuntime
 /// The database of a service on a PostgreSQL server, which any number of its processes share.
 struct PostgreSQLStorage: ServiceStorage {
   let isShared = true
+  var members: any MemberRegister { store }
+  var session: (@Sendable () -> SessionState)? { { [store] in store.session(at: .now) } }
   let hint = "countersign store check shows what the server lacks; docs/postgresql.md says what to do"
   var clock: any WallClock { store.clock }
   private let store: PostgreSQLStore

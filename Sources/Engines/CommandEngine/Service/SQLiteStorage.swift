@@ -6,9 +6,11 @@ import ServiceRuntime
 /// The database of a service in an SQLite file, which one process has alone.
 struct SQLiteStorage: ServiceStorage {
   let isShared = false
+  let session: (@Sendable () -> SessionState)? = nil
   let hint = "look at the disk of database.path, at the file, and at who else uses it"
   /// That of the host, which one process has alone as well.
   let clock: any WallClock
+  let members: any MemberRegister
   private let database: Database
   /// Released when the database is closed.
   private let owner: FileOwner
@@ -21,7 +23,8 @@ struct SQLiteStorage: ServiceStorage {
     do {
       let owner = try await turn.claim(path, log: context.logger)
       let database = try await Database.open(path: path, options: options, migrations: migrations)
-      return SQLiteStorage(clock: context.clock, database: database, owner: owner)
+      let members = SQLiteMembers(database, name: context.instance, clock: context.clock)
+      return SQLiteStorage(clock: context.clock, members: members, database: database, owner: owner)
     } catch let error as DatabaseError {
       throw startError(error)
     }

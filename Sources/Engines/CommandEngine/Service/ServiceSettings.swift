@@ -20,6 +20,9 @@ public struct ServiceSettings: Sendable {
   /// Interval between rounds of the maintenance.
   public var maintenanceInterval = Duration.seconds(1)
 
+  /// Commands taken ahead.
+  func commandPrefetch(isShared: Bool) -> Int { isShared ? min(prefetch, Turn.sharedPrefetch) : prefetch }
+
   /// - Parameters:
   ///   - process: a process of the service, in texts for operators.
   ///   - broker: the broker, and the service's user there.

@@ -9,6 +9,10 @@ public protocol ServiceStorage: Sendable {
   var isShared: Bool { get }
   /// The clock that all processes on the database go by.
   var clock: any WallClock { get }
+  /// State of the session with a shared database; `nil` for one that no other process shares.
+  var session: (@Sendable () -> SessionState)? { get }
+  /// The processes that have the database.
+  var members: any MemberRegister { get }
   /// Remedy for `/readyz` while it takes no writes.
   var hint: String { get }
 
@@ -41,6 +45,7 @@ public enum ServiceSchema {
   /// Released ones never change; a new one goes to the end.
   public static let migrations = [
     Migration(version: 1, sql: StoreSchema.sql), Migration(version: 2, sql: MarkSchema.sql),
+    Migration(version: 3, sql: MemberSchema.sql),
   ]
 }
 

@@ -1,4 +1,3 @@
-import CountersignAMQP
 import CountersignTelemetry
 import SQLite
 public import ServiceRuntime
@@ -9,8 +8,8 @@ import Synchronization
 ///
 /// - The database: a lock of the operating system on a file next to it, which ends with the process.
 /// - The queues: the connection that consumes the commands is the only consumer of the lock queue
-///   (`Topology.Queues.commandsLock`), or does not consume. Reports are taken only while it does: the result of an
-///   operation in another database would be lost here.
+///   (`Topology.Queues.commandsLock`), or does not consume. Reports are taken only while it does (``Attendance``): the
+///   result of an operation in another database would be lost here.
 ///
 /// Processes on PostgreSQL work at the same time. They share the lock queue, so that none works beside one on SQLite.
 public final class Turn: Sendable {
@@ -19,22 +18,21 @@ public final class Turn: Sendable {
   /// The longest interval of heartbeats of the connection that holds the lock. A connection that is cut silently keeps
   /// the lock until the broker has missed two of them, and this process waits for itself.
   public static let heartbeat = Duration.seconds(5)
+  /// The same of a process that is not alone: a frozen one keeps what was delivered to it until the broker has missed
+  /// two.
+  public static let sharedHeartbeat = Duration.seconds(2)
+  /// Commands that such a process takes ahead, at most: so many wait for it when it is frozen.
+  public static let sharedPrefetch = 64
   /// Attempts between log entries about the wait.
   static let reminder = 30
 
   private let process: String
   private let isWaiting = Mutex(false)
-  private let changes: AsyncStream<Bool>
-  private let continuation: AsyncStream<Bool>.Continuation
 
   /// - Parameter process: a process of the service, in texts for operators: `coordinator`.
   public init(of process: String) {
     self.process = process
-    // Only the latest counts.
-    (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
   }
-
-  // MARK: Database
 
   /// Waits until no other process has the database.
   /// - Parameter sleep: waits between two attempts; a parameter for tests.
@@ -64,37 +62,4 @@ public final class Turn: Sendable {
   private var mend: String {
     "one \(process) runs at a time: end the other, or name a database of its own in database.path for another broker"
   }
-
-  // MARK: Queues
-
-  /// Records an event of the connection that consumes the commands.
-  func note(_ event: ConnectionEvent) {
-    switch event {
-    case .connected: continuation.yield(true)
-    case .disconnected: continuation.yield(false)
-    default: break
-    }
-  }
-
-  /// Calls back whenever consumption of the commands begins or ends, until ``end()``.
-  func follow(_ body: (Bool) async -> Void) async {
-    for await isHeld in changes { await body(isHeld) }
-  }
-
-  func end() { continuation.finish() }
-}
-
-/// Consumes the reports only while the commands are consumed.
-struct TurnService: Service {
-  let name = "turn"
-  let turn: Turn
-  let reports: Consumer
-
-  func run() async {
-    await turn.follow { isHeld in
-      await isHeld ? reports.resume() : reports.pause()
-    }
-  }
-
-  func stop() async { turn.end() }
 }

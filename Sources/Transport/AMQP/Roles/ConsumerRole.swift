@@ -13,7 +13,7 @@ final class ConsumerRole: ChannelRole {
   private let lock: ConsumerLock?
   private let prefetch: Int
   private let wantedTag: String
-  /// Number of the channel, over the life of the consumer.
+  /// Number of the channel over the life of the consumer; a further one once all was returned.
   private var epoch: UInt32 = 0
   private var window = AckWindow()
   private var arrived: [Delivery] = []
@@ -58,11 +58,8 @@ final class ConsumerRole: ChannelRole {
   }
 
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError) {
-    epoch &+= 1
-    // 0 stands for "no channel".
-    if epoch == 0 { epoch = 1 }
     restartAt = nil
-    inbox.channelOpened(epoch)
+    beginEpoch()
     if let own {
       queue = try declare(own, link)
     } else {
@@ -71,6 +68,14 @@ final class ConsumerRole: ChannelRole {
     }
     try lock?.take(link)
     try startIfWanted(link, now)
+  }
+
+  /// Voids all earlier tags.
+  private func beginEpoch() {
+    epoch &+= 1
+    // 0 stands for "no channel".
+    if epoch == 0 { epoch = 1 }
+    inbox.channelOpened(epoch)
   }
 
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError) {
@@ -210,8 +215,20 @@ final class ConsumerRole: ChannelRole {
       try receivePending(link, now)
       handOver()
     }
+    if wish == .aside { try returnAll(link) }
     if tag == nil, restartAt == nil { try startIfWanted(link, now) }
     granted = wish
+  }
+
+  /// Acknowledges what is finished, and returns the rest to the queue.
+  private func returnAll(_ link: AMQPLink) throws(AMQPError) {
+    inbox.dropDeliveries()
+    try acknowledge(window.flush(all: true), link)
+    acks.reset()
+    guard window.unacknowledged > 0 else { return }
+    try link.returnAll()
+    window.returnAll()
+    beginEpoch()
   }
 
   private func receivePending(_ link: AMQPLink, _ now: Instant) throws(AMQPError) {

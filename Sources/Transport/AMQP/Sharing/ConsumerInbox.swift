@@ -11,14 +11,17 @@ final class ConsumerInbox: Sendable {
     case consuming
     /// Consuming with one delivery at a time.
     case trying
-    case paused, stopped, closed
+    case paused
+    /// Paused, with everything unsettled returned to the broker.
+    case aside
+    case stopped, closed
 
     /// Maximum number of unsettled deliveries; `nil`: there is no consumer.
     func limit(prefetch: Int) -> Int? {
       switch self {
       case .consuming: prefetch
       case .trying: 1
-      case .paused, .stopped, .closed: nil
+      case .paused, .aside, .stopped, .closed: nil
       }
     }
 

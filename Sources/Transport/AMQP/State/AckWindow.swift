@@ -105,6 +105,12 @@ struct AckWindow {
     return result
   }
 
+  /// Drops all that is not settled: the broker gets it back at once, and none of its tags comes again.
+  mutating func returnAll() {
+    entries = RingBuffer()
+    (finished, unacknowledged, carried, lastCarried) = (0, 0, 0, lastTag)
+  }
+
   private mutating func flushBehindGap() -> [UInt64] {
     var alone: [UInt64] = []
     alone.reserveCapacity(finished)

@@ -30,6 +30,11 @@ extension AMQPLink {
   func reject(_ tag: UInt64, requeue: Bool) throws(AMQPError) {
     try check(amqp_basic_reject(connection, Self.channel, tag, requeue ? 1 : 0))
   }
+
+  /// Returns all unsettled deliveries of the channel to their queue: tag 0 stands for all (AMQP 0-9-1, `basic.nack`).
+  func returnAll() throws(AMQPError) {
+    try check(amqp_basic_nack(connection, Self.channel, 0, 1, 1))
+  }
 }
 
 extension AMQPLink {

@@ -44,18 +44,28 @@ final class PhoneBench {
   static func with(
     _ kind: BenchStore, _ body: (_ start: () async throws -> PhoneBench) async throws -> Void
   ) async throws {
+    try await with(kind, changing: { setting, start in try await body { try await start(setting) } })
+  }
+
+  /// The same with settings that may change between two starts.
+  static func with(
+    _ kind: BenchStore,
+    changing body: (
+      AccountsBench.Setting, _ start: @escaping (AccountsBench.Setting) async throws -> PhoneBench
+    ) async throws -> Void
+  ) async throws {
     let setting = try AccountsBench.Setting()
     let coordinator = ScriptedCoordinator(keys: setting.secrets.secrets.keys)
     switch kind {
     case .memory:
       let contents = MemoryStore.Contents()
-      try await body { PhoneBench(try await AccountsBench(MemoryStore(contents), setting), coordinator) }
+      try await body(setting) { PhoneBench(try await AccountsBench(MemoryStore(contents), $0), coordinator) }
     case .sqlite:
       let directory = FileManager.default.temporaryDirectory.appending(path: "phones-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(at: directory) }
       let path = directory.appending(path: "accounts.sqlite").path(percentEncoded: false)
-      try await body { PhoneBench(try await AccountsBench(SQLiteStore.open(path: path), setting), coordinator) }
+      try await body(setting) { PhoneBench(try await AccountsBench(SQLiteStore.open(path: path), $0), coordinator) }
     }
   }
 

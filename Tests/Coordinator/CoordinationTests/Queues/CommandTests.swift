@@ -493,8 +493,16 @@ struct CommandTests {
       let code = try #require(try bench.jobs().first?.code)
       let stranger = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)))
       let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
-      #expect(try await bench.error(check, keeper: stranger).code == .sessionExpired)
-      #expect(bench.events() == ["verification.failed"])
+      for events in [["verification.failed"], []] {
+        let error = try await bench.error(check, keeper: stranger)
+        #expect(bench.events() == events)
+        #expect(error.code == .sessionExpired && error.reason == "CODE_LOST")
+        #expect(error.message.hasPrefix("the code can no longer be compared"))
+      }
+      // Told once, with what to check, and counted.
+      let lines = bench.logs.events.filter { $0.level == .error }
+      #expect(lines.count == 1 && "\(lines)".contains("previousPepperFile"))
+      #expect(bench.registry.render().contains(#"countersign_codes_lost_total{number="real"} 1"#))
     }
     let old = try Pepper(SecureRandom.bytes(32))
     let before = VerificationCodes(current: old)

@@ -118,7 +118,7 @@ final class Bench {
   func flows(_ codes: VerificationCodes? = nil) -> Flows {
     Flows(
       rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), metrics: metrics,
-      conversion: conversion)
+      logger: Logger(label: "test", sink: logs), conversion: conversion)
   }
 
   /// Store, outbox and the flows under the keys of now.

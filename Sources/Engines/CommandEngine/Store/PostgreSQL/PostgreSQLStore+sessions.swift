@@ -144,6 +144,14 @@ extension PostgreSQLStore {
     _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
   }
 
+  /// State of the session.
+  func session(at now: ContinuousClock.Instant) -> SessionState {
+    let status = connection.status
+    guard status.isConnected, status.generation == owner.current.generation else { return .lost }
+    guard let last = status.lastRoundTrip, now - last >= options.longestSilence else { return .up }
+    return .silent
+  }
+
   public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
     guard !messages.isEmpty else { return [] }
     // A body looks at the connection's socket first: one that the server has ended is replaced. While another body uses

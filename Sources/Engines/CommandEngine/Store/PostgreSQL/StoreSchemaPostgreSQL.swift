@@ -10,7 +10,7 @@ public enum StoreSchemaPostgreSQL {
   /// `retry` of the outbox is empty while its owner has the message in hand, and the end of the hold while it is held.
   /// Its rows live for milliseconds, and those of counters change all the time: these tables are vacuumed by a number
   /// of rows that does not grow with them, and counters leave room on each page for the next version of a row.
-  public static let part = PostgreSQLSchemaPart("store", [tables + privacy + comments])
+  public static let part = PostgreSQLSchemaPart("store", [tables + privacy + comments, MemberSchemaPostgreSQL.sql])
 
   private static let tables = """
     CREATE TABLE store_inbox (

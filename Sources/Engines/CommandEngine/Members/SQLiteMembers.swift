@@ -1,0 +1,69 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+import SQLite
+
+/// The table of the members in an SQLite file, a migration of any database that holds a store.
+public enum MemberSchema {
+  /// A released migration is never changed. `seen` is in milliseconds since 1970.
+  public static let sql = """
+    CREATE TABLE store_member (
+      id TEXT NOT NULL PRIMARY KEY,
+      name TEXT NOT NULL,
+      admitted INTEGER NOT NULL,
+      seen INTEGER NOT NULL,
+      secrets TEXT NOT NULL,
+      projects TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+}
+
+/// The processes that had an SQLite file one after the other: this one, and the last one before it.
+final class SQLiteMembers: MemberRegister {
+  private let database: Database
+  /// Two processes one after the other may have the same name.
+  private let id = Hexadecimal.encode(SecureRandom.bytes(8))
+  private let name: String
+  private let clock: any WallClock
+
+  /// - Parameters:
+  ///   - name: name of this process, for operators.
+  ///   - clock: clock for the time at which a process was seen.
+  init(_ database: Database, name: String, clock: any WallClock) {
+    self.database = database
+    self.name = name
+    self.clock = clock
+  }
+
+  /// This one and those before it.
+  private static let members = "SELECT id, name, admitted, seen, secrets, projects FROM store_member LIMIT 1000"
+  private static let enter =
+    "INSERT OR REPLACE INTO store_member (id, name, admitted, seen, secrets, projects) VALUES (?, ?, ?, ?, ?, ?)"
+  private static let forget = "DELETE FROM store_member WHERE id <> ? AND (? OR NOT admitted)"
+
+  func enroll(_ decide: @escaping @Sendable ([Member]) -> Member.Entry?) async throws(StoreError) {
+    let (id, name, now) = (id, name, clock.now())
+    do throws(DatabaseError) {
+      try await database.write { session throws(DatabaseError) in
+        let members = try session.query(Self.members) { row in
+          Member(
+            name: row.text(1), isSelf: row.text(0) == id, isLiving: row.text(0) == id, isAdmitted: row.bool(2),
+            age: max(.zero, now - UnixTime(milliseconds: Int64(row.int(3)))), secrets: [SecretCheck](text: row.text(4)),
+            projects: row.text(5))
+        }
+        guard let entry = decide(members) else { return }
+        try session.execute(
+          Self.enter,
+          [
+            .text(id), .text(name), .integer(entry.isAdmitted ? 1 : 0), .integer(now.milliseconds),
+            .text(entry.secrets.text),
+            .text(entry.projects),
+          ])
+        // One that was admitted takes the place of all before it.
+        try session.execute(Self.forget, [.text(id), .integer(entry.isAdmitted ? 1 : 0)])
+      }
+    } catch {
+      throw StoreError(error)
+    }
+  }
+}
