@@ -55,12 +55,15 @@ struct CommandQueueBatchTests {
     try await FlowBench.with { bench in
       let source = MemoryMessageSource()
       source.deliver(Delivery(message: try bench.note("a", .job)))
+      let isLost = Mutex(false)
       // As when the process has stepped aside.
-      bench.store.fail(.unavailable, .transact) { source.loseConnection() }
+      bench.store.fail(.unavailable, .transact) {
+        source.loseConnection()
+        isLost.withLock { $0 = true }
+      }
       let pipeline = bench.pipeline(source)
       let running = Task { await pipeline.run() }
-      while bench.store.calls.isEmpty { await Task.yield() }
-      while !bench.logs.events.contains(where: { $0.message.contains("is tried again") }) { await Task.yield() }
+      while !isLost.withLock({ $0 }) { await Task.yield() }
       bench.store.recover()
       source.deliver(Delivery(message: try bench.note("b")))
       while source.ackedCount == 0 { await Task.yield() }
