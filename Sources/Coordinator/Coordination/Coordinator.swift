@@ -45,13 +45,13 @@ public enum CoordinatorServices {
   ) -> MemberFacts {
     var secrets = SecretCheck.all(keys, file: "keysFile") + [pepper.checkValue(isUsed: true)]
     if let previous = configuration.previousPepper { secrets.append(previous.checkValue(isUsed: false)) }
-    // Those of the configuration may be older than the ones in force.
+    // Those of the configuration may be older than the ones in force. Their codes must not be found from the digest.
     let apps = configuration.rules.apps.mapValues { app in
       var app = app
       app.fictionalNumbers = [:]
       return app
     }
-    return MemberFacts(secrets: secrets) { MemberFacts.digest([apps, fictional.all] as [Any]) }
+    return MemberFacts(secrets: secrets) { MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any]) }
   }
 
   private static func conversion(

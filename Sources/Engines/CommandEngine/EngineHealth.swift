@@ -14,7 +14,7 @@ public final class StorageHealth: Sendable {
     /// - Returns: whether an outage has begun or ended.
     mutating func follow() -> Bool {
       let wasOut = isOut
-      isOut = problems.values.contains { $0.fault == .store }
+      isOut = problems.values.contains { $0.isOutage }
       return isOut != wasOut
     }
   }
@@ -44,11 +44,12 @@ public final class StorageHealth: Sendable {
 
   /// Records a failed write of a part.
   func failed(_ error: StoreError, _ part: String) {
-    let hasChanged = known.withLock { state in
+    let isOut: Bool? = known.withLock { state in
       state.problems[part] = error
-      return state.follow()
+      return state.follow() ? state.isOut : nil
     }
-    guard hasChanged, error.fault == .store else { return }
+    guard let isOut else { return }
+    guard isOut else { return logger.info("the database takes writes again") }
     logger.error(
       "the database takes no writes, which are tried again until it does",
       ["part": "\(part)", .error: error.description, .hint: hint])

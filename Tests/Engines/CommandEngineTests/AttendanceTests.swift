@@ -39,7 +39,7 @@ struct AttendanceTests {
     let attendance = make()
     attendance.note(.connected(Self.host))
     attendance.set(.session, Attendance.Problem("no session", hint: "look"))
-    attendance.set(.clock, Attendance.Problem("no clock"))
+    attendance.set(.secrets, Attendance.Problem("another pepper"))
     attendance.set(.session, nil)
     #expect(await duty(attendance) == [.none])
     let other = make()

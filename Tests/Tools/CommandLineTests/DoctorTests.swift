@@ -115,7 +115,7 @@ struct FakeProbe: HTTPProbe {
 
   @Test("Delayed jobs that do not come back are to watch")
   func delayedJobs() {
-    let step = "countersign.retry.5s"
+    let step = "countersign.retry.sms.bulk.5s"
     func findings(_ ready: Int) -> [Finding] {
       QueueCheck.delays([QueueState(name: step, messages: 4, ready: ready, unacknowledged: 0, consumers: 0)])
     }

@@ -24,9 +24,9 @@ struct RotationOrder: CommandOrder {
     (fingerprint, former) = hashes.fingerprints("rotate keys", [withdraws ? "withdraw" : "retire"])
   }
 
-  /// The key takes a tenth of a second and more, and changes nothing: a command that was answered makes one in vain.
   func formerFingerprints() -> [[UInt8]] { former }
 
+  /// The key takes a tenth of a second and more, and changes nothing: a command that was answered makes one in vain.
   var stage: CommandStage? {
     CommandStage { [self] access throws(StoreError) in
       var order = self

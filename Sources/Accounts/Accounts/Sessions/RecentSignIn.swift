@@ -14,13 +14,14 @@ enum SensitiveAct: Sendable {
   /// can undo it meanwhile.
   static let distrust = Duration.seconds(86_400)
 
-  /// Checks that a sign-in allows the act. An anonymous account has no sign-in that could be repeated.
+  /// Checks that a sign-in allows the act. An anonymous account has no sign-in that could be repeated, nor has one
+  /// whose number was removed, which may be deleted.
   /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
   func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =
       switch self {
-      case .deletion: true
+      case .deletion: account.phoneNumber != nil
       case .changeOfNumber, .removalOfNumber: rules.phone
       case .linking: rules.linking
       }

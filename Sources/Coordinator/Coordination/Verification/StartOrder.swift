@@ -135,7 +135,8 @@ struct StartDecoder: Sendable {
         try judge(number, app)
         proof = try proofs.order(command, app, envelope)
       } catch {
-        guard let address else { throw error }
+        // Without an address for the reply it is a dead letter, and nobody learns a number by it.
+        guard let address, envelope.replyTo != nil else { throw error }
         return RefusedStart(error: error, address: address, service: service)
       }
     }

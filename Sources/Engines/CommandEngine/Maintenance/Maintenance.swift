@@ -128,7 +128,7 @@ public final class Maintenance: Sendable {
     context.metrics.maintenanceFailures.with(part.rawValue).increment()
     if let error = error as? StoreError {
       context.health.failed(error, part.rawValue)
-      if error.fault == .store { return }
+      if error.isOutage { return }
     }
     let text = "\(error)"
     guard failures.withLock({ $0.updateValue(text, forKey: part) }) != text else { return }

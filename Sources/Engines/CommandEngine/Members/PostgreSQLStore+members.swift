@@ -19,10 +19,11 @@ enum MemberSchemaPostgreSQL {
 extension PostgreSQLStore: MemberRegister {
   /// One entry at a time. A key of one number, apart from those of two that owners have.
   private static let lock = "SELECT pg_advisory_xact_lock(1668510581)"
+  /// The latest first: dead ones must not hide the living.
   static let members = """
     SELECT name, owner = $1, owner = ANY (\(StoreOwner.owners.living)), admitted,
       (extract(epoch FROM now() - seen) * 1000)::bigint, secrets, projects
-    FROM store_member ORDER BY owner LIMIT 1000
+    FROM store_member ORDER BY owner DESC LIMIT 1000
     """
   static let enter = """
     INSERT INTO store_member (owner, admitted, secrets, projects) VALUES ($1, $2::bigint <> 0, $3, $4)
@@ -38,8 +39,10 @@ extension PostgreSQLStore: MemberRegister {
   public func enroll(_ decide: @escaping @Sendable ([Member]) -> Member.Entry?) async throws(StoreError) {
     let owner = owner
     try await change { session throws(PostgreSQLFailure) in
-      try session.all([PostgreSQLStatement(Self.lock)])
       let own = PostgreSQLValue.integer(owner.current.number)
+      // Most rounds write nothing, and must not wait for a member that is frozen with the lock.
+      guard decide(try session.rows(Self.members, [own], Self.member)) != nil else { return }
+      try session.all([PostgreSQLStatement(Self.lock)])
       let members = try session.rows(Self.members, [own], Self.member)
       guard let entry = decide(members) else { return }
       try session.all([

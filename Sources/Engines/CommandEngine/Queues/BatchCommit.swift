@@ -78,7 +78,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
       }
       context.health.failed(error, work.queue)
       // Of a store that fails altogether its health tells.
-      if error.fault != .store {
+      if !error.isOutage {
         context.logger.error(
           "a batch cannot be stored and is tried again", failure(error, progress.left.count, retryIn: delay))
       }

@@ -12,8 +12,6 @@ public final class Attendance: Sendable {
   public enum Reason: String, Sendable, CaseIterable {
     /// The shared database has no session for this process.
     case session
-    /// The clock of the database is not known as exactly as it has to be.
-    case clock
     /// A key or a pepper is not that of the other members.
     case secrets
   }
@@ -62,6 +60,7 @@ public final class Attendance: Sendable {
     self.logger = logger
     // Only the latest counts.
     (changes, continuation) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
+    continuation.yield(.commands)
     gauge = metrics.gauge(
       "countersign_stepped_aside", "Whether the process leaves its queues to others, by the reason: 1, or 0.",
       labels: ["reason"])

@@ -51,7 +51,8 @@ public struct EngineServices: Sendable {
     let storage = try await settings.database.open(settings.migrations, turn, context)
     let services = EngineServices(
       settings, rules, context, attendance, storage, connections, publisher)
-    // Until the commands are consumed.
+    // Until the attendance says so: a process whose secrets do not fit takes nothing.
+    await services.commands.pause()
     await services.reports.pause()
     return services
   }

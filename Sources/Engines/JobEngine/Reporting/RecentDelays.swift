@@ -29,7 +29,7 @@ final class RecentDelays: Sendable {
 
   func list(_ queue: String, now: MonotonicTime) -> [RuntimeReport.Delay] {
     entries.withLock { entries in
-      entries.map { code, entry in
+      entries.sorted { ($1.value.at, $0.key) < ($0.value.at, $1.key) }.map { code, entry in
         RuntimeReport.Delay(
           queue: queue, code: code, detail: entry.detail, count: entry.count,
           age: Int((now - entry.at).components.seconds))

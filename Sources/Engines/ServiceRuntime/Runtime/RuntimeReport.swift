@@ -2,8 +2,8 @@ import FoundationEssentials
 
 /// Facts that a process runs with, as `countersign doctor` compares it: the answer of `/runtime`.
 ///
-/// Everybody who reaches the health port reads it: it names keys, regions, lanes, queues and apps, no path, and
-/// nothing that a key can be tried against: those are ``Guarded``.
+/// Everybody who reaches the health port reads it: it names keys, regions, lanes with their errors, queues and
+/// apps, no path but its socket's, and nothing that a key can be tried against: those are ``Guarded``.
 public struct RuntimeReport: Codable, Sendable, Hashable {
   /// Name of the executable.
   public var process = ""

@@ -28,7 +28,9 @@ struct ProcessAddress: Sendable, Hashable {
       guard let file = files?.files.first(where: { $0.name == "\(name).json5" }) else { return [] }
       let isEnabled = enabled.contains { $0.hasPrefix("countersign-\(name)") }
       let own = file.integers["http.port"].map(Int.init) ?? port
-      return [ProcessAddress(name: name, url: "http://127.0.0.1:\(own)", isExpected: isEnabled)]
+      let host = file.settings?.first { $0.path == "http.host" }?.value ?? "127.0.0.1"
+      let reached = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
+      return [ProcessAddress(name: name, url: "http://\(reached):\(own)", isExpected: isEnabled)]
     }
   }
 

@@ -8,6 +8,13 @@ extension DoctorCheck {
     let coordinators = facts.reports { $0 == Topology.Users.coordinator }
     let workers = facts.reports { $0 == Topology.Users.smsWorker }
     guard let coordinator = coordinators.first, let allowed = coordinator.report.regions else { return [] }
+    if allowed.isEmpty, !workers.isEmpty {
+      return [
+        Finding(
+          "regions of \(coordinator.process.place)", .failed, "it allows no region, so no SMS is sent",
+          hint: "name the regions of your users in regions.allowed of coordinator.json5")
+      ]
+    }
     let members = coordinators.dropFirst().filter { $0.report.regions != allowed }.map { process, report in
       Finding(
         "regions of \(process.place)", .failed,

@@ -49,7 +49,8 @@ struct SimultaneousStartTests {
   @Test("They send one SMS, wherever the clocks stand", arguments: Kind.allCases, [0, 5_000])
   func oneSMS(_ kind: Kind, ahead: Int) async throws {
     let rules = Bench.rules {
-      ($0.limits.sendsPerPrefixPer10Minutes, $0.limits.sendsToUnknownTypePerPrefixPer10Minutes) = (1_000, 1_000)
+      $0.limits[.sendsPerPrefixPer10Minutes] = 1_000
+      $0.limits[.sendsToUnknownTypePerPrefixPer10Minutes] = 1_000
     }
     try await Bench.with(rules) { bench in
       try await Self.with(kind, bench) { stores in
@@ -82,7 +83,7 @@ struct SimultaneousStartTests {
   func eventsTakenBackTwice() async throws {
     try await Bench.with { bench in
       try await Self.with(.postgresql, bench) { stores in
-        let rule = LimitRule(sliding: .wrongCodes, limit: 100, window: .seconds(600))
+        let rule = LimitRule(sliding: "w", limit: 100, window: .seconds(600))
         let counter = try LimitCounter(.everybody, rule)
         let now = bench.clock.now()
         let load: @Sendable (UnixTime) -> StoreLoad = { time in
