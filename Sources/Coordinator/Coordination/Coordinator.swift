@@ -51,7 +51,9 @@ public enum CoordinatorServices {
       app.fictionalNumbers = [:]
       return app
     }
-    return MemberFacts(secrets: secrets) { MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any]) }
+    return MemberFacts(secrets: secrets) {
+      MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any])
+    }
   }
 
   private static func conversion(
