@@ -293,7 +293,9 @@ class MessagesTest(unittest.TestCase):
     def test_results(self):
         outcomes = {code(row[0])[0] for row in table(MESSAGES, "| outcome | meaning |")}
         self.assertEqual(outcomes, {key.rsplit(".", 1)[1] for key in contract.DOCUMENT["channels"]
-                                    if key.startswith("result.sms.dispatch.")})
+                                    if key.startswith("result.sms.dispatch.")} - {"delayed"})
+        delays = re.search(r"under `sms\.dispatch\.delayed`.*?: (.*?)\. The coordinator", text(MESSAGES), re.S)[1]
+        self.assertEqual(set(code(delays)), fields(schema("sms.dispatch.delayed.v1")))
         told = re.search(r"with a copy to `reply_to`:(.*?), and what the type adds", text(MESSAGES), re.S)[1]
         self.assertLessEqual(set(code(told)), fields(schema("sms.dispatch.result.v1")))
         self.assertEqual(len(code(told)), 8)

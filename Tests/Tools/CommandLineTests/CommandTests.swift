@@ -306,7 +306,7 @@ struct Run {
     let run = await Run(backend, "topology", "user", "billing", "--like", "service", "--events")
     #expect(run.code == .success)
     #expect(backend.management.writes.map(\.line) == ["PUT /api/queues/%2F/countersign.events.billing"])
-    #expect(backend.management.writes.first?.body == #"{"arguments":{"x-queue-type":"quorum"},"durable":true}"#)
+    #expect(backend.management.writes.first?.body.contains(#""arguments":{"x-queue-type":"quorum"}"#) == true)
     // Of the output, every line is a command.
     #expect(run.output.split(separator: "\n").allSatisfy { $0.hasPrefix("rabbitmqctl ") })
     let known = FakeBackend()

@@ -59,9 +59,11 @@ import Testing
   @Test("All queues at their bounds fit on the disk that is asked for")
   func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
     // The locks hold nothing.
-    let own = Int64(topology.queues.filter { $0.kind == .quorum }.count) * PolicyDeclaration.bytesLimit
+    let delays = Int64(TopologyDeclaration.delayQueues.count)
+    let others = Int64(topology.queues.filter { $0.kind == .quorum }.count) - delays
+    let own = others * PolicyDeclaration.bytesLimit + delays * PolicyDeclaration.delayedBytesLimit
     let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
-    #expect(own <= 27 << 30)
+    #expect(own <= 30 << 30)
     #expect(services <= 16 << 30)
   }
 

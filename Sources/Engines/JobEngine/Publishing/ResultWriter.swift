@@ -71,12 +71,13 @@ struct ResultWriter: Sendable {
       message: message, exchange: Topology.Exchanges.results, routingKey: JobDelayed.routingKey(queue: queue))
   }
 
-  /// The result of a job that became a dead letter: to its reply address, else with the results of the jobs, where its
-  /// sender waits for it. `nil` without either.
+  /// The result of a job that became a dead letter: to its reply address or, if it names none, with the results of the
+  /// jobs, where its sender waits for it. `nil` without either.
   func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
     let replyTo = message.answerAddress(for: sender)
-    guard replyTo != nil || hasListener && id.map(Self.canNameResult) == true else { return nil }
+    let isReported = message.replyTo == nil && hasListener && id.map(Self.canNameResult) == true
+    guard replyTo != nil || isReported else { return nil }
     let ending =
       problem.code == .crashed
       // A call may have been made before the process ended.

@@ -219,7 +219,7 @@ import Testing
       var message = try job(onUnknown: .resend)
       for round in 1...2 {
         try await worker.process(message)
-        message = try #require(worker.sink.confirmed.last).message
+        message = try #require(worker.delayedJobs.last).message
         #expect(message.headers["x-unknown-calls"] == .int(Int64(round)))
       }
       try await worker.process(message)

@@ -65,7 +65,7 @@ import Testing
         try await worker.process(job("trial-\(round)"))
       }
       #expect(!worker.journal.contains(.resumed))
-      #expect(worker.sink.confirmed.count == 4)
+      #expect(worker.delayedJobs.count == 4)
     }
   }
 

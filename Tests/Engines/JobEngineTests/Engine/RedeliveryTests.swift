@@ -37,7 +37,7 @@ import Testing
       let delayed = try worker.delayed()
       #expect(delayed.routingKey == RetryStep.fiveSeconds.rawValue)
       #expect(delayed.message.headers[MessageHeader.attempt] == nil)
-      #expect(worker.journal.all.first == .published(exchange: delayed.exchange, routingKey: "test.job"))
+      #expect(worker.journal.all.first == .published(exchange: delayed.exchange, routingKey: "5s"))
     }
   }
 
