@@ -320,8 +320,13 @@ class DoctorTest(unittest.TestCase):
     def test_a_stopped_worker(self):
         worker = self.healthy_worker()
         self.assertEqual(worker.stop(), 0)
-        found = self.assert_cause("^process sms-worker", "does not answer", "start it")
-        self.assertIn("queue sms.dispatch", [one["check"] for one in found if one["status"] == "follows"])
+        # The broker counts consumers every few seconds.
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while True:
+            found = self.assert_cause("^process sms-worker", "does not answer", "start it")
+            if "queue sms.dispatch" in [one["check"] for one in found if one["status"] == "follows"]:
+                break
+            self.assertLess(time.monotonic(), deadline, found)
         worker.start().ready()
         self.assert_healthy()
 

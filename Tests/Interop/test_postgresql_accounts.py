@@ -158,7 +158,8 @@ class AccountsTest(unittest.TestCase):
             mine, other = pair[winner[0]]["localId"], got[1 - winner[0]]
             self.assertEqual((got[winner[0]]["localId"], got[winner[0]]["phoneNumber"]), (mine, number))
             self.assertEqual(set(other) - {"kind"}, {"phoneNumber", "temporaryProof", "temporaryProofExpiresIn"})
-            signed_in = self.clients[0].sign_in_with_proof(number, other["temporaryProof"])
+            # A proof is for the app that got it.
+            signed_in = self.clients[1 - winner[0]].sign_in_with_proof(number, other["temporaryProof"])
             self.assertEqual(signed_in["localId"], mine)
             # Who lost keeps an account of its own.
             loser = self.clients[0].lookup(pair[1 - winner[0]]["idToken"])

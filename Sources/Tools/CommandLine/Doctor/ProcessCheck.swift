@@ -94,8 +94,8 @@ enum ProcessCheck {
   private static func needs(_ process: String, _ check: Report.Check) -> Set<Finding.Part> {
     let kind = check.name.split(separator: ".").last ?? ""
     if check.name.contains("broker.") {
-      let isMissing = check.problem?.contains("notFound") == true
-      return isMissing ? [.topology] : [.broker]
+      if check.problem?.contains("notFound") == true { return [.topology] }
+      return check.problem == "connecting" ? [.broker, .topology] : [.broker]
     }
     switch kind {
     case "jobs": return [.lanes(process)]

@@ -29,8 +29,7 @@ struct PepperTests {
         let check = try #require(before.checks.first)
         await before.die()
         let after = try await start(try Self.changed(setting))
-        // It comes again, with another key for the reply, and waits for the check that is under way; so does another one
-        // with the code.
+        // It comes again, and waits for the check that is under way; so does another one with the code.
         let command = try after.command("a", session: "v-a")
         #expect(try await after.bench.ask(command, id: "a") == nil && after.checks.isEmpty)
         let other = try after.command("b", session: "v-a")

@@ -44,8 +44,11 @@ final class AccountsBench {
     var isDevelopment = false
     var anonymous = AnonymousRules()
     var rotatedAfter = Duration.seconds(30 * 86_400)
+    /// The requester's key, which it keeps while the service is started anew.
+    var replyKey: PrivateSealingKey
 
     init() throws {
+      replyKey = try PrivateSealingKey.generate(id: "reply")
       secrets = try BenchSecrets()
     }
   }
@@ -54,7 +57,7 @@ final class AccountsBench {
     clock = setting.clock
     secrets = setting.secrets
     self.sink = sink ?? MemoryMessageSink(user: Self.author.userID)
-    replyKey = try PrivateSealingKey.generate(id: "reply")
+    replyKey = setting.replyKey
     let logger = Logger(label: "test", sink: log)
     var rules = AccountRules(projects: ProjectsSource(Self.projects))
     rules.isDevelopment = setting.isDevelopment

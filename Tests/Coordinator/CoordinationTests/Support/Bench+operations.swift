@@ -52,9 +52,9 @@ extension Bench {
   // MARK: Starts
 
   func startCommand(
-    _ proof: StartVerification.Proof?, app: String = pushApp, number: String = number
+    _ proof: StartVerification.Proof?, app: String = pushApp, number: String = number, ip: String? = "192.0.2.1"
   ) -> StartVerification {
-    StartVerification(phoneNumber: number, app: app, proof: proof, client: .init(ip: "192.0.2.1"))
+    StartVerification(phoneNumber: number, app: app, proof: proof, client: ip.map { .init(ip: $0) })
   }
 
   static func pair(_ receipt: String, _ secret: String) -> StartVerification.Proof {

@@ -40,11 +40,9 @@ import Testing
       try await worker.process(job("long", deadline: start + .seconds(86_400)))
       try await worker.process(job("endless", deadline: start + .seconds(1_000_000_000)))
       worker.clocks.advance(by: .seconds(4200))
-      try await worker.advance(by: LedgerPurge.interval)
-      try await eventually("one is forgotten") { ledger.count == 2 }
+      try await worker.advance(LedgerPurge.interval, until: "one is forgotten") { ledger.count == 2 }
       worker.clocks.advance(by: longest)
-      try await worker.advance(by: LedgerPurge.interval)
-      try await eventually("all are forgotten") { ledger.count == 0 }
+      try await worker.advance(LedgerPurge.interval, until: "all are forgotten") { ledger.count == 0 }
     }
   }
 

@@ -81,20 +81,21 @@ import Testing
       ])
   }
 
-  @Test("A proof signs in with its number, even without an app", arguments: [true, false])
-  func proofSignsIn(withApp: Bool) async throws {
+  @Test("A proof signs in with its number, from an app")
+  func proofSignsIn() async throws {
     let fixture = try CallFixture()
     fixture.services.on(SignInWithPhone.self) { command, asked in
       #expect(try asked.open(ifAny: command.temporaryProof) == "proof-1")
       #expect(command.phoneNumber == "+14155550123" && command.sessionInfo == nil && command.code == nil)
-      #expect(command.app == (withApp ? "com.example.push" : nil))
+      #expect(command.app == "com.example.push")
       var reply = AccountSignedIn()
       reply.localID = "local-1"
       reply.tokens = try asked.tokens(to: command.replyKey)
       return reply
     }
     let json = #"{"temporaryProof":"proof-1","phoneNumber":"+14155550123"}"#
-    #expect(try await fixture.post(Self.path, json, withApp: withApp)["localId"] == "local-1")
+    #expect(try await fixture.post(Self.path, json)["localId"] == "local-1")
+    await #expect(throws: ProtocolError.self) { try await fixture.post(Self.path, json, withApp: false) }
     #expect(fixture.services.problems == [])
   }
 
