@@ -53,9 +53,9 @@ class PhoneTest(Assertions, unittest.TestCase):
         return number, answer
 
     def session_of(self, id_token):
-        """What ties a token to its session: when it began, how, and what a service may know it by."""
+        """What ties a token to its session: when it began, and what a service may know it by."""
         claims = self.web.claims(id_token)
-        return claims["auth_time"], claims["firebase"]["sign_in_provider"], claims.get("sid")
+        return claims["auth_time"], claims.get("sid")
 
 
 class SignInTest(PhoneTest):
