@@ -40,7 +40,7 @@ extension Daemon {
     _ exchange: Exchange, method: UnsafePointer<CChar>?, version: UnsafePointer<CChar>?
   ) -> MHD_Result {
     let head = exchange.readHead(method: method, version: version.map { String(cString: $0) } ?? "")
-    // Whoever is in front may disagree about where a request without a length ends: nothing of it is read as another.
+    // A proxy may disagree about where a request without a length ends: nothing of it is read as another.
     exchange.closesConnection = head.problem != nil || head.isChunked
     if let problem = head.problem { return refuse(exchange, .malformed(problem), method: method) }
     guard let length = exchange.declaredLength() else { return .YES }

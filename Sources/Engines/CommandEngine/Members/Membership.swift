@@ -140,7 +140,7 @@ struct MembershipService: Service {
   func run() async {
     await stopRequested.cancelingWhenOpen {
       while !Task.isCancelled {
-        // What was known before stays; the session's absence is told by others.
+        // The last view stays; another check reports that the session is absent.
         try? await membership.round(at: .now)
         try? await Task.sleep(for: Membership.interval)
       }

@@ -130,7 +130,7 @@ public final class PostgreSQLStore: Store {
   ) async throws(StoreError) -> StoreOutcome<Result> {
     let (owner, begun, found) = (owner, ContinuousClock.now, FoundRecords())
     return try await repeating { session, attempt throws(PostgreSQLFailure) in
-      // What the other writer stored may be later than the first attempt.
+      // The other writer may have stored later times than that of the first attempt.
       let now = attempt == 1 ? now : now + (ContinuousClock.now - begun)
       let loading = PostgreSQLLoad(session: session, locked: attempt > 1 ? found.ids : nil)
       var set = try loading.load(load, at: now)
