@@ -5,8 +5,7 @@ import Testing
 @testable import CountersignAMQP
 @testable import JobEngine
 
-@Suite("docs/broker.md")
-struct BrokerPageTests {
+@Suite struct BrokerPageTests {
   private let page: Page
   private let topology = TopologyDeclaration.countersign
 
@@ -14,8 +13,7 @@ struct BrokerPageTests {
     page = try Page("docs/broker.md")
   }
 
-  @Test("Its exchanges are those that are declared")
-  func itsExchangesAreThoseThatAreDeclared() throws {
+  @Test func `Its exchanges are those that are declared`() throws {
     let told = try page.table("| exchange | type | writers | routing key |").map { row in
       "\(try #require(Page.code(in: row[0]).first)) \(row[1])"
     }
@@ -26,8 +24,7 @@ struct BrokerPageTests {
     #expect(Set(told) == Set(declared))
   }
 
-  @Test("Writers of each exchange are the users with the right to")
-  func writersOfEachExchangeAreTheUsersWithTheRightTo() throws {
+  @Test func `Writers of each exchange are the users with the right to`() throws {
     let groups = [
       "services": ["service", "sender"],
       "workers": ["sms-worker", "push-worker", "mail-worker", "revocation-worker"],
@@ -49,8 +46,7 @@ struct BrokerPageTests {
     }
   }
 
-  @Test("Its queues are those that are declared")
-  func itsQueuesAreThoseThatAreDeclared() throws {
+  @Test func `Its queues are those that are declared`() throws {
     let told = try page.table("| queue | bound to | consumer |").flatMap { row in
       let names = Page.code(in: row[0])
       // The further ones of a row may leave out the part that all have.
@@ -64,8 +60,7 @@ struct BrokerPageTests {
     #expect(Set(told) == Set(declared).union(["<queue>.dead"]))
   }
 
-  @Test("The disk that all queues take at their bounds is that of the policies")
-  func theDiskThatAllQueuesTakeAtTheirBoundsIsThatOfThePolicies() throws {
+  @Test func `The disk that all queues take at their bounds is that of the policies`() throws {
     var bytes: Int64 = 0
     for queue in topology.queues {
       let policies = try topology.policies.filter { try queue.name.firstMatch(of: Regex($0.pattern)) != nil }
@@ -82,8 +77,7 @@ struct BrokerPageTests {
     try Page("docs/operations.md").expect("Full queues take \(gibibytes) GiB of disk")
   }
 
-  @Test("Bounds of queues and users are those of policies and declarations")
-  func boundsOfQueuesAndUsersAreThoseOfPoliciesAndDeclarations() throws {
+  @Test func `Bounds of queues and users are those of policies and declarations`() throws {
     page.expect(
       """
       Work and dead queues refuse at \(grouped(PolicyDeclaration.lengthLimit)) messages or \
@@ -103,8 +97,7 @@ struct BrokerPageTests {
     #expect(topology.queues.filter { $0.kind != .quorum }.map(\.name) == Topology.Queues.locks)
   }
 
-  @Test("Waits of publishes and acknowledgements are those of the code")
-  func waitsOfPublishesAndAcknowledgementsAreThoseOfTheCode() {
+  @Test func `Waits of publishes and acknowledgements are those of the code`() {
     page.expect("within \(Gathering.publishes.interval.milliseconds) ms of the last publish")
     let results = Gathering.workerResults
     page.expect("results of workers wait for up to \(results.interval.milliseconds) ms or \(results.count) others")
@@ -117,8 +110,7 @@ struct BrokerPageTests {
       "jobs that overtook an earlier one wait for it for a quarter of a second, or until they are half of the prefetch")
   }
 
-  @Test("Only the reply codes that it names may be due to a publication")
-  func onlyTheReplyCodesThatItNamesMayBeDueToAPublication() {
+  @Test func `Only the reply codes that it names may be due to a publication`() {
     page.expect("Only reply codes that can concern a message count (501 to 505, 540, 541)")
     #expect((300...599).filter { ReplyCodes.mayBeDueToPublication($0) } == [501, 502, 503, 504, 505, 540, 541])
   }

@@ -5,8 +5,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("docs/coordinator.md")
-struct CoordinatorPageTests {
+@Suite struct CoordinatorPageTests {
   private let page: Page
   private let policy = VerificationPolicy()
   private let conversion = ConversionPolicy()
@@ -15,8 +14,7 @@ struct CoordinatorPageTests {
     page = try Page("docs/coordinator.md")
   }
 
-  @Test("Numbers of handles and guesses are those of the policy")
-  func numbersOfHandlesAndGuessesAreThoseOfThePolicy() {
+  @Test func `Numbers of handles and guesses are those of the policy`() {
     page.expect(
       """
       A code has at most \(word(VerificationPolicy.maxHandles)) handles, the last \
@@ -32,8 +30,7 @@ struct CoordinatorPageTests {
     page.expect("A code with less than a minute left is not sent again")
   }
 
-  @Test("Waits are those of the code")
-  func waitsAreThoseOfTheCode() {
+  @Test func `Waits are those of the code`() {
     #expect(Sweeper.pause == .seconds(3600))
     page.expect("A row that cannot be processed is delayed by an hour")
     page.expect("every \(Turn.heartbeat.seconds) seconds on this connection")
@@ -42,8 +39,7 @@ struct CoordinatorPageTests {
     page.expect("ends as unknown \(word(RevocationPolicy.grace.hours)) hours after its deadline")
   }
 
-  @Test("Figures of the conversion are those of the defaults")
-  func figuresOfTheConversionAreThoseOfTheDefaults() {
+  @Test func `Figures of the conversion are those of the defaults`() {
     page.expect(
       """
       If fewer than \(conversion.floorPercent) % come back within an hour (of at least \(conversion.minimumPerPrefix) \
@@ -58,8 +54,7 @@ struct CoordinatorPageTests {
       """)
   }
 
-  @Test("So many requesters are the least that closes a region")
-  func soManyRequestersAreTheLeastThatClosesARegion() throws {
+  @Test func `So many requesters are the least that closes a region`() throws {
     let conversions = Conversions(
       CoordinatorRules(regions: RegionRules(allowed: ["US"]), apps: [:]), metrics: ConversionMetrics(MetricsRegistry()),
       logger: Logger(label: "test", sink: MemorySink()))

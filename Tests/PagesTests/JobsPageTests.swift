@@ -6,16 +6,14 @@ import Testing
 @testable import CrashMarks
 @testable import JobEngine
 
-@Suite("docs/jobs.md")
-struct JobsPageTests {
+@Suite struct JobsPageTests {
   private let page: Page
 
   init() throws {
     page = try Page("docs/jobs.md")
   }
 
-  @Test("The ledger keeps and bounds what the page says")
-  func theLedgerKeepsAndBoundsWhatThePageSays() throws {
+  @Test func `The ledger keeps and bounds what the page says`() throws {
     let options = JobWorkerOptions(queue: "q", author: Author(appID: "p", userID: "u"))
     page.expect("until `ledger.retentionHours` (\(options.retention.hours)) after its deadline")
     page.expect("SMPP jobs are kept for \(word(options.matchedRetention.hours / 24)) days")
@@ -26,13 +24,11 @@ struct JobsPageTests {
     }
   }
 
-  @Test("A stop ends as long after its ceiling as canceled services have")
-  func aStopEndsAsLongAfterItsCeilingAsCanceledServicesHave() {
+  @Test func `A stop ends as long after its ceiling as canceled services have`() {
     page.expect("within \(word(ServiceGroup.graceAfterCancellation.seconds)) seconds of it")
   }
 
-  @Test("Times and counts of the search for a message that crashes the process")
-  func timesAndCountsOfTheSearchForAMessageThatCrashesTheProcess() {
+  @Test func `Times and counts of the search for a message that crashes the process`() {
     page.expect("up to \(MarkPlan.maxGroup) in one commit")
     page.expect("it waits for work under way, at most \(CrashMarks.quietPatience.seconds) s")
     page.expect("a message is alone for \(word(CrashMarks.patience.seconds)) seconds at most")
@@ -43,8 +39,7 @@ struct JobsPageTests {
     page.expect("Where no file can be kept, the twentieth delivery of a message is its last.")
   }
 
-  @Test("The most deliveries of an innocent message are worked out from them, and lie below the broker's limit")
-  func theMostDeliveriesOfAnInnocentMessageAreWorkedOutFromThem() {
+  @Test func `The most deliveries of an innocent message are worked out from them, and lie below the broker's limit`() {
     let prefetch = 512
     func most(culprits: Int) -> Int {
       2 + min(culprits, prefetch / MarkPlan.maxGroup) + MarkPlan.maxDeaths * culprits
@@ -60,8 +55,7 @@ struct JobsPageTests {
     #expect(Int64(most(culprits: prefetch - 1)) < PolicyDeclaration.deliveryLimit)
   }
 
-  @Test("With several hosts the prefetch is at most twice the concurrency")
-  func withSeveralHostsThePrefetchIsAtMostTwiceTheConcurrency() {
+  @Test func `With several hosts the prefetch is at most twice the concurrency`() {
     #expect(WorkerSettings.prefetchPerSlotOfSeveralHosts == 2)
     page.expect("prefetch is at most twice the lanes' concurrency")
   }

@@ -3,8 +3,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("docs/messages.md")
-struct MessagesPageTests {
+@Suite struct MessagesPageTests {
   private let page: Page
 
   init() throws {
@@ -19,8 +18,7 @@ struct MessagesPageTests {
     .missingSecret(failure: workers), .captchaReplayed, .captchaRefused(workers), .captchaUndecided(workers),
   ]
 
-  @Test("Codes and reasons of refused proofs are those of the answers")
-  func codesAndReasonsOfRefusedProofsAreThoseOfTheAnswers() throws {
+  @Test func `Codes and reasons of refused proofs are those of the answers`() throws {
     let answers = Self.refusals.map(APIError.init) + [.missingProof, .notFictional, .pushNotOffered]
     let expected = answers.map { error in
       [error.code.rawValue] + (error.reason == Self.workers.code ? [] : [error.reason].compactMap { $0 })

@@ -7,16 +7,14 @@ import Testing
 @testable import CommandLine
 @testable import Coordination
 
-@Suite("docs/operations.md")
-struct OperationsPageTests {
+@Suite struct OperationsPageTests {
   private let page: Page
 
   init() throws {
     page = try Page("docs/operations.md")
   }
 
-  @Test("Exit codes are those of the programs")
-  func exitCodesAreThoseOfThePrograms() throws {
+  @Test func `Exit codes are those of the programs`() throws {
     let told = try page.table("| code | meaning |").flatMap { row in
       row[0].split(separator: ",").compactMap { Int32(String($0).trimming { $0 == " " }) }
     }
@@ -29,8 +27,7 @@ struct OperationsPageTests {
     page.expect("128 and the signal's number (143, 130)")
   }
 
-  @Test("Every file that it lists is there, and every file and folder of Config is listed")
-  func configurationFiles() throws {
+  @Test func `Every file that it lists is there, and every file and folder of Config is listed`() throws {
     let told = try page.table("| file | for |").flatMap { Page.code(in: $0[0]) }
     for path in told {
       #expect(FileManager.default.fileExists(atPath: Repository.root + "/" + path), "\(path)")
@@ -43,8 +40,7 @@ struct OperationsPageTests {
     #expect(listed == found)
   }
 
-  @Test("Limits to know before a load test are the defaults")
-  func limitsToKnowBeforeALoadTestAreTheDefaults() {
+  @Test func `Limits to know before a load test are the defaults`() {
     let limits = Limits()
     page.expect(
       """
@@ -53,8 +49,7 @@ struct OperationsPageTests {
       """)
   }
 
-  @Test("Every command of the table is one of the program")
-  func everyCommandOfTheTableIsOneOfTheProgram() throws {
+  @Test func `Every command of the table is one of the program`() throws {
     let words = try commands().map { command in command.prefix { $0.allSatisfy(\.isLowercase) } }
     #expect(words.count > 25)
     for command in try commands() {
@@ -65,8 +60,7 @@ struct OperationsPageTests {
     }
   }
 
-  @Test("Every command of the program is in the table, but the one that prints the version")
-  func everyCommandOfTheProgramIsInTheTableButTheOneThatPrints() throws {
+  @Test func `Every command of the program is in the table, but the one that prints the version`() throws {
     let told = try commands()
     for command in leaves(CountersignSyntax.program.syntax) where command != ["version"] {
       #expect(told.contains { $0.starts(with: command) }, "\(command.joined(separator: " "))")

@@ -5,16 +5,14 @@ import Testing
 @testable import SMPP
 @testable import SMS
 
-@Suite("docs/providers.md")
-struct ProvidersPageTests {
+@Suite struct ProvidersPageTests {
   private let page: Page
 
   init() throws {
     page = try Page("docs/providers.md")
   }
 
-  @Test("Ages of signatures and tokens are those of the code")
-  func agesOfSignaturesAndTokensAreThoseOfTheCode() throws {
+  @Test func `Ages of signatures and tokens are those of the code`() throws {
     page.expect("Vonage's may be \(VonageSignature.maxAge.hours) hours old")
     page.expect(
       """
@@ -29,8 +27,7 @@ struct ProvidersPageTests {
     page.expect("Its client secret is a JWT (ES256, \(word(ClientSecret.life.minutes)) minutes).")
   }
 
-  @Test("Tries and memories are those of the code")
-  func triesAndMemoriesAreThoseOfTheCode() {
+  @Test func `Tries and memories are those of the code`() {
     page.expect("up to \(word(APNsLane.maxTries)) times within the call")
     page.expect("each session remembers its last \(grouped(RecentIDs.capacity)) SMS")
   }

@@ -9,8 +9,7 @@ import Testing
 @testable import Push
 @testable import Revocation
 
-@Suite("SECURITY.md")
-struct SecurityPageTests {
+@Suite struct SecurityPageTests {
   private let page: Page
   private let limits = Limits()
   private let policy = VerificationPolicy()
@@ -21,8 +20,7 @@ struct SecurityPageTests {
     codes = (0..<policy.codeLength).reduce(1) { count, _ in count * 10 }
   }
 
-  @Test("Length and life of a code, and its guesses, are those of the defaults")
-  func lengthAndLifeOfACodeAndItsGuessesAreThoseOfTheDefaults() {
+  @Test func `Length and life of a code, and its guesses, are those of the defaults`() {
     page.expect("Codes have \(word(policy.codeLength)) digits")
     page.expect("are valid for \(word(policy.lifetime.minutes)) minutes")
     page.expect(
@@ -39,8 +37,7 @@ struct SecurityPageTests {
     page.expect("the last \(word(VerificationPolicy.checksForProvenHandles)) guesses are for proven devices")
   }
 
-  @Test("Chances of guessing are worked out from the default budgets")
-  func chancesOfGuessingAreWorkedOutFromTheDefaultBudgets() {
+  @Test func `Chances of guessing are worked out from the default budgets`() {
     let checks = policy.checksPerCode + policy.laterChecks
     #expect(codes == 1_000_000)
     page.expect(
@@ -68,8 +65,7 @@ struct SecurityPageTests {
       """)
   }
 
-  @Test("The alerts on wrong codes are those that the page describes")
-  func theAlertsOnWrongCodesAreThoseThatThePageDescribes() throws {
+  @Test func `The alerts on wrong codes are those that the page describes`() throws {
     let alerts = try Page("deploy/prometheus/alerts.yml")
     let found = try #require(
       alerts.text.firstMatch(
@@ -86,8 +82,7 @@ struct SecurityPageTests {
     #expect(names.contains("app_wrong_codes") && names.contains("total_wrong_codes"))
   }
 
-  @Test("Bounds of queues, users, bodies and JSON are those of the code")
-  func boundsOfQueuesUsersBodiesAndJSONAreThoseOfTheCode() {
+  @Test func `Bounds of queues, users, bodies and JSON are those of the code`() {
     page.expect(
       """
       (\(grouped(PolicyDeclaration.servicesLength)) messages, \(PolicyDeclaration.servicesBytes >> 20) MiB, deleted \
@@ -103,20 +98,18 @@ struct SecurityPageTests {
   }
 
   @Test(
-    "Every transport asks for TLS 1.2 at least",
     arguments: [
       ("AMQP/Wire/Trust.swift", "amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST)"),
       ("HTTPClient/Slot.swift", "easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)"),
       ("SMTPClient/SMTPHandle.swift", "easy.set(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2)"),
       ("../C/CSMPP34/shim.h", "SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION)"),
     ])
-  func everyTransportAsksForTLS12AtLeast(file: String, setting: String) throws {
+  func `Every transport asks for TLS 1.2 at least`(file: String, setting: String) throws {
     page.expect("`amqps://`, HTTPS, SMTP and SMPP with TLS 1.2 or newer")
     #expect(try Page("Sources/Transport/" + file).text.contains(setting))
   }
 
-  @Test("Secrets are compared by OpenSSL in constant time, and unknown verifications too")
-  func secretsAreComparedByOpenSSLInConstantTime() throws {
+  @Test func `Secrets are compared by OpenSSL in constant time, and unknown verifications too`() throws {
     page.expect("comparison, which is OpenSSL's in constant time")
     page.expect("an unknown verification ID costs the same comparison")
     #expect(try Page("Sources/Base/Cryptography/Hashing.swift").text.contains("CRYPTO_memcmp(a, b, a.count) == 0"))
@@ -126,16 +119,15 @@ struct SecurityPageTests {
     #expect(check[unknown.upperBound...].drop(while: \.isWhitespace).hasPrefix("codes.matchNothing(order.code)"))
   }
 
-  @Test("Tokens that workers sign expire within an hour")
-  func tokensThatWorkersSignExpireWithinAnHour() {
+  @Test func `Tokens that workers sign expire within an hour`() {
     page.expect("the tokens they sign expire within an hour")
     for life in [ProviderTokens.longestLife, ServiceAccountAssertion.life, ClientSecret.life] {
       #expect(life <= .seconds(3600))
     }
   }
 
-  @Test("Each unit of systemd takes away what the page says", arguments: try unitFiles())
-  func eachUnitOfSystemdTakesAwayWhatThePageSays(_ unit: String) throws {
+  @Test(arguments: try unitFiles())
+  func `Each unit of systemd takes away what the page says`(_ unit: String) throws {
     let lines = try Page("deploy/systemd/\(unit)").text.split(separator: "\n").map(String.init)
     let user = try #require(lines.first { $0.hasPrefix("User=") })
     #expect(user.hasPrefix("User=countersign-"))

@@ -10,8 +10,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Configuration of accounts")
-struct AccountsConfigurationTests {
+@Suite struct AccountsConfigurationTests {
   /// Makes the files that are required, and lends their directory.
   private func withFiles<Value>(_ body: (URL) throws -> Value) throws -> Value {
     let directory = FileManager.default.temporaryDirectory.appending(path: "accounts-\(UUID().uuidString)")
@@ -58,8 +57,7 @@ struct AccountsConfigurationTests {
     }
   }
 
-  @Test("The pepper before the last change may be named, and must be one")
-  func previousPepper() throws {
+  @Test func `The pepper before the last change may be named, and must be one`() throws {
     #expect(try load("").secrets?.hashes.former.isEmpty == true)
     let pepper = ["previous": "fedcba9876543210fedcba9876543210"]
     let hashes = try #require(try load("previousPepperFile: 'previous'", replacing: pepper).secrets?.hashes)
@@ -68,7 +66,7 @@ struct AccountsConfigurationTests {
     #expect(short.contains { $0.contains("previousPepperFile") && $0.contains("less than 16 bytes") })
   }
 
-  @Test("The defaults are those of the rules") func defaults() throws {
+  @Test func `The defaults are those of the rules`() throws {
     let loaded = try load("")
     #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())
     #expect(loaded.rules.requesters == ["gateway"] && !loaded.rules.isDevelopment)
@@ -79,7 +77,7 @@ struct AccountsConfigurationTests {
     #expect(loaded.secrets != nil && loaded.prefetch == 512)
   }
 
-  @Test("Values are taken, and have bounds") func values() throws {
+  @Test func `Values are taken, and have bounds`() throws {
     let loaded = try load(
       """
       development: true, requesters: ['edge'], sessions: { unusedDays: 30, perAccount: 5 },
@@ -101,7 +99,7 @@ struct AccountsConfigurationTests {
     }
   }
 
-  @Test("Secrets that are missing or no keys are named, and not shown") func secrets() throws {
+  @Test func `Secrets that are missing or no keys are named, and not shown`() throws {
     for (file, key) in [
       ("pepper", "pepperFile"), ("tokens.json", "tokenKeysFile"), ("sealing.json", "sealingKeysFile"),
       ("keys.json", "keysFile"), ("projects.json5", "projectsFile"),
@@ -112,7 +110,7 @@ struct AccountsConfigurationTests {
     }
   }
 
-  @Test("The annotated file explains every key") func theAnnotatedFileExplainsEveryKey() throws {
+  @Test func `The annotated file explains every key`() throws {
     let text = try String(contentsOf: URL(filePath: Repository.config + "/accounts.json5"), encoding: .utf8)
     let keys = try withFiles { directory in
       let file = directory.appending(path: "accounts.json5")
@@ -124,8 +122,7 @@ struct AccountsConfigurationTests {
     #expect(unexplained.isEmpty)
   }
 
-  @Test("Every key of the annotated file is known, and shows the default")
-  func everyKeyOfTheAnnotatedFileIsKnownAndShowsTheDefault() throws {
+  @Test func `Every key of the annotated file is known, and shows the default`() throws {
     let loaded = try withFiles { directory in
       let path = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
       return try AccountsConfiguration.load(

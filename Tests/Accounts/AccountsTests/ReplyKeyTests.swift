@@ -99,8 +99,7 @@ struct ReplyKeyTests {
     var components: Components
   }
 
-  @Test("Every command that has a key for the reply is among those that are tried")
-  func allAreTried() throws {
+  @Test func `Every command that has a key for the reply is among those that are tried`() throws {
     let data = try Data(contentsOf: URL(filePath: Repository.root).appending(path: "Config/asyncapi.json"))
     let components = try JSONDecoder().decode(Document.self, from: data).components
     let schemas = components.schemas.filter { $0.value.properties?["replyKey"] != nil }.keys
@@ -109,9 +108,10 @@ struct ReplyKeyTests {
   }
 
   @Test(
-    "The same message ID with another key gets no secrets, be the rest copied or known",
     arguments: cases.indices, BenchStore.allCases)
-  private func anotherKey(_ index: Int, _ kind: BenchStore) async throws {
+  private func `The same message ID with another key gets no secrets, be the rest copied or known`(
+    _ index: Int, _ kind: BenchStore
+  ) async throws {
     let one = Self.cases[index]
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
@@ -143,8 +143,8 @@ struct ReplyKeyTests {
 
   private static func replyType<C: SecretReplyCommand>(of command: C) -> MessageType { C.Reply.type }
 
-  @Test("Without a secret of its own, a sign-up is bound to its key by its message ID", arguments: BenchStore.allCases)
-  func signUp(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Without a secret of its own, a sign-up is bound to its key by its message ID`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       _ = try await bench.signUp(Self.id)
@@ -155,8 +155,8 @@ struct ReplyKeyTests {
     }
   }
 
-  @Test("Who knows the secrets gets none under the ID of another one's command", arguments: BenchStore.allCases)
-  func sealedAnew(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Who knows the secrets gets none under the ID of another one's command`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
@@ -169,8 +169,7 @@ struct ReplyKeyTests {
     }
   }
 
-  @Test("A seal that does not bind the key is refused")
-  func unbound() async throws {
+  @Test func `A seal that does not bind the key is refused`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       var command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
@@ -183,8 +182,8 @@ struct ReplyKeyTests {
     }
   }
 
-  @Test("Events name no command that yields tokens", arguments: BenchStore.allCases)
-  func events(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Events name no command that yields tokens`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")

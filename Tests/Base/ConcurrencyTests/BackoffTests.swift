@@ -2,15 +2,14 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Backoff") struct BackoffTests {
+@Suite struct BackoffTests {
   private let ceilings: ClosedRange<Duration> = .milliseconds(200) ... .seconds(15)
 
   private func backoff() -> Backoff {
     Backoff(ceilings, minDelay: .milliseconds(10), stableAfter: .seconds(10))
   }
 
-  @Test("The ceiling doubles up to the maximum")
-  func ceilingDoublesUpToMaximum() {
+  @Test func `The ceiling doubles up to the maximum`() {
     var backoff = backoff()
     let delays = (0..<9).map { _ in backoff.next(random: 0.999_999) }
     let expected: [Double] = [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 15, 15]
@@ -20,22 +19,19 @@ import Testing
     }
   }
 
-  @Test("Full jitter goes down to the shortest delay, and never below it")
-  func fullJitterHasFloor() {
+  @Test func `Full jitter goes down to the shortest delay, and never below it`() {
     var backoff = backoff()
     #expect(backoff.next(random: 0) == .milliseconds(10))
     #expect(backoff.next(random: 0.5) == .milliseconds(200))
   }
 
-  @Test("A base delay is added to the random part")
-  func baseDelayIsAdded() {
+  @Test func `A base delay is added to the random part`() {
     var backoff = backoff()
     #expect(backoff.next(after: .seconds(5), random: 0) == .seconds(5))
     #expect(backoff.next(after: .seconds(5), random: 0.5) == .milliseconds(5_200))
   }
 
-  @Test("Only a connection that lived long enough starts the delays over")
-  func stableConnectionStartsOver() {
+  @Test func `Only a connection that lived long enough starts the delays over`() {
     var backoff = backoff()
     for _ in 0..<5 { _ = backoff.next(random: 0) }
     backoff.recordEnd(after: .seconds(9))
@@ -44,8 +40,7 @@ import Testing
     #expect(backoff.next(random: 0.5) == .milliseconds(100))
   }
 
-  @Test("Half jitter stays between half the ceiling and the ceiling, for any number of failures")
-  func halfJitterKeepsDistance() {
+  @Test func `Half jitter stays between half the ceiling and the ceiling, for any number of failures`() {
     let backoff = Backoff(.seconds(1) ... .seconds(60), jitter: .half)
     for (failures, ceiling) in [(1, 1), (2, 2), (3, 4), (6, 32), (7, 60), (1_000_000, 60)] {
       #expect(backoff.delay(after: failures, random: 0) == .seconds(ceiling) / 2)

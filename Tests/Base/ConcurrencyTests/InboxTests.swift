@@ -3,7 +3,7 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Inbox") struct InboxTests {
+@Suite struct InboxTests {
   private final class Call: Sendable {
     let number: Int
     private let isOver = Atomic(false)
@@ -14,8 +14,7 @@ import Testing
     func giveUp() { isOver.store(true, ordering: .relaxed) }
   }
 
-  @Test("Many additions wake the consumer once, until it has taken them")
-  func oneWakeForManyAdditions() {
+  @Test func `Many additions wake the consumer once, until it has taken them`() {
     let inbox = Inbox<Int>()
     #expect(inbox.isEmpty)
     #expect(inbox.add(1) == .wake)
@@ -26,14 +25,12 @@ import Testing
     #expect(inbox.add(contentsOf: [5]) == .wake)
   }
 
-  @Test("The consumer is woken a second time when enough elements wait")
-  func secondWakeAtCount() {
+  @Test func `The consumer is woken a second time when enough elements wait`() {
     let inbox = Inbox<Int>(wakeCount: 3)
     #expect((1...5).map { inbox.add($0) } == [.wake, .awake, .wake, .awake, .awake])
   }
 
-  @Test("Elements whose callers have given up are dropped while the consumer is absent for hours")
-  func staleElementsAreDropped() {
+  @Test func `Elements whose callers have given up are dropped while the consumer is absent for hours`() {
     let inbox = Inbox<Call>(isStale: \.isStale)
     for number in 0..<50_000 {
       let call = Call(number)
@@ -43,8 +40,7 @@ import Testing
     #expect(inbox.takeAll().count <= 1_024)
   }
 
-  @Test("Fresh elements stay in order while stale ones are dropped")
-  func freshElementsKeepOrder() {
+  @Test func `Fresh elements stay in order while stale ones are dropped`() {
     let inbox = Inbox<Call>(isStale: \.isStale)
     for number in 0..<10_000 {
       let call = Call(number)
@@ -56,8 +52,7 @@ import Testing
     #expect(kept.filter { !$0.isStale }.map(\.number) == (0..<2_000).map { $0 * 5 })
   }
 
-  @Test("A closed inbox refuses elements and still hands out those it has")
-  func closedInboxRefuses() {
+  @Test func `A closed inbox refuses elements and still hands out those it has`() {
     let inbox = Inbox<Int>()
     #expect(inbox.add(1) == .wake)
     inbox.close()

@@ -2,9 +2,9 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Latch") struct LatchTests {
-  @Test("A wait ends when its limit is over before it has begun", .timeLimit(.minutes(10)))
-  func waitEndsWithLimitOverBeforeItBegins() async {
+@Suite struct LatchTests {
+  @Test(.timeLimit(.minutes(10)))
+  func `A wait ends when its limit is over before it has begun`() async {
     let latch = Latch()
     await withTaskGroup(of: Bool.self) { group in
       for _ in 0..<64 {
@@ -17,8 +17,8 @@ import Testing
     }
   }
 
-  @Test("Opening lets all waiting tasks go on, and later ones do not wait", .timeLimit(.minutes(10)))
-  func openingReleasesEveryWaiter() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `Opening lets all waiting tasks go on, and later ones do not wait`() async {
     let latch = Latch()
     #expect(!latch.isOpen)
     await withTaskGroup(of: Bool.self) { group in
@@ -38,8 +38,8 @@ import Testing
     await latch.waitIgnoringCancellation()
   }
 
-  @Test("Cancellation ends a wait, begun or not", .timeLimit(.minutes(10)))
-  func cancellationEndsWait() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `Cancellation ends a wait, begun or not`() async {
     let latch = Latch()
     let task = Task { await latch.wait() }
     task.cancel()
@@ -52,8 +52,8 @@ import Testing
     #expect(await !late.value)
   }
 
-  @Test("A wait that ignores cancellation ends with the opening only", .timeLimit(.minutes(10)))
-  func uncancelableWaitSurvivesCancellation() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `A wait that ignores cancellation ends with the opening only`() async {
     let latch = Latch()
     let task = Task {
       await latch.waitIgnoringCancellation()
@@ -65,8 +65,8 @@ import Testing
     #expect(await task.value)
   }
 
-  @Test("Opening cancels work; work that ends by itself needs no opening", .timeLimit(.minutes(10)))
-  func openingCancelsWork() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `Opening cancels work; work that ends by itself needs no opening`() async {
     let latch = Latch()
     await latch.cancelingWhenOpen { #expect(!Task.isCancelled) }
     #expect(!latch.isOpen)

@@ -10,8 +10,7 @@ import Testing
     func value() async -> Int { await slot.value() }
   }
 
-  @Test("A value set before the wait is returned at once")
-  func valueSetBeforeWait() async {
+  @Test func `A value set before the wait is returned at once`() async {
     let holder = Holder()
     #expect(!holder.isResolved)
     #expect(holder.resolve(1))
@@ -19,8 +18,7 @@ import Testing
     #expect(await holder.value() == 1)
   }
 
-  @Test("A value set during the wait resumes it")
-  func valueSetDuringWait() async {
+  @Test func `A value set during the wait resumes it`() async {
     let holder = Holder()
     let task = Task { await holder.value() }
     for _ in 0..<100 { await Task.yield() }
@@ -28,8 +26,7 @@ import Testing
     #expect(await task.value == 2)
   }
 
-  @Test("Of many values set at once exactly one counts")
-  func firstValueCounts() async {
+  @Test func `Of many values set at once exactly one counts`() async {
     for _ in 0..<200 {
       let holder = Holder()
       let task = Task { await holder.value() }
@@ -44,8 +41,7 @@ import Testing
     }
   }
 
-  @Test("Canceling the task does not end the wait")
-  func cancellationDoesNotEndWait() async {
+  @Test func `Canceling the task does not end the wait`() async {
     let holder = Holder()
     let task = Task { await holder.value() }
     task.cancel()

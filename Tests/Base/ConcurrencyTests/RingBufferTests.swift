@@ -3,9 +3,8 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Ring buffer") struct RingBufferTests {
-  @Test("The order is kept while the buffer wraps and grows")
-  func orderIsKeptWhileWrapping() {
+@Suite struct RingBufferTests {
+  @Test func `The order is kept while the buffer wraps and grows`() {
     var buffer = RingBuffer<Int>()
     var model: [Int] = []
     var random = SplitMix(state: 1)
@@ -28,8 +27,7 @@ import Testing
     #expect(buffer.isEmpty)
   }
 
-  @Test("Elements taken out of the middle leave the others in order")
-  func removalKeepsOrder() {
+  @Test func `Elements taken out of the middle leave the others in order`() {
     var buffer = RingBuffer<Int>()
     for number in 1...600 { buffer.append(number) }
     for number in 1...300 { #expect(buffer.popFirst() == number) }

@@ -7,8 +7,8 @@ import Testing
 struct RunWidthTests {
   private static let inside = Mutex((now: 0, most: 0))
 
-  @Test("No more test cases run at once than were asked for", .timeLimit(.minutes(10)), arguments: 0..<64)
-  func boundIsKept(_: Int) async throws {
+  @Test(.timeLimit(.minutes(10)), arguments: 0..<64)
+  func `No more test cases run at once than were asked for`(_: Int) async throws {
     let most = Self.inside.withLock { count in
       count.now += 1
       count.most = max(count.most, count.now)

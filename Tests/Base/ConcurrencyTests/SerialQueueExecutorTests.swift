@@ -3,7 +3,7 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Serial-queue executor") struct SerialQueueExecutorTests {
+@Suite struct SerialQueueExecutorTests {
   private actor Counter {
     nonisolated let executor = SerialQueueExecutor(label: "test.counter")
     nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -24,8 +24,8 @@ import Testing
     }
   }
 
-  @Test("Actor calls and blocks of the queue run on the same queue, one at a time", .timeLimit(.minutes(10)))
-  func actorRunsOnItsQueue() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `Actor calls and blocks of the queue run on the same queue, one at a time`() async {
     let counter = Counter()
     await withDiscardingTaskGroup { group in
       for number in 0..<200 {
@@ -38,12 +38,11 @@ import Testing
   }
 
   @Test(
-    "Durations beyond the range of Dispatch are clamped",
     arguments: [
       (Duration.milliseconds(1_500), Int64(1_500_000_000)), (.zero, 0), (.seconds(-2), -2_000_000_000),
       (.seconds(Int64.max), .max), (.seconds(Int64.min), .min),
     ])
-  func nanosecondsAreClamped(duration: Duration, nanoseconds: Int64) {
+  func `Durations beyond the range of Dispatch are clamped`(duration: Duration, nanoseconds: Int64) {
     #expect(duration.nanoseconds == nanoseconds)
     #expect(duration.dispatchInterval == .nanoseconds(Int(nanoseconds)))
   }

@@ -2,9 +2,8 @@ import Testing
 
 @testable import CountersignConcurrency
 
-@Suite("Status box") struct StatusBoxTests {
-  @Test("Readers on any thread see one of the statuses that were set, and the last one at the end")
-  func readersSeeWholeStatuses() async {
+@Suite struct StatusBoxTests {
+  @Test func `Readers on any thread see one of the statuses that were set, and the last one at the end`() async {
     let box = StatusBox((first: 0, second: 0))
     await withDiscardingTaskGroup { group in
       group.addTask { for number in 1...10_000 { box.value = (number, -number) } }

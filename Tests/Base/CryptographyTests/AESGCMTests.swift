@@ -47,8 +47,8 @@ import Testing
       tag: Base64URL.decode("XFBoMYUZodetZdvTiFvSkQ") ?? []),
   ]
 
-  @Test("Matches the published vectors", arguments: vectors)
-  func matchesThePublishedVectors(vector: Vector) throws {
+  @Test(arguments: vectors)
+  func `Matches the published vectors`(vector: Vector) throws {
     let key = try SymmetricKey(id: "k", bytes: vector.key)
     let sealed = try AESGCM.seal(vector.plaintext, key: key, iv: vector.iv, authenticating: vector.authenticated)
     #expect(sealed.ciphertext == vector.ciphertext)
@@ -58,7 +58,7 @@ import Testing
     #expect(opened == vector.plaintext)
   }
 
-  @Test("A failure leaves nothing in open SS ls queue") func aFailureLeavesNothingInOpenSSLsQueue() throws {
+  @Test func `A failure leaves nothing in open SS ls queue`() throws {
     let key = try SymmetricKey(id: "k", bytes: Array(1...32))
     let iv = [UInt8](repeating: 1, count: 12)
     #expect(

@@ -15,7 +15,7 @@ import Testing
     try Certificate.selfSigned(key, commonName: name, notBefore: Self.start, notAfter: Self.end)
   }
 
-  @Test("A made key signs, and is read back") func aMadeKeySignsAndIsReadBack() throws {
+  @Test func `A made key signs, and is read back`() throws {
     let key = try Self.key.get()
     #expect(key.algorithm == .rs256 && key.id == "k1")
     let signed = try JWS.sign(ascii(#"{"sub":"a"}"#), with: key, header: ["typ": "JWT"])
@@ -29,7 +29,7 @@ import Testing
       code { () throws(JOSEError) in try JWS.verify(signed, with: other.verifying) } == .authenticationFailed)
   }
 
-  @Test("Modulus and exponent are those of a JSON Web Key") func modulusAndExponentAreThoseOfAJSONWebKey() throws {
+  @Test func `Modulus and exponent are those of a JSON Web Key`() throws {
     let key = try Self.key.get()
     let (n, e) = try #require(key.verifying.rsaComponents)
     #expect(e == "AQAB" && Base64URL.decode(n)?.count == 256)
@@ -38,13 +38,12 @@ import Testing
     #expect(try SigningKey(jwk: ascii(RFC7515.ecKey)).verifying.rsaComponents == nil)
   }
 
-  @Test("A size that is not taken is not made", arguments: [0, -1, 1024, 2047, 8193, Int.max])
-  func aSizeThatIsNotTakenIsNotMade(bits: Int) {
+  @Test(arguments: [0, -1, 1024, 2047, 8193, Int.max])
+  func `A size that is not taken is not made`(bits: Int) {
     #expect(code { () throws(JOSEError) in try SigningKey.generateRSA(bits: bits, id: "a") } == .badKey)
   }
 
-  @Test("OpenSSL's program reads a certificate and trusts its signature")
-  func openSSLsProgramReadsACertificateAndTrustsItsSignature() throws {
+  @Test func `OpenSSL's program reads a certificate and trusts its signature`() throws {
     let key = try Self.key.get()
     let pem = Certificate.pem(try certificate(key))
     let text = try OpenSSLProgram.run(
@@ -70,14 +69,14 @@ import Testing
     #expect(verified.contains("OK"), "\(verified)")
   }
 
-  @Test("Two processes make the same certificate of a key") func twoProcessesMakeTheSameCertificateOfAKey() throws {
+  @Test func `Two processes make the same certificate of a key`() throws {
     let key = try Self.key.get()
     let again = try SigningKey(file: key.pkcs8(), id: "k1")
     #expect(try certificate(key) == certificate(again))
     #expect(try certificate(key) != certificate(key, name: "other"))
   }
 
-  @Test("A certificate has its own key only") func aCertificateHasItsOwnKeyOnly() throws {
+  @Test func `A certificate has its own key only`() throws {
     let key = try Self.key.get()
     let der = try certificate(key)
     #expect(Certificate.hasKey(der, key.verifying))
@@ -90,7 +89,7 @@ import Testing
     #expect(Certificate.hasKey(try certificate(ec), ec.verifying))
   }
 
-  @Test("Bytes of any kind are no certificate, and not fatal") func bytesOfAnyKindAreNoCertificateAndNotFatal() throws {
+  @Test func `Bytes of any kind are no certificate, and not fatal`() throws {
     let key = try Self.key.get()
     let der = try certificate(key)
     #expect(!Certificate.hasKey([], key.verifying))
@@ -100,8 +99,7 @@ import Testing
     }
   }
 
-  @Test("Names and times that a certificate cannot have are refused")
-  func namesAndTimesThatACertificateCannotHaveAreRefused() throws {
+  @Test func `Names and times that a certificate cannot have are refused`() throws {
     let key = try Self.key.get()
     for name in ["", String(repeating: "a", count: 65), "a\u{0}b", "a\nb", "é"] {
       #expect(code { () throws(JOSEError) in try certificate(key, name: name) } == .malformed, "\(name)")
@@ -115,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("The private key is not printed") func thePrivateKeyIsNotPrinted() throws {
+  @Test func `The private key is not printed`() throws {
     let key = try Self.key.get()
     #expect("\(key)" == "SigningKey(k1, RS256, <redacted>)")
   }

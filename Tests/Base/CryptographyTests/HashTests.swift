@@ -4,7 +4,6 @@ import Testing
 @Suite struct HashTests {
   /// FIPS 180-4's examples.
   @Test(
-    "Sha256 matches the published vectors",
     arguments: [
       ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
       ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
@@ -13,7 +12,7 @@ import Testing
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"
       ),
     ])
-  func sha256MatchesThePublishedVectors(message: String, digest: String) {
+  func `Sha256 matches the published vectors`(message: String, digest: String) {
     #expect(SHA256.hash(ascii(message)) == hex(digest))
   }
 
@@ -48,14 +47,14 @@ import Testing
       code: "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2"),
   ]
 
-  @Test("HMAC matches the published vectors", arguments: vectors)
-  func hmacMatchesThePublishedVectors(vector: Vector) {
+  @Test(arguments: vectors)
+  func `HMAC matches the published vectors`(vector: Vector) {
     #expect(HMACSHA256.authenticate(vector.message, key: vector.key) == hex(vector.code))
   }
 
   /// Every message begins anew, whatever came before.
-  @Test("HMAC with a kept key", arguments: vectors)
-  func hmacWithAKeptKey(vector: Vector) {
+  @Test(arguments: vectors)
+  func `HMAC with a kept key`(vector: Vector) {
     let key = HMACSHA256Key(vector.key)
     for message in [vector.message, [], vector.message, [1], vector.message] {
       #expect(key.authenticate(message) == HMACSHA256.authenticate(message, key: vector.key))
@@ -63,11 +62,11 @@ import Testing
     #expect("\(key)" == "<redacted>")
   }
 
-  @Test("Kept key of nothing") func keptKeyOfNothing() {
+  @Test func `Kept key of nothing`() {
     #expect(HMACSHA256Key([]).authenticate([1]) == HMACSHA256.authenticate([1], key: []))
   }
 
-  @Test("Threads share a kept key") func threadsShareAKeptKey() async {
+  @Test func `Threads share a kept key`() async {
     let key = HMACSHA256Key([2])
     let wrong = await withTaskGroup(of: Int.self) { group in
       for thread in UInt8(0)..<8 {
@@ -82,18 +81,18 @@ import Testing
   }
 
   /// An empty key is a key of zeros (RFC 2104, section 2), not the one that was used before.
-  @Test("HMAC of an empty message matches") func hmacOfAnEmptyMessageMatches() {
+  @Test func `HMAC of an empty message matches`() {
     let expected = hex("b613679a0814d9ec772f95d778c35fc5ff1697c493715653c6c712144292c5ad")
     #expect(HMACSHA256.authenticate([], key: [9, 9, 9]) != expected)
     #expect(HMACSHA256.authenticate([], key: []) == expected)
   }
 
-  @Test("HMAC with a key of a ring") func hmacWithAKeyOfARing() throws {
+  @Test func `HMAC with a key of a ring`() throws {
     let key = try SymmetricKey(id: "k", bytes: Array(1...32))
     #expect(HMACSHA256.authenticate([1, 2], key: key) == HMACSHA256.authenticate([1, 2], key: Array(1...32)))
   }
 
-  @Test("Constant time comparison tells equal from unequal") func constantTimeComparisonTellsEqualFromUnequal() {
+  @Test func `Constant time comparison tells equal from unequal`() {
     #expect(constantTimeEquals([], []))
     #expect(constantTimeEquals([1, 2, 3], [1, 2, 3]))
     #expect(!constantTimeEquals([1, 2, 3], [1, 2, 4]))
@@ -101,7 +100,7 @@ import Testing
   }
 
   /// The same from many threads at once: they share the fetched algorithms and copy one template.
-  @Test("Threads share the algorithms") func threadsShareTheAlgorithms() async {
+  @Test func `Threads share the algorithms`() async {
     let expected = HMACSHA256.authenticate([1], key: [2])
     let wrong = await withTaskGroup(of: Int.self) { group in
       for _ in 0..<8 {

@@ -24,8 +24,8 @@ import Testing
     code { () throws(JOSEError) in try JWE.open(compact, with: ring) }
   }
 
-  @Test("A sealed payload is opened unchanged", arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
-  func aSealedPayloadIsOpenedUnchanged(count: Int) throws {
+  @Test(arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
+  func `A sealed payload is opened unchanged`(count: Int) throws {
     let plaintext = SecureRandom.bytes(count)
     let header = ["messageType": "sms.dispatch.v1", "messageID": "a\"b\\c\n\u{1}é🔐", "recipient": "+14155550123"]
     let sealed = try JWE.seal(plaintext, with: key, header: header)
@@ -35,7 +35,7 @@ import Testing
     #expect(opened.header == header.merging(["alg": "dir", "enc": "A256GCM", "kid": "2026-01"]) { a, _ in a })
   }
 
-  @Test("The form is the one of the standard") func theFormIsTheOneOfTheStandard() throws {
+  @Test func `The form is the one of the standard`() throws {
     let sealed = try JWE.seal(ascii("482913"), with: key, header: ["x": "y"], iv: Array(repeating: 7, count: 12))
     let parts = sealed.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
     #expect(parts.count == 5)
@@ -46,13 +46,13 @@ import Testing
     #expect(Base64URL.decode(parts[4])?.count == 16)
   }
 
-  @Test("Every seal has its own IV") func everySealHasItsOwnIV() throws {
+  @Test func `Every seal has its own IV`() throws {
     let sealed = try (0..<100).map { _ in try JWE.seal([1], with: key).split(separator: ".")[1] }
     #expect(Set(sealed).count == 100)
   }
 
   /// Made by jwcrypto 1.6.1 with the key 00 01 … 1f.
-  @Test("Opens what another library sealed") func opensWhatAnotherLibrarySealed() throws {
+  @Test func `Opens what another library sealed`() throws {
     let code = try JWE.open(
       "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgIm1lc3NhZ2VUeXBlIjogInNtcy5kaXNwYXRjaC52MSIsICJtZXNz"
         + "YWdlSUQiOiAidjEuc21zLjEiLCAicmVjaXBpZW50IjogIisxNDE1NTU1MDEyMyJ9..MsJWpZrvgHSflQFh.Gk01jTni.pRf2DzBAfCYrzimchZFFQQ",
@@ -70,20 +70,18 @@ import Testing
 
   /// Also made by jwcrypto: compressed, sealed with A128GCM, and under a wrapped key.
   @Test(
-    "Other algorithms are refused",
     arguments: [
       "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIiwgInppcCI6ICJERUYifQ..cq3n_AtQZQo_UDCy.001ZAENR.SVbxMa4kyYTOCPWd7BOv7A",
       "eyJhbGciOiAiZGlyIiwgImVuYyI6ICJBMTI4R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0..mHWNZctKuPlOGbPr.Aw.UP-JpmQY4-IiixyCw1cdpA",
       "eyJhbGciOiAiQTI1NktXIiwgImVuYyI6ICJBMjU2R0NNIiwgImtpZCI6ICIyMDI2LTAxIn0."
         + "HqLmWAPYPq5Lvn-QzlRhR9DUAx_1BUvu5Fw-aUFuAzzhcdQZrCYPeg.gS5Z73DDseb-C1_A.zg.8LAoI8fg5cCB5PxcCOIq0w",
     ])
-  func otherAlgorithmsAreRefused(compact: String) {
+  func `Other algorithms are refused`(compact: String) {
     #expect(JWE.isCompactJWE(compact))
     #expect(openingCode(compact) == .unsupportedAlgorithm)
   }
 
   @Test(
-    "Headers that ask for more are refused",
     arguments: [
       #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":"DEF"}"#,
       #"{"alg":"dir","enc":"A256GCM","kid":"2026-01","zip":null}"#,
@@ -95,13 +93,12 @@ import Testing
       #"{"enc":"A256GCM","kid":"2026-01"}"#,
       #"{"alg":"dir","kid":"2026-01"}"#,
     ])
-  func headersThatAskForMoreAreRefused(header: String) throws {
+  func `Headers that ask for more are refused`(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .unsupportedAlgorithm)
   }
 
   /// Headers that the quick reader leaves to the thorough one, and headers that both refuse.
   @Test(
-    "Headers in other forms of JSON",
     arguments: [
       (" { \"alg\" : \"dir\" ,\"enc\":\"A256GCM\"\n,\"kid\":\"2026-01\" } ", true),
       (#"{"alg":"d\u0069r","enc":"A256GCM","kid":"2026-01"}"#, true),
@@ -119,12 +116,11 @@ import Testing
       (#"{"alg":"dir","enc":"A256GCM","\u006bid":"x","kid":"2026-01","n":1}"#, false),
       (#"{"alg":"dir","enc":"A256GCM","kid":"2026-01","x":[{"y":"1"},{"y":"2"}],"z":{"y":",\"y\":"}}"#, true),
     ])
-  func headersInOtherFormsOfJSON(header: String, isTaken: Bool) throws {
+  func `Headers in other forms of JSON`(header: String, isTaken: Bool) throws {
     #expect(openingCode(try seal(header: header)) == (isTaken ? nil : .malformed))
   }
 
   @Test(
-    "Headers that are none are refused",
     arguments: [
       "", "[]", "{", "null", #"{"alg":"dir","enc":"A256GCM"}"#, #"{"alg":"dir","enc":"A256GCM","kid":7}"#,
       // Nesting that would end the decoder's process, and text in another encoding that it would accept.
@@ -133,11 +129,11 @@ import Testing
       "\u{FEFF}" + #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#,
       #"{"alg":"dir","enc":"A256GCM","kid":"2026-01"}"#.utf8.map { "\(Unicode.Scalar($0))\0" }.joined(),
     ])
-  func headersThatAreNoneAreRefused(header: String) throws {
+  func `Headers that are none are refused`(header: String) throws {
     #expect(openingCode(try seal(header: header)) == .malformed)
   }
 
-  @Test("An unknown key is named") func anUnknownKeyIsNamed() throws {
+  @Test func `An unknown key is named`() throws {
     let other = try SymmetricKey(id: "2025-07", bytes: Array(1...32))
     do throws(JOSEError) {
       _ = try JWE.open(JWE.seal([1], with: other), with: ring)
@@ -159,13 +155,13 @@ import Testing
     }
   }
 
-  @Test("Another key of the same name does not open") func anotherKeyOfTheSameNameDoesNotOpen() throws {
+  @Test func `Another key of the same name does not open`() throws {
     let other = try SymmetricKey(id: "2026-01", bytes: Array(1...32))
     #expect(openingCode(try JWE.seal([1], with: other)) == .authenticationFailed)
   }
 
   /// Every single character of a sealed text is changed in turn: nothing may open.
-  @Test("Tampering is noticed everywhere") func tamperingIsNoticedEverywhere() throws {
+  @Test func `Tampering is noticed everywhere`() throws {
     let sealed = Array(try JWE.seal(ascii("482913"), with: key, header: ["recipient": "+14155550123"]).utf8)
     for index in sealed.indices {
       for replacement in [UInt8(ascii: "A"), UInt8(ascii: "B"), UInt8(ascii: "."), UInt8(ascii: "=")]
@@ -181,7 +177,7 @@ import Testing
   }
 
   /// The parts of two texts, sealed with the same key, do not mix.
-  @Test("Parts do not move to another text") func partsDoNotMoveToAnotherText() throws {
+  @Test func `Parts do not move to another text`() throws {
     func parts(_ recipient: String) throws -> [String] {
       try JWE.seal(ascii("482913"), with: key, header: ["recipient": recipient])
         .split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -195,13 +191,12 @@ import Testing
   }
 
   @Test(
-    "Garbage is malformed",
     arguments: ["", "....", "a.b.c", "a.b.c.d.e.f", "eyJhbGciOiJkaXIifQ", "\u{0}....", "eyJ9..AAAA.AA.AA"])
-  func garbageIsMalformed(compact: String) {
+  func `Garbage is malformed`(compact: String) {
     #expect(openingCode(compact) == .malformed)
   }
 
-  @Test("Sizes are bounded") func sizesAreBounded() throws {
+  @Test func `Sizes are bounded`() throws {
     #expect(
       code { () throws(JOSEError) in try JWE.seal(Array(repeating: 0, count: JWE.maxPlaintextBytes + 1), with: key) }
         == .tooLarge)
@@ -212,18 +207,17 @@ import Testing
     #expect(openingCode("\(a)..AAAAAAAAAAAAAAAA.AA.AAAAAAAAAAAAAAAAAAAAAA") == .tooLarge)
   }
 
-  @Test("Reserved members are refused", arguments: ["alg", "enc", "kid", "zip", "crit", "epk"])
-  func reservedMembersAreRefused(name: String) {
+  @Test(arguments: ["alg", "enc", "kid", "zip", "crit", "epk"])
+  func `Reserved members are refused`(name: String) {
     #expect(code { () throws(JOSEError) in try JWE.seal([1], with: key, header: [name: "x"]) } == .malformed)
   }
 
   @Test(
-    "Plain text is not opened",
     arguments: [
       "", "482913", "a.b.c.d.e", "c1234.0.rrtts.abcdef", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2ln", "e....f",
       "e. . . . ", "hello....",
     ])
-  func plainTextIsNotOpened(text: String) {
+  func `Plain text is not opened`(text: String) {
     #expect(JWE.isCompactJWE(text) == (text == "e....f"))
   }
 }

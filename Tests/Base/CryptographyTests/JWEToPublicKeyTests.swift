@@ -4,7 +4,7 @@ import Testing
 @testable import CountersignCryptography
 
 @Suite struct ConcatKDFTests {
-  @Test("The key is that of RFC 7518, appendix C") func theKeyIsThatOfRFC7518AppendixC() throws {
+  @Test func `The key is that of RFC 7518, appendix C`() throws {
     let alice = try PrivateSealingKey(jwk: ascii(RFC7518.alice))
     let bob = try PrivateSealingKey(jwk: ascii(RFC7518.bob))
     let secret = try alice.key.sharedSecret(with: bob.publicKey.key)
@@ -45,8 +45,8 @@ import Testing
 
   var epk: String { ephemeral.ephemeralMembers }
 
-  @Test("A sealed payload is opened unchanged", arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
-  func aSealedPayloadIsOpenedUnchanged(count: Int) throws {
+  @Test(arguments: [0, 1, 6, 1000, JWE.maxPlaintextBytes])
+  func `A sealed payload is opened unchanged`(count: Int) throws {
     let plaintext = SecureRandom.bytes(count)
     let header = ["messageType": "account.signInWithPhone.v1", "messageID": "a\"b\\c\u{1}é🔐", "recipient": "accounts"]
     let sealed = try JWE.seal(plaintext, to: bob.publicKey, header: header)
@@ -57,8 +57,7 @@ import Testing
     #expect(try JWE.open(sealed, with: bob).plaintext == plaintext)
   }
 
-  @Test("The form is the one of the standard, with a fresh key each time")
-  func theFormIsTheOneOfTheStandardWithAFreshKeyEachTime() throws {
+  @Test func `The form is the one of the standard, with a fresh key each time`() throws {
     var points: Set<String> = []
     for _ in 0..<20 {
       let parts = try JWE.seal([1], to: bob.publicKey, header: ["x": "y"])
@@ -77,7 +76,6 @@ import Testing
 
   /// Made by jwcrypto 1.6.1: without and with the names of the parties.
   @Test(
-    "Opens what another library sealed",
     arguments: [
       "eyJhbGciOiJFQ0RILUVTIiwiZW5jIjoiQTI1NkdDTSIsImVwayI6eyJjcnYiOiJQLTI1NiIsImt0eSI6IkVDIiwieCI6ImhKdk4tUThSbkRBUGRTbTNxN0"
         + "VFQktJYmJHaDhlU1YyZ0c2SWF5RzBGMGciLCJ5IjoiOTlRRmJaeHFNdVRFd1ptQ2IxOWI3Z0ltLXlrc0Y4V2pZZTVjbE1sci1XbyJ9LCJraWQiOiJib2Ii"
@@ -86,7 +84,7 @@ import Testing
         + "RUMiLCJ4IjoieEM4QjZnTHY0TlF5MlF3SGZMeGJvZGZvcEkzMVBXT3NvV2hrOWFIeGlKMCIsInkiOiJKNmg1T2F6ajNMSldFbXpuUDI0Q0hDWXhSZm1T"
         + "a2FRV0ZfanBUVXp0ZmVFIn0sImtpZCI6ImJvYiIsInJlY2lwaWVudCI6ImFjY291bnRzIn0..19lw4hOc9gzuEBhI.Ia8kDSIe.mO60bqXBmbAIkQnKk4e9DA",
     ])
-  func opensWhatAnotherLibrarySealed(compact: String) throws {
+  func `Opens what another library sealed`(compact: String) throws {
     let opened = try JWE.open(compact, with: keys)
     #expect(opened.plaintext == ascii("482913"))
     #expect(opened.header["recipient"] == "accounts")
@@ -94,7 +92,6 @@ import Testing
 
   /// Also made by jwcrypto: with a wrapped key, with A128GCM, and compressed.
   @Test(
-    "Other algorithms are refused",
     arguments: [
       "eyJhbGciOiJFQ0RILUVTK0EyNTZLVyIsImVuYyI6IkEyNTZHQ00iLCJlcGsiOnsiY3J2IjoiUC0yNTYiLCJrdHkiOiJFQyIsIngiOiJJQmRILXFRcDQ5ZVVB"
         + "ZVR3QWt2dHI5Z3Z4TTYtanMtd182ZER2YzF1aW9JIiwieSI6IkZfYXd0MzhTVFVOLXdiSVVoSW1va1RVWlp3SUJHV1N3T3kzZmxmbGhMTmMifSwia2lk"
@@ -106,12 +103,11 @@ import Testing
         + "Umg4M0FNUkZFTk5MaE9UQUtNSEtuMTQiLCJ5IjoiM05DWHFRbkJLd3RPa2EwdTFoc3J6bVUyd0NTay04ZmF4NkJ1QTV5SW1sRSJ9LCJraWQiOiJib2Ii"
         + "LCJ6aXAiOiJERUYifQ..Yv25OGTu4yjVIDDq.kSAaC1XMyUU.Nu7oSzQjeen1CVkGuDI8Pw",
     ])
-  func otherAlgorithmsAreRefused(compact: String) {
+  func `Other algorithms are refused`(compact: String) {
     #expect(openingCode(compact) == .unsupportedAlgorithm)
   }
 
   @Test(
-    "Headers that ask for more, or for another algorithm, are refused",
     arguments: [
       #""alg":"ECDH-ES","enc":"A256GCM","zip":"DEF""#, #""alg":"ECDH-ES","enc":"A256GCM","zip":null"#,
       #""alg":"ECDH-ES","enc":"A256GCM","crit":["exp"],"exp":1"#, #""alg":"none","enc":"A256GCM""#,
@@ -119,11 +115,11 @@ import Testing
       #""alg":"ECDH-ES","enc":"A256CBC-HS512""#, #""alg":["ECDH-ES"],"enc":"A256GCM""#, #""alg":"ECDH-ES""#,
       #""enc":"A256GCM""#,
     ])
-  func headersThatAskForMoreAreRefused(members: String) throws {
+  func `Headers that ask for more, or for another algorithm, are refused`(members: String) throws {
     #expect(openingCode(try seal(header: #"{"kid":"bob","epk":\#(epk),\#(members)}"#)) == .unsupportedAlgorithm)
   }
 
-  @Test("Each of the two ways opens only its own") func eachOfTheTwoWaysOpensOnlyItsOwn() throws {
+  @Test func `Each of the two ways opens only its own`() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "bob", bytes: Array(0..<32)))
     let toKey = try JWE.seal([1], to: bob.publicKey)
     let shared = try JWE.seal([1], with: #require(ring.sealing))
@@ -131,11 +127,11 @@ import Testing
     #expect(openingCode(shared) == .unsupportedAlgorithm)
   }
 
-  @Test("The header that the other refusals change is right") func theHeaderThatTheOtherRefusalsChangeIsRight() throws {
+  @Test func `The header that the other refusals change is right`() throws {
     #expect(openingCode(try seal(header: #"{"alg":"ECDH-ES","enc":"A256GCM","kid":"bob","epk":\#(epk)}"#)) == nil)
   }
 
-  @Test("An ephemeral key that cannot be used is refused") func anEphemeralKeyThatCannotBeUsedIsRefused() throws {
+  @Test func `An ephemeral key that cannot be used is refused`() throws {
     let onTheCurve = epk
     for bad in [
       "null", "7", "[]", "{}", #""epk""#, onTheCurve.replacing("P-256", with: "P-384"),
@@ -158,14 +154,14 @@ import Testing
     }
   }
 
-  @Test("The names of the parties go into the key") func theNamesOfThePartiesGoIntoTheKey() throws {
+  @Test func `The names of the parties go into the key`() throws {
     for name in ["apu", "apv"] {
       let header = #"{"alg":"ECDH-ES","enc":"A256GCM","kid":"bob","epk":\#(epk),"\#(name)":"QWxpY2U"}"#
       #expect(openingCode(try seal(header: header)) == .authenticationFailed)
     }
   }
 
-  @Test("Another key does not open") func anotherKeyDoesNotOpen() throws {
+  @Test func `Another key does not open`() throws {
     let sealed = try JWE.seal([1], to: bob.publicKey)
     let namesake = try PrivateSealingKey.generate(id: "bob")
     #expect(code { () throws(JOSEError) in try JWE.open(sealed, with: namesake) } == .authenticationFailed)
@@ -179,7 +175,7 @@ import Testing
   }
 
   /// Every single character of a sealed text is changed in turn: nothing may open.
-  @Test("Tampering is noticed everywhere") func tamperingIsNoticedEverywhere() throws {
+  @Test func `Tampering is noticed everywhere`() throws {
     let sealed = Array(try JWE.seal(ascii("482913"), to: bob.publicKey, header: ["recipient": "accounts"]).utf8)
     for index in sealed.indices {
       for replacement in [UInt8(ascii: "A"), UInt8(ascii: "."), UInt8(ascii: "=")] where sealed[index] != replacement {
@@ -193,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("Parts do not move to another text") func partsDoNotMoveToAnotherText() throws {
+  @Test func `Parts do not move to another text`() throws {
     func parts(_ id: String) throws -> [String] {
       try JWE.seal(ascii("482913"), to: bob.publicKey, header: ["messageID": id])
         .split(separator: ".", omittingEmptySubsequences: false).map(String.init)
@@ -206,7 +202,7 @@ import Testing
     }
   }
 
-  @Test("Sizes are bounded") func sizesAreBounded() throws {
+  @Test func `Sizes are bounded`() throws {
     let large = [UInt8](repeating: 0, count: JWE.maxPlaintextBytes + 1)
     #expect(code { () throws(JOSEError) in try JWE.seal(large, to: bob.publicKey) } == .tooLarge)
     let long = String(repeating: "x", count: JWE.maxHeaderBytes)
@@ -214,15 +210,14 @@ import Testing
     #expect(openingCode(String(repeating: "a", count: JWE.maxCompactBytes + 1)) == .tooLarge)
   }
 
-  @Test("Reserved members are refused", arguments: ["alg", "enc", "kid", "zip", "crit", "epk", "apu", "apv"])
-  func reservedMembersAreRefused(name: String) {
+  @Test(arguments: ["alg", "enc", "kid", "zip", "crit", "epk", "apu", "apv"])
+  func `Reserved members are refused`(name: String) {
     #expect(code { () throws(JOSEError) in try JWE.seal([1], to: bob.publicKey, header: [name: "x"]) } == .malformed)
   }
 
   @Test(
-    "Garbage is malformed",
     arguments: ["", "....", "a.b.c", "a.b.c.d.e.f", "eyJhbGciOiJFQ0RILUVTIn0", "\u{0}....", "eyJ9..AAAA.AA.AA"])
-  func garbageIsMalformed(compact: String) {
+  func `Garbage is malformed`(compact: String) {
     #expect(openingCode(compact) == .malformed)
   }
 }

@@ -22,7 +22,7 @@ import Testing
     code { () throws(JOSEError) in try JWS.verify(compact, with: key) }
   }
 
-  @Test("Verifies the texts of the standard") func verifiesTheTextsOfTheStandard() throws {
+  @Test func `Verifies the texts of the standard`() throws {
     let elliptic = try JWS.verify(RFC7515.es256, with: ec.verifying)
     #expect(elliptic.payload == ascii(RFC7515.payload))
     #expect(elliptic.header == ["alg": "ES256"])
@@ -31,17 +31,17 @@ import Testing
     #expect(other.header == ["alg": "RS256"])
   }
 
-  @Test("A claim that stands twice is refused", arguments: [#"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#])
-  func aClaimThatStandsTwiceIsRefused(payload: String) throws {
+  @Test(arguments: [#"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#])
+  func `A claim that stands twice is refused`(payload: String) throws {
     #expect(verifyingCode(try sign(header: #"{"alg":"ES256"}"#, payload, with: ec), ec.verifying) == .malformed)
   }
 
   /// RS256 has one signature for one text, so it is the one in the standard.
-  @Test("Signs the text of the standard") func signsTheTextOfTheStandard() throws {
+  @Test func `Signs the text of the standard`() throws {
     #expect(try JWS.sign(ascii(RFC7515.payload), with: rsa) == RFC7515.rs256)
   }
 
-  @Test("A signed payload verifies unchanged") func aSignedPayloadVerifiesUnchanged() throws {
+  @Test func `A signed payload verifies unchanged`() throws {
     for key in [ec, rsa, try SigningKey(file: ascii(RFC7515.p8), id: "ABC1234567")] {
       for count in [0, 1, 1000, JWS.maxPayloadBytes] {
         // Without quotes: what looks like a member that stands twice is refused.
@@ -56,7 +56,7 @@ import Testing
   }
 
   /// The two numbers have 32 bytes each, also when one begins with zeros, as one in 128 signatures has it.
-  @Test("A signature has always64 bytes") func aSignatureHasAlways64Bytes() throws {
+  @Test func `A signature has always64 bytes`() throws {
     for number in 0..<600 {
       let signed = try JWS.sign(ascii("\(number)"), with: ec)
       let signature = try #require(signed.split(separator: ".").last.flatMap { Base64URL.decode(String($0)) })
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("Every part is covered") func everyPartIsCovered() throws {
+  @Test func `Every part is covered`() throws {
     for (key, text) in [(ec, RFC7515.es256), (rsa, RFC7515.rs256)] {
       let parts = text.split(separator: ".").map(String.init)
       let others = [
@@ -80,7 +80,7 @@ import Testing
     }
   }
 
-  @Test("The key decides the algorithm") func theKeyDecidesTheAlgorithm() throws {
+  @Test func `The key decides the algorithm`() throws {
     #expect(verifyingCode(RFC7515.es256, rsa.verifying) == .unsupportedAlgorithm)
     #expect(verifyingCode(RFC7515.rs256, ec.verifying) == .unsupportedAlgorithm)
     for header in [
@@ -93,7 +93,7 @@ import Testing
     #expect(verifyingCode(unsigned, ec.verifying) == .unsupportedAlgorithm)
   }
 
-  @Test("Another key does not verify") func anotherKeyDoesNotVerify() throws {
+  @Test func `Another key does not verify`() throws {
     let other = try SigningKey(file: ascii(OtherKey.p8), id: "other")
     let signed = try JWS.sign([1], with: ec)
     #expect(verifyingCode(signed, other.verifying) == .authenticationFailed)
@@ -109,13 +109,12 @@ import Testing
   .map { "\(Base64URL.encode(ascii($0))).e30.AA" }
 
   @Test(
-    "Malformed tokens are reported",
     arguments: ["", ".", "a", "a.b", "a.b.c", "..", "a.b.c.d", "*.*.*", "e30.e30.=", "W10.e30.AA"] + deepHeaders)
-  func malformedTokensAreReported(text: String) {
+  func `Malformed tokens are reported`(text: String) {
     #expect(verifyingCode(text, ec.verifying) == .malformed, "\(text)")
   }
 
-  @Test("Oversized input is refused") func oversizedInputIsRefused() throws {
+  @Test func `Oversized input is refused`() throws {
     let long = Array(repeating: UInt8(0), count: JWS.maxPayloadBytes + 1)
     #expect(code { () throws(JOSEError) in try JWS.sign(long, with: ec) } == .tooLarge)
     let header = ["x": String(repeating: "x", count: JWS.maxHeaderBytes)]
@@ -124,8 +123,8 @@ import Testing
     #expect(verifyingCode("e30.\(Base64URL.encode(long)).AA", ec.verifying) == .tooLarge)
   }
 
-  @Test("Reserved members are refused", arguments: ["alg", "kid", "crit", "jku", "jwk", "x5c"])
-  func reservedMembersAreRefused(name: String) {
+  @Test(arguments: ["alg", "kid", "crit", "jku", "jwk", "x5c"])
+  func `Reserved members are refused`(name: String) {
     #expect(code { () throws(JOSEError) in try JWS.sign([], with: ec, header: [name: "x"]) } == .malformed)
   }
 }

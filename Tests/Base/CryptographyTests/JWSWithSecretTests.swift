@@ -11,14 +11,13 @@ import Testing
   private let secret =
     Base64URL.decode("AyM1SysPpbyDfgZld3umj1qzKObwVMkoqQ-EstJQLr_T-1qS0gZH75aKtMN3Yj0iPS4hcgUuTwjAzZr1Z9CAow") ?? []
 
-  @Test("Verifies the text of the standard") func verifiesTheTextOfTheStandard() throws {
+  @Test func `Verifies the text of the standard`() throws {
     #expect(try JWS.verify(Self.standard, secret: secret) == ascii(RFC7515.payload))
   }
 
   @Test(
-    "A payload signed with a secret verifies unchanged",
     arguments: [(HMAC.Digest.sha256, "HS256"), (.sha384, "HS384"), (.sha512, "HS512")])
-  func aPayloadSignedWithASecretVerifiesUnchanged(digest: HMAC.Digest, name: String) throws {
+  func `A payload signed with a secret verifies unchanged`(digest: HMAC.Digest, name: String) throws {
     let text = try JWS.sign(ascii("{}"), secret: secret, digest: digest)
     #expect(text.hasPrefix(Base64URL.encode(ascii(#"{"alg":"\#(name)","typ":"JWT"}"#))))
     #expect(try JWS.verify(text, secret: secret) == ascii("{}"))
@@ -27,16 +26,16 @@ import Testing
     #expect(code { () throws(JOSEError) in try JWS.verify(unsigned, secret: secret) } == .authenticationFailed)
   }
 
-  @Test("Takes no other algorithm", arguments: ["none", "HS1", "ES256", "SHA1", ""])
-  func takesNoOtherAlgorithm(name: String) {
+  @Test(arguments: ["none", "HS1", "ES256", "SHA1", ""])
+  func `Takes no other algorithm`(name: String) {
     let text = Base64URL.encode(ascii(#"{"alg":"\#(name)"}"#)) + ".e30."
     #expect(code { () throws(JOSEError) in try JWS.verify(text, secret: secret) } == .unsupportedAlgorithm)
     #expect(
       code { () throws(JOSEError) in try JWS.sign([], secret: secret, digest: .sha1) } == .unsupportedAlgorithm)
   }
 
-  @Test("Refuses what is none", arguments: ["", "a.b", "a.b.c.d", "e30.e30.e30"])
-  func refusesWhatIsNone(text: String) {
+  @Test(arguments: ["", "a.b", "a.b.c.d", "e30.e30.e30"])
+  func `Refuses what is none`(text: String) {
     #expect(code { () throws(JOSEError) in try JWS.verify(text, secret: secret) } != nil)
   }
 }

@@ -2,17 +2,17 @@ import CountersignCryptography
 import Testing
 
 @Suite struct KeyFileTests {
-  @Test("An RSA key in its older form stays the same") func anRSAKeyInItsOlderFormStaysTheSame() throws {
+  @Test func `An RSA key in its older form stays the same`() throws {
     let pem = try #require(try RSAKeyFile.traditionalPEM(Array(BadKeys.rsa1024.utf8)))
     #expect(pem.split(separator: "\n") == BadKeys.rsa1024.split(separator: "\n"))
   }
 
-  @Test("Other keys have none") func otherKeysHaveNone() throws {
+  @Test func `Other keys have none`() throws {
     #expect(try RSAKeyFile.traditionalPEM(Array(BadKeys.ed25519.utf8)) == nil)
     #expect(throws: JOSEError.self) { try RSAKeyFile.traditionalPEM(Array("nothing".utf8)) }
   }
 
-  @Test("The public part of a key") func thePublicPartOfAKey() throws {
+  @Test func `The public part of a key`() throws {
     let info = try PublicKeyFile.subjectPublicKeyInfo(ofPrivateKey: Array(BadKeys.ed25519.utf8))
     // A sequence with the OID of Ed25519 and 32 bytes (RFC 8410, 4).
     #expect(

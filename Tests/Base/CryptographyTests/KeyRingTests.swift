@@ -7,7 +7,7 @@ import Testing
 
   func ring(_ json: String) throws(JOSEError) -> KeyRing { try KeyRing(jwkSet: ascii(json)) }
 
-  @Test("The first seals all open") func theFirstSealsAllOpen() throws {
+  @Test func `The first seals all open`() throws {
     let ring = try ring(
       """
       {"keys": [
@@ -21,7 +21,6 @@ import Testing
   }
 
   @Test(
-    "A bad set is told without the key",
     arguments: [
       ("", "it is no JSON"), (String(repeating: "[", count: 513), "it is no JSON"), ("[]", "form"),
       ("{}", "keys is missing"),
@@ -45,7 +44,7 @@ import Testing
         "two keys have the kid \"a\""
       ),
     ])
-  func aBadSetIsToldWithoutTheKey(json: String, text: String) {
+  func `A bad set is told without the key`(json: String, text: String) {
     do throws(JOSEError) {
       _ = try ring(json)
       Issue.record("was taken: \(json)")
@@ -56,12 +55,12 @@ import Testing
     }
   }
 
-  @Test("A set that is too large is refused") func aSetThatIsTooLargeIsRefused() {
+  @Test func `A set that is too large is refused`() {
     let json = "{\"keys\": [], \"x\": \"" + String(repeating: "x", count: KeyRing.maxSetBytes) + "\"}"
     #expect(code { () throws(JOSEError) in try ring(json) } == .badKey)
   }
 
-  @Test("Keys are never printed") func keysAreNeverPrinted() throws {
+  @Test func `Keys are never printed`() throws {
     let ring = try ring("{\"keys\": [{\"kty\": \"oct\", \"kid\": \"a\", \"k\": \"\(Self.k)\"}]}")
     let key = try #require(ring.sealing)
     var dumped = ""
@@ -73,7 +72,7 @@ import Testing
     }
   }
 
-  @Test("Generates a key that can be used") func generatesAKeyThatCanBeUsed() throws {
+  @Test func `Generates a key that can be used`() throws {
     let one = try KeyRing.generate(kid: "2026-11-21")
     let other = try KeyRing.generate(kid: "2026-11-21")
     #expect(one != other)
@@ -82,7 +81,7 @@ import Testing
     #expect(code { () throws(JOSEError) in try KeyRing.generate(kid: "not good") } == .badKey)
   }
 
-  @Test("Rotation puts the new key first") func rotationPutsTheNewKeyFirst() throws {
+  @Test func `Rotation puts the new key first`() throws {
     let first = try KeyRing.rotate(jwkSet: nil, kid: "one")
     let second = try KeyRing.rotate(jwkSet: ascii(first), kid: "two")
     let (old, new) = (try ring(first), try ring(second))

@@ -18,8 +18,7 @@ enum RFC7518 {
 }
 
 @Suite struct SealingKeyTests {
-  @Test("A key crosses JSON, and its public part has no secret")
-  func aKeyCrossesJSONAndItsPublicPartHasNoSecret() throws {
+  @Test func `A key crosses JSON, and its public part has no secret`() throws {
     let key = try PrivateSealingKey.generate(id: "2026-07")
     let json = try key.jwk()
     #expect(json.contains(#""d":""#) && !key.publicKey.jwk.contains(#""d""#))
@@ -31,12 +30,12 @@ enum RFC7518 {
     #expect(try JWE.open(JWE.seal([1, 2], to: publicKey), with: read).plaintext == [1, 2])
   }
 
-  @Test("Each key is another one") func eachKeyIsAnotherOne() throws {
+  @Test func `Each key is another one`() throws {
     let keys = try (0..<20).map { _ in try PrivateSealingKey.generate(id: "a").publicKey }
     #expect(Set(keys).count == 20)
   }
 
-  @Test("A number with leading zeros keeps its length") func aNumberWithLeadingZerosKeepsItsLength() throws {
+  @Test func `A number with leading zeros keeps its length`() throws {
     // One key in 43 has a zero byte before one of its three numbers.
     for _ in 0..<300 {
       let json = try PrivateSealingKey.generate(id: "a").jwk()
@@ -45,8 +44,8 @@ enum RFC7518 {
     }
   }
 
-  @Test("A key whose operations are those of an agreement is taken, and a private one without any is not")
-  func operations() throws {
+  @Test func `A key whose operations are those of an agreement is taken, and a private one without any is not`() throws
+  {
     func key(_ json: String, _ operations: String) -> [UInt8] {
       ascii(json.replacing(#""kty""#, with: #""key_ops":\#(operations),"kty""#))
     }
@@ -59,7 +58,6 @@ enum RFC7518 {
   }
 
   @Test(
-    "A public key that cannot be used is told",
     arguments: [
       ("", "not a JSON Web Key"), ("[]", "not a JSON Web Key"), ("{}", "not a JSON Web Key"),
       (#"{"kty":"EC","crv":"P-256"}"#, "has no kid"),
@@ -83,7 +81,7 @@ enum RFC7518 {
       (RFC7518.withoutPrivatePart(RFC7518.bob).replacing(#""x":"w"#, with: #""x":"x"#), "do not match"),
       (InvalidPoint.origin("a"), "do not match"), (InvalidPoint.beyondTheField("a"), "do not match"),
     ])
-  func aPublicKeyThatCannotBeUsedIsTold(json: String, text: String) {
+  func `A public key that cannot be used is told`(json: String, text: String) {
     do throws(JOSEError) {
       _ = try PublicSealingKey(jwk: ascii(json))
       Issue.record("was taken")
@@ -93,7 +91,7 @@ enum RFC7518 {
     }
   }
 
-  @Test("A private key that cannot be used is told") func aPrivateKeyThatCannotBeUsedIsTold() {
+  @Test func `A private key that cannot be used is told`() {
     for (json, text) in [
       (RFC7518.withoutPrivatePart(RFC7518.bob), "is a public key"),
       (#"{"kty":"oct","kid":"a","k":"AAAA"}"#, #"has kty "oct" instead of "EC""#),
@@ -111,14 +109,14 @@ enum RFC7518 {
     #expect(code { () throws(JOSEError) in try PrivateSealingKey.generate(id: "a b") } == .badKey)
   }
 
-  @Test("A key from a message is bounded") func aKeyFromAMessageIsBounded() {
+  @Test func `A key from a message is bounded`() {
     let spare = PublicSealingKey.maxBytes - RFC7518.withoutPrivatePart(RFC7518.bob).utf8.count
     let longest = RFC7518.withoutPrivatePart(RFC7518.bob) + String(repeating: " ", count: spare)
     #expect(code { () throws(JOSEError) in try PublicSealingKey(jwk: ascii(longest)) } == nil)
     #expect(code { () throws(JOSEError) in try PublicSealingKey(jwk: ascii(longest + " ")) } == .badKey)
   }
 
-  @Test("Bytes of any kind are refused, not fatal") func bytesOfAnyKindAreRefusedNotFatal() throws {
+  @Test func `Bytes of any kind are refused, not fatal`() throws {
     let jwk = ascii(RFC7518.withoutPrivatePart(RFC7518.bob))
     for length in 0..<200 { _ = try? PublicSealingKey(jwk: SecureRandom.bytes(length)) }
     for index in jwk.indices {
@@ -131,7 +129,7 @@ enum RFC7518 {
     #expect(code { () throws(JOSEError) in try PublicSealingKey(jwk: Array(jwk.dropLast())) } == .badKey)
   }
 
-  @Test("Keys are never printed") func keysAreNeverPrinted() throws {
+  @Test func `Keys are never printed`() throws {
     let key = try PrivateSealingKey(jwk: ascii(RFC7518.bob))
     var dumped = ""
     dump(key, to: &dumped)
@@ -143,8 +141,7 @@ enum RFC7518 {
 }
 
 @Suite struct SealingKeySetTests {
-  @Test("A set opens with all its keys, and the first is sealed to")
-  func aSetOpensWithAllItsKeysAndTheFirstIsSealedTo() throws {
+  @Test func `A set opens with all its keys, and the first is sealed to`() throws {
     let old = try PrivateSealingKeys.rotate(nil, id: "old")
     let new = try PrivateSealingKeys.rotate(old, id: "new")
     let read = try PrivateSealingKeys(jwkSet: ascii(new.jwkSet()))
@@ -159,7 +156,7 @@ enum RFC7518 {
       code { () throws(JOSEError) in try JWE.open(JWE.seal([1], to: present), with: old) } == .unknownKey)
   }
 
-  @Test("The public set has no private key") func thePublicSetHasNoPrivateKey() throws {
+  @Test func `The public set has no private key`() throws {
     let keys = try PrivateSealingKeys([PrivateSealingKey(jwk: ascii(RFC7518.bob))])
     #expect(!keys.publicSet.contains(#""d""#) && !keys.publicSet.contains("VEmDZ"))
     #expect(try keys.jwkSet().contains("VEmDZ"))
@@ -167,8 +164,7 @@ enum RFC7518 {
     #expect(code { () throws(JOSEError) in try PublicSealingKeys(jwkSet: secret) } == .badKey)
   }
 
-  @Test("A set that cannot be used is refused")
-  func aSetThatCannotBeUsedIsRefused() throws {
+  @Test func `A set that cannot be used is refused`() throws {
     let key = RFC7518.bob
     for json in ["", "[]", "{}", #"{"keys":[]}"#, #"{"keys":7}"#, #"{"keys":[\#(key),\#(key)]}"#, key] {
       #expect(code { () throws(JOSEError) in try PrivateSealingKeys(jwkSet: ascii(json)) } == .badKey, "\(json)")

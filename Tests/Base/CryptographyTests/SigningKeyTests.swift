@@ -15,7 +15,7 @@ enum OtherKey {
 }
 
 @Suite struct SigningKeyTests {
-  @Test("All forms of a key are the same key") func allFormsOfAKeyAreTheSameKey() throws {
+  @Test func `All forms of a key are the same key`() throws {
     let key = try SigningKey(jwk: ascii(RFC7515.ecKey))
     let body = RFC7515.p8.split(separator: "\n").dropFirst().dropLast().joined()
     let der = try #require(Base64.decode(body))
@@ -32,7 +32,7 @@ enum OtherKey {
     #expect(try JWS.verify(signed, with: VerifyingKey(jwk: ascii(jwk))).payload == [1])
   }
 
-  @Test("The key tells its algorithm and its name") func theKeyTellsItsAlgorithmAndItsName() throws {
+  @Test func `The key tells its algorithm and its name`() throws {
     #expect(try SigningKey(jwk: ascii(RFC7515.ecKey)).algorithm == .es256)
     #expect(try SigningKey(jwk: ascii(RFC7515.rsaKey)).algorithm == .rs256)
     #expect(try SigningKey(file: ascii(RFC7515.p8), id: "k").id == "k")
@@ -43,14 +43,13 @@ enum OtherKey {
   }
 
   @Test(
-    "A file that is no usable key is told",
     arguments: [
       ("", "not a private key"), ("hello", "not a private key"), (RFC7515.publicKey, "not a private key"),
       (BadKeys.underPassword, "without a password"), (BadKeys.p384, "not on the curve P-256"),
       (BadKeys.rsa1024, "1024 bits instead of 2048 to 8192"), (BadKeys.ed25519, "neither of type EC nor of type RSA"),
       (String(RFC7515.p8.dropLast(60)), "not a private key"),
     ])
-  func aFileThatIsNoUsableKeyIsTold(file: String, text: String) {
+  func `A file that is no usable key is told`(file: String, text: String) {
     do throws(JOSEError) {
       _ = try SigningKey(file: ascii(file), id: "APNSKEY001")
       Issue.record("was taken")
@@ -90,13 +89,13 @@ enum OtherKey {
     }
   }
 
-  @Test("Oversized input is refused") func oversizedInputIsRefused() {
+  @Test func `Oversized input is refused`() {
     let long = String(repeating: " ", count: SigningKey.maxFileBytes) + "{}"
     #expect(code { () throws(JOSEError) in try SigningKey(file: ascii(long)) } == .badKey)
     #expect(code { () throws(JOSEError) in try SigningKey(jwk: ascii(long)) } == .badKey)
   }
 
-  @Test("Keys are never printed") func keysAreNeverPrinted() throws {
+  @Test func `Keys are never printed`() throws {
     let key = try SigningKey(jwk: ascii(RFC7515.ecKey.replacing(#"{"kty""#, with: #"{"kid":"n","kty""#)))
     var dumped = ""
     dump(key, to: &dumped)

@@ -8,8 +8,8 @@ import Testing
     ("foobar", "Zm9vYmFy"),
   ]
 
-  @Test("Matches the vectors of the RFC", arguments: vectors)
-  func matchesTheVectorsOfTheRFC(plain: String, text: String) {
+  @Test(arguments: vectors)
+  func `Matches the vectors of the RFC`(plain: String, text: String) {
     #expect(Base64.encode(ascii(plain)) == text)
     #expect(Base64.decode(text) == ascii(plain))
     let unpadded = String(text.prefix { $0 != "=" })
@@ -17,7 +17,7 @@ import Testing
     #expect(Base64URL.decode(unpadded) == ascii(plain))
   }
 
-  @Test("Every length and byte comes back") func everyLengthAndByteComesBack() {
+  @Test func `Every length and byte comes back`() {
     for count in 0...300 {
       let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 37 &+ count) }
       #expect(Base64.decode(Base64.encode(bytes)) == bytes)
@@ -25,24 +25,22 @@ import Testing
     }
   }
 
-  @Test("The two alphabets differ in two characters") func theTwoAlphabetsDifferInTwoCharacters() {
+  @Test func `The two alphabets differ in two characters`() {
     #expect(Base64.encode([0xFB, 0xFF, 0xBF]) == "+/+/")
     #expect(Base64URL.encode([0xFB, 0xFF, 0xBF]) == "-_-_")
   }
 
   @Test(
-    "Refused with padding",
     arguments: [
       "Zg=", "Zg", "Zg===", "Zh==", "Zm9=", "Zm9v=", "====", "=", "Z g=", "Zm9v\n", "-_-_", "Zg==Zg==", "é===",
     ])
-  func refusedWithPadding(text: String) {
+  func `Refused with padding`(text: String) {
     #expect(Base64.decode(text) == nil)
   }
 
   @Test(
-    "The URL alphabet refuses the other",
     arguments: ["Z", "Zg==", "Zh", "Zm9", "Zm9vY", "+/+/", "Zg ", " Zg", "Zg\0", "Zm9v\n"])
-  func theURLAlphabetRefusesTheOther(text: String) {
+  func `The URL alphabet refuses the other`(text: String) {
     #expect(Base64URL.decode(text) == nil)
   }
 }

@@ -3,27 +3,23 @@ import Testing
 
 @testable import CountersignEncoding
 
-@Suite("JSON writer")
-struct JSONObjectWriterTests {
+@Suite struct JSONObjectWriterTests {
   @Test(
-    "Quotation marks, backslashes and control characters are escaped",
     arguments: [
       ("", #""""#), ("a/ü😀", #""a/ü😀""#), (#"a"b\c"#, #""a\"b\\c""#),
       ("\n\u{0}\u{1F}\u{7F}", "\"\\u000a\\u0000\\u001f\u{7F}\""),
     ])
-  func stringIsEscaped(text: String, literal: String) throws {
+  func `Quotation marks, backslashes and control characters are escaped`(text: String, literal: String) throws {
     #expect(JSONString.quote(text) == literal)
     #expect(try JSONReader(maxBytes: 100).decode([String].self, from: "[\(literal)]") == [text])
   }
 
-  @Test("No text is null")
-  func absentTextIsNull() {
+  @Test func `No text is null`() {
     #expect(JSONString.quote(nil) == "null")
     #expect(JSONString.quote(Optional("a")) == #""a""#)
   }
 
-  @Test("Fields are written in order, absent ones not at all")
-  func fieldsAreWrittenInOrder() {
+  @Test func `Fields are written in order, absent ones not at all`() {
     var inner = JSONObjectWriter()
     inner.put("a", false)
     var json = JSONObjectWriter(reserving: 8)

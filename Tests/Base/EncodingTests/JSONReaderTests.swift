@@ -31,7 +31,6 @@ private struct Anything: Decodable {
 
   /// Each of these ends a process that hands it to the decoder of Swift 6.3.1.
   @Test(
-    "Brackets that end the decoder do not reach it",
     arguments: [
       String(repeating: "[", count: 513),
       #"{"phoneNumber":"+14155550123","app":"a","x":"# + String(repeating: "[", count: 512),
@@ -39,12 +38,12 @@ private struct Anything: Decodable {
       String(repeating: " [\n", count: 512) + "[",
       #"{"a":"b\"c\\","d":"# + String(repeating: "[", count: 512),
     ])
-  func bracketsThatEndTheDecoderDoNotReachIt(text: String) {
+  func `Brackets that end the decoder do not reach it`(text: String) {
     #expect(refusal(text) == .tooDeep)
     #expect(refusal(text, Self.json5) == .tooDeep)
   }
 
-  @Test("The bound is exact") func theBoundIsExact() throws {
+  @Test func `The bound is exact`() throws {
     for reader in [Self.json, Self.json5] {
       #expect(refusal(nested(JSONReader.maxDepth), reader) == nil)
       #expect(refusal(nested(JSONReader.maxDepth + 1), reader) == .tooDeep)
@@ -54,7 +53,7 @@ private struct Anything: Decodable {
     }
   }
 
-  @Test("Brackets in strings do not count") func bracketsInStringsDoNotCount() throws {
+  @Test func `Brackets in strings do not count`() throws {
     let brackets = String(repeating: "[{", count: 100)
     for text in [
       brackets, "\\\"\(brackets)", "\\\\\\\"\(brackets)", "\\u0022\(brackets)", "'\(brackets)", "//\(brackets)",
@@ -65,7 +64,7 @@ private struct Anything: Decodable {
   }
 
   /// The decoder steps over four characters after `\u` whatever they are, so that a quotation mark behind ends the string.
-  @Test("An escape cannot hide the end of a string") func anEscapeCannotHideTheEndOfAString() {
+  @Test func `An escape cannot hide the end of a string`() {
     let brackets = String(repeating: "[", count: 513)
     #expect(refusal(#"["\u123\","# + brackets) == .malformedEscape)
     #expect(refusal(#"["\u12"]"#) == .malformedEscape)
@@ -77,7 +76,7 @@ private struct Anything: Decodable {
     #expect(refusal(#"["\"\\\/\b\f\n\r\t\u00e9"]"#) == nil)
   }
 
-  @Test("Comments and single quotes of JSON5") func commentsAndSingleQuotesOfJSON5() {
+  @Test func `Comments and single quotes of JSON5`() {
     let brackets = String(repeating: "[", count: 513)
     #expect(refusal("// \(brackets)\n[1, /* \(brackets) * / ** */ 2] // '\(brackets)", Self.json5) == nil)
     #expect(refusal("['\"\(brackets)\\'\(brackets)', \"'\"]", Self.json5) == nil)
@@ -92,7 +91,7 @@ private struct Anything: Decodable {
     #expect(refusal("'\(brackets)'") == .tooDeep)
   }
 
-  @Test("Only UTF-8 without a mark") func onlyUTF8WithoutAMark() throws {
+  @Test func `Only UTF-8 without a mark`() throws {
     let text = Array(#"{"a":"b"}"#.utf8)
     #expect(refusal([0xEF, 0xBB, 0xBF] + text) == .byteOrderMark)
     #expect(refusal(text.flatMap { [$0, 0] }) == .nulByte)
@@ -106,14 +105,14 @@ private struct Anything: Decodable {
     #expect(refusal(#"{"a":"\#u{FEFF}é🔐"}"#) == nil)
   }
 
-  @Test("The length is the callers") func theLengthIsTheCallers() {
+  @Test func `The length is the callers`() {
     let reader = JSONReader(maxBytes: 8)
     #expect(refusal("[123456]", reader) == nil)
     #expect(refusal("[1234567]", reader) == .tooLarge(maxBytes: 8))
     #expect(refusal([UInt8](repeating: 0, count: 9), reader) == .tooLarge(maxBytes: 8))
   }
 
-  @Test("The decoder says the rest") func theDecoderSaysTheRest() throws {
+  @Test func `The decoder says the rest`() throws {
     #expect(try Self.json.decode([String: Int].self, from: #"{"a":1}"#) == ["a": 1])
     #expect(try Self.json.decode([String: Int].self, from: Data(#"{"a":1}"#.utf8)) == ["a": 1])
     #expect(try Self.json.decode([String: Int].self, from: Array(#"x{"a":1}"#.utf8)[1...]) == ["a": 1])
@@ -123,7 +122,7 @@ private struct Anything: Decodable {
     }
   }
 
-  @Test("Refusals repeat nothing") func refusalsRepeatNothing() {
+  @Test func `Refusals repeat nothing`() {
     #expect(JSONRefusal.tooLarge(maxBytes: 9).description == "is longer than 9 bytes")
     #expect(JSONRefusal.tooDeep.description == "nests deeper than 32 levels")
   }

@@ -8,7 +8,7 @@ import Testing
   private static let door = "Base/Encoding/JSON/"
   private static let forbidden = ["JSONDecoder", "JSONSerialization"]
 
-  @Test("Nothing else names the decoder") func nothingElseNamesTheDecoder() throws {
+  @Test func `Nothing else names the decoder`() throws {
     let files = try FileManager.default.subpathsOfDirectory(atPath: Self.sources.path).filter { $0.hasSuffix(".swift") }
     #expect(files.contains(Self.door + "JSONReader.swift"))
     for file in files where !file.hasPrefix(Self.door) {

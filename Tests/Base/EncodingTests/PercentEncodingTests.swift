@@ -1,30 +1,26 @@
 import CountersignEncoding
 import Testing
 
-@Suite("Percent-encoding")
-struct PercentEncodingTests {
+@Suite struct PercentEncodingTests {
   @Test(
-    "Everything but unreserved characters is escaped",
     arguments: [
       ("azAZ09-._~", "azAZ09-._~"), ("", ""), ("/", "%2F"), ("a b+c", "a%20b%2Bc"), ("é€", "%C3%A9%E2%82%AC"),
       ("%\u{0}\u{7F}", "%25%00%7F"),
     ])
-  func reservedCharactersAreEscaped(plain: String, escaped: String) {
+  func `Everything but unreserved characters is escaped`(plain: String, escaped: String) {
     #expect(PercentEncoding.encode(plain) == escaped)
     #expect(PercentEncoding.decode(escaped) == plain)
     #expect(PercentEncoding.decode(strictly: escaped) == plain)
   }
 
-  @Test("Digits of either case are read")
-  func digitsOfEitherCaseAreRead() {
+  @Test func `Digits of either case are read`() {
     #expect(PercentEncoding.decode("%2f%2F%c3%A9+") == "//é+")
     #expect(PercentEncoding.decode(strictly: "%2f%2F%c3%A9+") == "//é+")
   }
 
   @Test(
-    "A broken escape stays, or makes the text invalid",
     arguments: [("%", "%"), ("a%4", "a%4"), ("%zz", "%zz"), ("%+1", "%+1"), ("%ff", "\u{FFFD}"), ("%%41", "%A")])
-  func brokenEscapeStaysOrIsRefused(escaped: String, lenient: String) {
+  func `A broken escape stays, or makes the text invalid`(escaped: String, lenient: String) {
     #expect(PercentEncoding.decode(escaped) == lenient)
     #expect(PercentEncoding.decode(strictly: escaped) == nil)
   }

@@ -10,7 +10,7 @@ import Testing
     Logger(label: "worker", level: level, sink: sink, clock: ManualClock(UnixTime(seconds: 1_782_907_200)))
   }
 
-  @Test("A text line has time level message and values") func aTextLineHasTimeLevelMessageAndValues() {
+  @Test func `A text line has time level message and values`() {
     logger().info("job settled", [.jobID: "a 1", .attempt: 3, "took": .milliseconds(1500) as Duration, "late": false])
     #expect(
       sink.lines() == [
@@ -18,7 +18,7 @@ import Testing
       ])
   }
 
-  @Test("A JSON line has time level message and values") func aJSONLineHasTimeLevelMessageAndValues() throws {
+  @Test func `A JSON line has time level message and values`() throws {
     let missing: String? = nil
     logger().warning("odd", ["text": "a\"\\\n\u{1}\u{2028}é", "missing": missing, "infinite": Double.infinity])
     let line = try #require(sink.lines(.json).first)
@@ -34,21 +34,20 @@ import Testing
     #expect(!line.contains("missing"))
   }
 
-  @Test("An event is one line") func anEventIsOneLine() {
+  @Test func `An event is one line`() {
     logger().info("x", ["key": "a\nb\r\u{85}\u{2028}c"])
     for format in LogFormat.allCases {
       #expect(sink.lines(format)[0].unicodeScalars.allSatisfy { !$0.properties.isWhitespace || $0 == " " })
     }
   }
 
-  @Test("Long values are cut") func longValuesAreCut() {
+  @Test func `Long values are cut`() {
     logger().info("x", ["key": String(repeating: "é", count: 5000)])
     #expect(sink.lines()[0].utf8.count < LogFormat.maxValueBytes + 100)
     #expect(sink.lines()[0].hasSuffix("…"))
   }
 
-  @Test("Lower levels are dropped without evaluating the metadata")
-  func lowerLevelsAreDroppedWithoutEvaluatingTheMetadata() {
+  @Test func `Lower levels are dropped without evaluating the metadata`() {
     let evaluated = Mutex(false)
     func metadata() -> LogMetadata {
       evaluated.withLock { $0 = true }
@@ -61,7 +60,7 @@ import Testing
     #expect(sink.events.count == 1)
   }
 
-  @Test("Bound values come first") func boundValuesComeFirst() {
+  @Test func `Bound values come first`() {
     logger().with([.lane: "twilio"]).child("ledger").error("x", [.attempt: 1])
     #expect(sink.lines()[0].hasSuffix("ERROR worker.ledger: x lane=twilio attempt=1"))
   }

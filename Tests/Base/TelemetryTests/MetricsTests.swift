@@ -4,7 +4,7 @@ import Testing
 @Suite struct MetricsTests {
   let registry = MetricsRegistry()
 
-  @Test("Renders every kind") func rendersEveryKind() {
+  @Test func `Renders every kind`() {
     registry.counter("countersign_jobs_total", "Jobs.", labels: ["lane"]).with("a\"b\\\n").increment(by: 2)
     registry.gauge("countersign_up", "Whether\nup.").set(0.5)
     let histogram = registry.histogram("countersign_call_seconds", "Calls.", buckets: [0.1, 1])
@@ -34,27 +34,27 @@ import Testing
         """)
   }
 
-  @Test("The same name is the same metric") func theSameNameIsTheSameMetric() {
+  @Test func `The same name is the same metric`() {
     registry.counter("a_total", "A.").increment()
     registry.counter("a_total", "A.").increment()
     #expect(registry.counter("a_total", "A.").value == 2)
   }
 
-  @Test("A gauge goes up and down") func aGaugeGoesUpAndDown() {
+  @Test func `A gauge goes up and down`() {
     let gauge = registry.gauge("g", "G.")
     gauge.add(2.5)
     gauge.add(-1)
     #expect(gauge.value == 1.5)
   }
 
-  @Test("Too many series go to one") func tooManySeriesGoToOne() {
+  @Test func `Too many series go to one`() {
     let family = registry.counter("a_total", "A.", labels: ["id", "kind"])
     for number in 0..<(MetricsRegistry.maxSeries + 50) { family.with(String(number), "x").increment() }
     #expect(family.with("other", "other").value == 50)
     #expect(registry.render().split(separator: "\n").count == MetricsRegistry.maxSeries + 3)
   }
 
-  @Test("Counts from many tasks add up") func countsFromManyTasksAddUp() async {
+  @Test func `Counts from many tasks add up`() async {
     let counter = registry.counter("a_total", "A.")
     let gauge = registry.gauge("g", "G.")
     await withTaskGroup(of: Void.self) { group in
@@ -71,7 +71,7 @@ import Testing
     #expect(gauge.value == 8000)
   }
 
-  @Test("A clash stops the program") func aClashStopsTheProgram() async {
+  @Test func `A clash stops the program`() async {
     await #expect(processExitsWith: .failure) {
       let registry = MetricsRegistry()
       _ = registry.counter("a", "A.")

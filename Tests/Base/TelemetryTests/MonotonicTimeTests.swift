@@ -2,7 +2,7 @@ import CountersignTelemetry
 import Testing
 
 @Suite struct MonotonicTimeTests {
-  @Test("A sum stays at the ends of its range") func aSumStaysAtTheEndsOfItsRange() {
+  @Test func `A sum stays at the ends of its range`() {
     let time = MonotonicTime(nanoseconds: 5)
     #expect(time + .nanoseconds(7) - time == .nanoseconds(7))
     #expect(time + .seconds(Int64.max) == MonotonicTime(nanoseconds: .max))
@@ -11,14 +11,14 @@ import Testing
     #expect(MonotonicTime(nanoseconds: .max) - MonotonicTime(nanoseconds: .min) == .nanoseconds(Int64.max))
   }
 
-  @Test("The systems clock never goes back") func theSystemsClockNeverGoesBack() {
+  @Test func `The systems clock never goes back`() {
     let clock = SystemMonotonicClock()
     let times = (0..<1000).map { _ in clock.now() }
     #expect(times == times.sorted())
     #expect(times[0] > MonotonicTime(nanoseconds: 0))
   }
 
-  @Test("A step of the wall clock moves nothing else") func aStepOfTheWallClockMovesNothingElse() {
+  @Test func `A step of the wall clock moves nothing else`() {
     let clocks = ManualClocks()
     let (wall, monotonic) = (clocks.wall.now(), clocks.monotonic.now())
     clocks.stepWall(by: .seconds(-3600))

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import Testing
 
 @Suite struct SecrecyTests {
-  @Test("A secret does not print") func aSecretDoesNotPrint() {
+  @Test func `A secret does not print`() {
     let secret = Secret("hunter2")
     var dumped = ""
     dump(secret, to: &dumped)
@@ -13,7 +13,6 @@ import Testing
   }
 
   @Test(
-    "Phone numbers are masked",
     arguments: [
       ("+14155550123", "+1415•••••23"),
       ("+491701234567", "+4917••••••67"),
@@ -25,7 +24,7 @@ import Testing
       ("call me at 555", "•••"),
       ("123456789012345678901", "•••"),
     ])
-  func phoneNumbersAreMaskedInLogs(number: String, shown: String) {
+  func `Phone numbers are masked`(number: String, shown: String) {
     #expect(Redaction.phoneNumber(number) == shown)
   }
 }

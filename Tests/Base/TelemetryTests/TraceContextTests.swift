@@ -14,7 +14,7 @@ struct CountingGenerator: RandomNumberGenerator {
 @Suite struct TraceContextTests {
   static let example = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
 
-  @Test("A trace parent is read and written unchanged") func aTraceParentIsReadAndWrittenUnchanged() throws {
+  @Test func `A trace parent is read and written unchanged`() throws {
     let context = try #require(TraceContext(traceparent: Self.example))
     #expect(context.traceID == "4bf92f3577b34da6a3ce929d0e0e4736")
     #expect(context.parentID == "00f067aa0ba902b7")
@@ -22,7 +22,7 @@ struct CountingGenerator: RandomNumberGenerator {
     #expect(context.traceparent == Self.example)
   }
 
-  @Test("A child keeps the trace") func aChildKeepsTheTrace() throws {
+  @Test func `A child keeps the trace`() throws {
     let context = try #require(TraceContext(traceparent: Self.example))
     var generator = CountingGenerator()
     let child = context.child(using: &generator)
@@ -31,14 +31,13 @@ struct CountingGenerator: RandomNumberGenerator {
     #expect(child.isSampled)
   }
 
-  @Test("A new root is a valid context") func aNewRootIsAValidContext() {
+  @Test func `A new root is a valid context`() {
     let root = TraceContext.root()
     #expect(TraceContext(traceparent: root.traceparent) == root)
     #expect(TraceContext.root() != root)
   }
 
   @Test(
-    "Malformed trace parents are refused",
     arguments: [
       "", "00", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7",
       "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
@@ -49,11 +48,11 @@ struct CountingGenerator: RandomNumberGenerator {
       "00_4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
       "cc-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01x",
     ])
-  func malformedTraceParentsAreRefused(text: String) {
+  func `Malformed trace parents are refused`(text: String) {
     #expect(TraceContext(traceparent: text) == nil)
   }
 
-  @Test("Later versions are read as version zero") func laterVersionsAreReadAsVersionZero() {
+  @Test func `Later versions are read as version zero`() {
     let later = "cc" + Self.example.dropFirst(2) + "-what-the-future-holds"
     #expect(TraceContext(traceparent: String(later))?.traceparent == Self.example)
   }

@@ -4,7 +4,6 @@ import Testing
 
 @Suite struct UnixTimeTests {
   @Test(
-    "Timestamps of RFC3339 are read",
     arguments: [
       ("1970-01-01T00:00:00Z", 0),
       ("2026-07-01T12:00:00Z", 1_782_907_200_000),
@@ -18,23 +17,22 @@ import Testing
       ("9999-12-31T23:59:59.999Z", 253_402_300_799_999),
       ("2016-12-31T23:59:60Z", 1_483_228_800_000),
     ])
-  func timestampsOfRFC3339AreRead(text: String, milliseconds: Int64) {
+  func `Timestamps of RFC3339 are read`(text: String, milliseconds: Int64) {
     #expect(UnixTime(rfc3339: text)?.milliseconds == milliseconds)
   }
 
   @Test(
-    "Malformed timestamps are refused",
     arguments: [
       "", "2026-07-01", "2026-07-01T12:00:00", "2026-07-01T12:00Z", "2026-13-01T12:00:00Z", "2026-02-29T12:00:00Z",
       "1900-02-29T12:00:00Z", "2026-04-31T12:00:00Z", "2026-07-01T24:00:00Z", "2026-07-01T12:60:00Z",
       "2026-07-01T12:00:00.Z", "2026-07-01T12:00:00+0200", "2026-07-01T12:00:00Z ", "26-07-01T12:00:00Z",
       "2026-07-01T12:00:00+24:00", "+026-07-01T12:00:00Z", "２026-07-01T12:00:00Z",
     ])
-  func malformedTimestampsAreRefused(text: String) {
+  func `Malformed timestamps are refused`(text: String) {
     #expect(UnixTime(rfc3339: text) == nil)
   }
 
-  @Test("Timestamps are written in UTC") func timestampsAreWrittenInUTC() {
+  @Test func `Timestamps are written in UTC`() {
     #expect(UnixTime(milliseconds: 1_782_907_200_000).rfc3339 == "2026-07-01T12:00:00Z")
     #expect(UnixTime(milliseconds: 1_782_907_200_007).rfc3339 == "2026-07-01T12:00:00.007Z")
     #expect(UnixTime(milliseconds: -1).rfc3339WithMilliseconds == "1969-12-31T23:59:59.999Z")
@@ -42,7 +40,7 @@ import Testing
     #expect(UnixTime(milliseconds: .min).rfc3339 == "0000-01-01T00:00:00Z")
   }
 
-  @Test("Every day of four centuries survives the round trip") func everyDayOfFourCenturiesSurvivesTheRoundTrip() {
+  @Test func `Every day of four centuries survives the round trip`() {
     let changed = (-80_000 as Int64..<80_000).filter { day in
       let time = UnixTime(milliseconds: day * 86_400_000 + 43_200_000)
       return UnixTime(rfc3339: time.rfc3339) != time
@@ -50,7 +48,7 @@ import Testing
     #expect(changed.isEmpty)
   }
 
-  @Test("Agrees with foundation") func agreesWithFoundation() {
+  @Test func `Agrees with foundation`() {
     for milliseconds in stride(from: -5_000_000_000_000 as Int64, to: 5_000_000_000_000, by: 98_765_432_500) {
       let time = UnixTime(milliseconds: milliseconds)
       let date = Date(timeIntervalSince1970: time.fractionalSeconds)
@@ -59,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("Durations are added and subtracted") func durationsAreAddedAndSubtracted() {
+  @Test func `Durations are added and subtracted`() {
     let time = UnixTime(seconds: 100)
     #expect(time + .milliseconds(1500) == UnixTime(milliseconds: 101_500))
     #expect(time - .seconds(1) < time)
@@ -68,7 +66,7 @@ import Testing
     #expect(UnixTime(milliseconds: .max) + .seconds(1) == UnixTime(milliseconds: .max))
   }
 
-  @Test("A time is text in JSON") func aTimeIsTextInJSON() throws {
+  @Test func `A time is text in JSON`() throws {
     let times = [UnixTime(seconds: 1_782_907_200)]
     let json = try JSONEncoder().encode(times)
     #expect(String(decoding: json, as: UTF8.self) == "[\"2026-07-01T12:00:00Z\"]")
@@ -76,11 +74,11 @@ import Testing
     #expect(throws: DecodingError.self) { try JSONDecoder().decode([UnixTime].self, from: Data("[\"soon\"]".utf8)) }
   }
 
-  @Test("The system clock shows this millennium") func theSystemClockShowsThisMillennium() {
+  @Test func `The system clock shows this millennium`() {
     #expect(SystemClock().now() > UnixTime(seconds: 1_700_000_000))
   }
 
-  @Test("The manual clock stands still") func theManualClockStandsStill() {
+  @Test func `The manual clock stands still`() {
     let clock = ManualClock(UnixTime(seconds: 5))
     clock.advance(by: .milliseconds(10))
     #expect(clock.now() == UnixTime(milliseconds: 5010))

@@ -17,8 +17,7 @@ import Testing
     SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.time + .seconds(60))
   }
 
-  @Test("A command goes to the coordinator and its reply comes back")
-  func aCommandGoesToTheCoordinatorAndItsReplyComesBack() async throws {
+  @Test func `A command goes to the coordinator and its reply comes back`() async throws {
     let reply = VerificationApproved(
       verificationID: "v", app: "com.example.app", phoneNumber: "+14155550123", approvedAt: Self.time)
     let transport = FakeTransport(replying: reply)
@@ -34,8 +33,8 @@ import Testing
     #expect(try CheckVerification(json: sent.message.body).code == SecretField(Secret("123456")))
   }
 
-  @Test("The user is shown to those who want it", arguments: [nil, "operator"])
-  func theUserIsShownToThoseWhoWantIt(user: String?) async throws {
+  @Test(arguments: [nil, "operator"])
+  func `The user is shown to those who want it`(user: String?) async throws {
     let reply = ConversionList(
       enabled: true, floorPercent: 10, windowSeconds: 60, blockCount: 0, blocks: [], regions: [], prefixes: [])
     let transport = FakeTransport(replying: reply)
@@ -45,7 +44,7 @@ import Testing
     #expect(try #require(transport.sent.first).message.userID == user)
   }
 
-  @Test("Purpose of a code is sent") func purposeOfACodeIsSent() async throws {
+  @Test func `Purpose of a code is sent`() async throws {
     let started = FakeTransport()
     await #expect(throws: ClientError.self) {
       try await client(started).startVerification(
@@ -64,7 +63,7 @@ import Testing
     #expect(check.app == "a" && check.purpose == .secondFactorSignIn && check.subject == "s")
   }
 
-  @Test("With keys the code is sealed") func withKeysTheCodeIsSealed() async throws {
+  @Test func `With keys the code is sealed`() async throws {
     let sealer = Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
     let transport = FakeTransport()
     await #expect(throws: ClientError.self) {
@@ -78,7 +77,7 @@ import Testing
     #expect(try sealer.open(code, for: context).reveal() == "123456")
   }
 
-  @Test("A refusal is the coordinators own") func aRefusalIsTheCoordinatorsOwn() async {
+  @Test func `A refusal is the coordinators own`() async {
     let refusal = APIError(.tooManyAttempts, "wait", retryAfter: 30)
     let error = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(replying: ErrorReply(refusal))).status(of: "v")
@@ -87,7 +86,7 @@ import Testing
     #expect(error?.isRetriable == true)
   }
 
-  @Test("A reply of another type is not taken for one") func aReplyOfAnotherTypeIsNotTakenForOne() async {
+  @Test func `A reply of another type is not taken for one`() async {
     let error = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(replying: CancelVerification(verificationID: "v"))).cancel("v")
     }
@@ -98,20 +97,20 @@ import Testing
     #expect(problem.field == "type")
   }
 
-  @Test("Silence is no answer") func silenceIsNoAnswer() async {
+  @Test func `Silence is no answer`() async {
     let error = await #expect(throws: ClientError.self) { try await client(FakeTransport()).status(of: "v") }
     #expect(error?.code == .noAnswer)
     #expect(error?.isRetriable == true)
   }
 
-  @Test("A missing topology is named") func aMissingTopologyIsNamed() async {
+  @Test func `A missing topology is named`() async {
     let transport = FakeTransport { _ in .failure(AMQPError(.notFound, "no route")) }
     let error = await #expect(throws: ClientError.self) { try await client(transport).status(of: "v") }
     #expect(error?.code == .unroutable)
     #expect(error?.message.contains("topology apply") == true)
   }
 
-  @Test("A job is enqueued under its ID") func aJobIsEnqueuedUnderItsID() async throws {
+  @Test func `A job is enqueued under its ID`() async throws {
     let transport = FakeTransport()
     #expect(try await client(transport).enqueue(job, id: "j", correlationID: "order-7") == "j")
     let sent = try #require(transport.sent.first)
@@ -123,7 +122,7 @@ import Testing
     #expect(try SMSDispatchJob(json: sent.message.body) == job)
   }
 
-  @Test("A job that the broker does not take fails") func aJobThatTheBrokerDoesNotTakeFails() async {
+  @Test func `A job that the broker does not take fails`() async {
     let full = await #expect(throws: ClientError.self) {
       try await client(FakeTransport(outcome: .nacked)).enqueue(job)
     }
@@ -134,7 +133,7 @@ import Testing
     #expect(unroutable?.code == .unroutable)
   }
 
-  @Test("The result of a job comes back") func theResultOfAJobComesBack() async throws {
+  @Test func `The result of a job comes back`() async throws {
     let result = JobResult(
       jobID: "j", outcome: .accepted, attempts: 1, startedAt: Self.time, finishedAt: Self.time
     ).adding(["segments": 1])
@@ -148,7 +147,7 @@ import Testing
     #expect(try await client(transport).perform(job, id: "j", timeout: .seconds(5)) == result)
   }
 
-  @Test("A wrong URL is refused without being repeated") func aWrongURLIsRefusedWithoutBeingRepeated() {
+  @Test func `A wrong URL is refused without being repeated`() {
     let error = #expect(throws: ClientError.self) { try CountersignClient(url: "http://me:hunter2@h", name: "shop") }
     #expect(error?.message.contains("hunter2") == false)
   }

@@ -17,7 +17,7 @@ import Testing
     Sealer(keys: try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32))))
   }
 
-  @Test("An app gets its receipt") func anAppGetsItsReceipt() async throws {
+  @Test func `An app gets its receipt`() async throws {
     let reply = AppVerifying(receipt: "r", suggestedTimeout: 10)
     let transport = FakeTransport(replying: reply)
     #expect(try await client(transport).verifyApp("a", deviceToken: "00ff", environment: .sandbox) == reply)
@@ -26,8 +26,8 @@ import Testing
     #expect(try VerifyApp(json: sent.message.body).environment == .sandbox)
   }
 
-  @Test("A start carries its proof", arguments: [false, true])
-  func aStartCarriesItsProof(isSealed: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `A start carries its proof`(isSealed: Bool) async throws {
     let sealer = try sealer()
     let proofs: [CountersignClient.AppProof] = [
       .push(receipt: "r", secret: Secret("s")), .recaptcha(token: Secret("s"), receipt: "r"),
@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  @Test("A token is sealed for its revocation") func aTokenIsSealedForItsRevocation() async throws {
+  @Test func `A token is sealed for its revocation`() async throws {
     let sealer = try sealer()
     let reply = OperationStarted(
       operationID: "o", kind: .appleRevocation, app: "a", startedAt: Self.time, repeated: false)
@@ -67,7 +67,7 @@ import Testing
     #expect(try sealer.open(command.token.secret, for: context).reveal() == "t")
   }
 
-  @Test("An operation is asked about") func anOperationIsAskedAbout() async throws {
+  @Test func `An operation is asked about`() async throws {
     var reply = OperationStatus(
       operationID: "o", kind: .appleRevocation, app: "a", state: .completed, startedAt: Self.time,
       expiresAt: Self.time, timeline: [])

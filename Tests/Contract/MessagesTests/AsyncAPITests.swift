@@ -27,7 +27,7 @@ import Testing
     (channel["messages"]?.object ?? [:]).keys.compactMap { messages[$0] }
   }
 
-  @Test("Every body of the code is as described") func everyBodyOfTheCodeIsAsDescribed() throws {
+  @Test func `Every body of the code is as described`() throws {
     // A reply and an event may have the same type, so the samples are looked up where they travel.
     let groups: [([Sample], (String) -> Bool)] = [
       (try Sample.commands(), { $0.hasPrefix("command.") }), (try Sample.replies(), { $0 == "replies" }),
@@ -58,12 +58,12 @@ import Testing
     #expect(Set(least.object.keys).subtracting(choices) == required, "\(sample.type)")
   }
 
-  @Test("Every message of the document is in the code") func everyMessageOfTheDocumentIsInTheCode() throws {
+  @Test func `Every message of the document is in the code`() throws {
     let types = Set(try Sample.all().map(\.type.text))
     #expect(Set(messages.values.compactMap { $0["name"]?.string }) == types)
   }
 
-  @Test("No reply has the type of a command") func noReplyHasTheTypeOfACommand() throws {
+  @Test func `No reply has the type of a command`() throws {
     let types = Set(try Sample.commands().map(\.type.text))
     #expect(types.isDisjoint(with: try Sample.replies().map(\.type.text)))
     func names(_ isTheirs: (String) -> Bool) -> [String] {
@@ -74,7 +74,7 @@ import Testing
     #expect(types.isDisjoint(with: names { $0 == "replies" }))
   }
 
-  @Test("The channels are the topology") func theChannelsAreTheTopology() throws {
+  @Test func `The channels are the topology`() throws {
     var expected: Set<String> = []
     for key in Topology.commands + Topology.accountsCommands {
       expected.insert("\(Topology.Exchanges.commands) direct \(key)")
@@ -117,7 +117,6 @@ import Testing
   }
 
   @Test(
-    "The words are the same",
     arguments: [
       ("OnUnknown", OnUnknown.allCases.map(\.rawValue)), ("JobOutcome", JobOutcome.allCases.map(\.rawValue)),
       ("AppleTokenKind", AppleToken.Kind.allCases.map(\.rawValue)),
@@ -132,11 +131,11 @@ import Testing
       ("PhoneSignInOperation", SignInWithPhone.Operation.allCases.map(\.rawValue)),
       ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
     ])
-  func theWordsAreTheSame(schema: String, words: [String]) {
+  func `The words are the same`(schema: String, words: [String]) {
     #expect(checker.schemas[schema]?["enum"]?.strings == words)
   }
 
-  @Test("The headers are the same") func theHeadersAreTheSame() {
+  @Test func `The headers are the same`() {
     let headers = Set((checker.schemas["Headers"]?["properties"]?.object ?? [:]).keys)
     #expect(
       headers == [
@@ -151,7 +150,7 @@ import Testing
       ])
   }
 
-  @Test("Every reference leads somewhere") func everyReferenceLeadsSomewhere() {
+  @Test func `Every reference leads somewhere`() {
     func references(_ value: JSONValue) -> [String] {
       (value["$ref"]?.string.map { [$0] } ?? []) + value.object.values.flatMap(references)
         + value.array.flatMap(references)
@@ -162,7 +161,7 @@ import Testing
     }
   }
 
-  @Test("The checker finds what is wrong") func theCheckerFindsWhatIsWrong() throws {
+  @Test func `The checker finds what is wrong`() throws {
     let schema = try #require(messages["SMSDispatchJob"]?["payload"])
     let wrong = #"{"to":5,"text":"a","template":"b","deadline":"2026-07-01T12:00:00+01:00","onUnknown":"x","zebra":1}"#
     #expect(

@@ -18,21 +18,21 @@ import Testing
     }
   }
 
-  @Test("A start is compact and leaves out what is absent") func aStartIsCompactAndLeavesOutWhatIsAbsent() throws {
+  @Test func `A start is compact and leaves out what is absent`() throws {
     let json = try text(StartVerification(phoneNumber: "+14155550123", app: "com.example/app"))
     let expected = #"{"phoneNumber":"+14155550123","app":"com.example/app"}"#
     #expect(json.utf8.sorted() == expected.utf8.sorted())
     #expect(try JSONValue(parsing: json) == JSONValue(parsing: expected))
   }
 
-  @Test("A job with a text of its own is read and written") func aJobWithATextOfItsOwnIsReadAndWritten() throws {
+  @Test func `A job with a text of its own is read and written`() throws {
     let job = SMSDispatchJob(to: "+14155550123", content: .text("Hi"), deadline: Self.deadline)
     let expected = #"{"to":"+14155550123","text":"Hi","deadline":"2026-07-01T12:00:00Z"}"#
     #expect(try JSONValue(parsing: text(job)) == JSONValue(parsing: expected))
     #expect(try SMSDispatchJob(json: job.json()) == job)
   }
 
-  @Test("A job with a template") func aJobWithATemplate() throws {
+  @Test func `A job with a template`() throws {
     let job = SMSDispatchJob(
       to: "+14155550123",
       content: .template(
@@ -48,8 +48,8 @@ import Testing
     #expect(try SMSDispatchJob(json: json) == job)
   }
 
-  @Test("A revocation has one token", arguments: AppleToken.Kind.allCases)
-  func aRevocationHasOneToken(kind: AppleToken.Kind) throws {
+  @Test(arguments: AppleToken.Kind.allCases)
+  func `A revocation has one token`(kind: AppleToken.Kind) throws {
     let job = AppleRevokeJob(
       app: "com.example.app", clientID: "com.example.web", token: AppleToken(kind, SecretField(Secret("t"))),
       redirectURI: "https://example.com/", deadline: Self.deadline)
@@ -62,7 +62,6 @@ import Testing
   }
 
   @Test(
-    "A revocation without one token is none",
     arguments: [
       (#""more":1"#, "authorizationCode", "is missing: give one of authorizationCode, refreshToken, accessToken"),
       (
@@ -70,19 +69,18 @@ import Testing
       ),
       (#""authorizationCode":5"#, "authorizationCode", "must be a string"),
     ])
-  func aRevocationWithoutOneTokenIsNone(fields: String, field: String, detail: String) {
+  func `A revocation without one token is none`(fields: String, field: String, detail: String) {
     let found = problem(AppleRevokeJob.self, #"{"app":"a","deadline":"2026-07-01T12:00:00Z",\#(fields)}"#)
     #expect(found?.field == field)
     #expect(found?.detail == detail)
   }
 
-  @Test("Unknown fields are ignored") func unknownFieldsAreIgnored() throws {
+  @Test func `Unknown fields are ignored`() throws {
     let body = try CancelVerification(json: Array(#"{"verificationID":"v","more":{"x":[1]}}"#.utf8))
     #expect(body.verificationID == "v")
   }
 
   @Test(
-    "Problems name the field and never the value",
     arguments: [
       (#"{"#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
       (#""#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
@@ -122,59 +120,57 @@ import Testing
         "variables must be an object"
       ),
     ] as [(String, String, String?, String)])
-  func problemsNameTheFieldAndNeverTheValue(json: String, code: String, field: String?, description: String) {
+  func `Problems name the field and never the value`(json: String, code: String, field: String?, description: String) {
     let problem = problem(SMSDispatchJob.self, json)
     #expect(problem?.code.rawValue == code)
     #expect(problem?.field == field)
     #expect(problem?.description == description)
   }
 
-  @Test("Numbers out of range are not repeated") func numbersOutOfRangeAreNotRepeated() {
+  @Test func `Numbers out of range are not repeated`() {
     let json = #"{"jobID":"j","outcome":"accepted","attempts":98765432109876543210}"#
     let error = #expect(throws: ContractProblem.self) { try JobResult(json: Array(json.utf8)) }
     #expect(error?.description.contains("out of range") == true)
     #expect(error?.description.contains("98765") == false)
   }
 
-  @Test("Invalid UTF-8 is not JSON") func invalidUTF8IsNotJSON() {
+  @Test func `Invalid UTF-8 is not JSON`() {
     #expect(throws: ContractProblem.self) { try CancelVerification(json: [0x7B, 0x22, 0xFF, 0x22, 0x7D]) }
   }
 
-  @Test("Too large on both sides") func tooLargeOnBothSides() {
+  @Test func `Too large on both sides`() {
     let long = String(repeating: "x", count: MessageLimits.maxBodyBytes)
     #expect(throws: ContractProblem.self) { try CancelVerification(verificationID: long).json() }
     #expect(problem(CancelVerification.self, #"{"verificationID":""# + long + #""}"#)?.code == .bodyTooLarge)
   }
 
-  @Test("A secret does not print") func aSecretDoesNotPrint() {
+  @Test func `A secret does not print`() {
     let command = CheckVerification(verificationID: "v", code: SecretField(Secret("123456")))
     var dumped = ""
     dump(command, to: &dumped)
     #expect(!"\(command)\(dumped)".contains("123456"))
   }
 
-  @Test("Open words keep what they do not know") func openWordsKeepWhatTheyDoNotKnow() throws {
+  @Test func `Open words keep what they do not know`() throws {
     let reply = try ErrorReply(json: Array(#"{"error":{"code":"NEW_CODE","message":"m","retryAfter":7}}"#.utf8))
     #expect(reply.error.code.rawValue == "NEW_CODE")
     #expect(reply.error.isRetriable)
   }
 
   @Test(
-    "Message types are read",
     arguments: [
       ("sms.dispatch.v1", "sms.dispatch", 1), ("error.v12", "error", 12),
     ])
-  func messageTypesAreRead(text: String, name: String, version: Int) {
+  func `Message types are read`(text: String, name: String, version: Int) {
     #expect(MessageType(parsing: text) == MessageType(name, version: version))
     #expect(MessageType(name, version: version).text == text)
   }
 
   @Test(
-    "Malformed message types are refused",
     arguments: [
       "", "sms.dispatch", ".v1", "sms.dispatch.v0", "sms.dispatch.v01", "sms.v-1", "sms.v+1", "sms.v", "v1",
     ])
-  func malformedMessageTypesAreRefused(text: String) {
+  func `Malformed message types are refused`(text: String) {
     #expect(MessageType(parsing: text) == nil)
   }
 }

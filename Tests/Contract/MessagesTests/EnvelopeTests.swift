@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("Survives the round trip") func survivesTheRoundTrip() throws {
+  @Test func `Survives the round trip`() throws {
     let message = full.message(body: [1])
     #expect(message.type == "sms.dispatch.v1")
     #expect(message.contentType == "application/json")
@@ -39,7 +39,7 @@ import Testing
     #expect(try Envelope(message) == full)
   }
 
-  @Test("Republished messages do not carry the senders user") func republishedMessagesDoNotCarryTheSendersUser() {
+  @Test func `Republished messages do not carry the senders user`() {
     #expect(full.message(body: []).userID == "u")
     #expect(full.nextAttempt(after: "e", startedAt: UnixTime(seconds: 1)).userID == nil)
     #expect(
@@ -49,18 +49,18 @@ import Testing
       .userID == "w")
   }
 
-  @Test("A stock client needs little") func aStockClientNeedsLittle() throws {
+  @Test func `A stock client needs little`() throws {
     var message = Message(messageID: "m", type: "sms.dispatch.v1")
     message.contentType = "Application/JSON; charset=utf-8"
     message.contentEncoding = "utf-8"
     #expect(try Envelope(message) == Envelope(type: SMSDispatchJob.type, messageID: "m"))
   }
 
-  @Test("The first attempt has no headers") func theFirstAttemptHasNoHeaders() {
+  @Test func `The first attempt has no headers`() {
     #expect(Envelope(type: SMSDispatchJob.type, messageID: "m").message(body: []).headers.isEmpty)
   }
 
-  @Test("Breaches of the envelope are refused") func breachesOfTheEnvelopeAreRefused() {
+  @Test func `Breaches of the envelope are refused`() {
     #expect(problem { $0.contentType = nil }?.code == .wrongContentType)
     #expect(problem { $0.contentType = "text/plain" }?.code == .wrongContentType)
     #expect(problem { $0.contentType = "application/jsonp" }?.code == .wrongContentType)
@@ -79,18 +79,17 @@ import Testing
 
   /// The broker lets such messages pass.
   @Test(
-    "A property that is not UTF-8 is named",
     arguments: [
       "message_id", "correlation_id", "reply_to", "type", "content_type", "content_encoding", "app_id", "user_id",
       "expiration",
     ])
-  func aPropertyThatIsNotUTF8IsNamed(name: String) {
+  func `A property that is not UTF-8 is named`(name: String) {
     let problem = problem { $0.malformedProperties = [name, "headers"] }
     #expect(problem == ContractProblem(.invalidField, field: name, "is not UTF-8"))
   }
 
-  @Test("IDs have no control characters", arguments: ["a\0", "a\n", "\u{1B}[0m", "a\u{7F}", "a\u{85}b"])
-  func idsHaveNoControlCharacters(text: String) {
+  @Test(arguments: ["a\0", "a\n", "\u{1B}[0m", "a\u{7F}", "a\u{85}b"])
+  func `IDs have no control characters`(text: String) {
     let expected = { (field: String) in
       ContractProblem(.invalidField, field: field, "holds a control character")
     }
@@ -103,7 +102,7 @@ import Testing
     #expect(problem { $0.messageID = "a \u{A0}é🔐" } == nil)
   }
 
-  @Test("IDs are no longer than AMQP takes") func idsAreNoLongerThanAMQPTakes() {
+  @Test func `IDs are no longer than AMQP takes`() {
     let long = String(repeating: "é", count: 128)
     for (field, change) in [
       ("message_id", { (message: inout Message) in message.messageID = long }),
@@ -115,7 +114,7 @@ import Testing
     #expect(problem { $0.messageID = String(repeating: "x", count: 255) } == nil)
   }
 
-  @Test("Headers that could not be published again") func headersThatCouldNotBePublishedAgain() {
+  @Test func `Headers that could not be published again`() {
     var deep = FieldValue.null
     for _ in 0..<16 { deep = .table(["a": deep]) }
     #expect(problem { $0.headers["x"] = deep }?.field == "headers")
@@ -128,7 +127,7 @@ import Testing
     #expect(problem { $0.headers["traceparent"] = .bytes([0xFF]) } == nil)
   }
 
-  @Test("A dead letter always fits") func aDeadLetterAlwaysFits() throws {
+  @Test func `A dead letter always fits`() throws {
     var message = full.message(body: [1])
     message.userID = "somebody"
     message.expiration = "1000"
@@ -154,14 +153,14 @@ import Testing
     }
   }
 
-  @Test("Improper reply queues get no answer") func improperReplyQueuesGetNoAnswer() {
+  @Test func `Improper reply queues get no answer`() {
     #expect(Message(replyTo: "amq.gen-r").answerAddress(for: "service") == "amq.gen-r")
     for address in [nil, "", "amq.gen-a\nb", "amq.gen-a\0", "r", "amq.gen-" + String(repeating: "r", count: 255)] {
       #expect(Message(replyTo: address).answerAddress(for: "service") == nil)
     }
   }
 
-  @Test("Types are expected") func typesAreExpected() throws {
+  @Test func `Types are expected`() throws {
     let known = [SMSDispatchJob.type]
     try full.expect(known)
     var other = full
@@ -178,7 +177,7 @@ import Testing
     }
   }
 
-  @Test("The next attempt remembers the first") func theNextAttemptRemembersTheFirst() {
+  @Test func `The next attempt remembers the first`() {
     let first = Envelope(type: SMSDispatchJob.type, messageID: "m")
     let second = first.nextAttempt(after: "busy", startedAt: UnixTime(seconds: 1))
     let third = second.nextAttempt(after: "busier", startedAt: UnixTime(seconds: 2))
@@ -188,7 +187,7 @@ import Testing
     #expect(third.messageID == "m")
   }
 
-  @Test("Following messages keep the trace") func followingMessagesKeepTheTrace() {
+  @Test func `Following messages keep the trace`() {
     let next = full.leading(
       to: ErrorReply.type, messageID: "n", at: UnixTime(seconds: 7),
       by: Author(appID: "sms-worker", userID: "sms-worker"))
@@ -200,7 +199,7 @@ import Testing
     #expect(next.attempt == 1)
   }
 
-  @Test("Long errors are cut between characters") func longErrorsAreCutBetweenCharacters() {
+  @Test func `Long errors are cut between characters`() {
     let text = MessageHeader.bounded(String(repeating: "é", count: 300))
     #expect(text.utf8.count <= 512)
     #expect(text.hasSuffix("é…"))
@@ -209,13 +208,13 @@ import Testing
     #expect((500...512).contains(accents.utf8.count), "one character of 20 KB")
   }
 
-  @Test("Message i ds differ") func messageIDsDiffer() {
+  @Test func `Message i ds differ`() {
     #expect(MessageID.make().utf8.count == 32)
     #expect(MessageID.make() != MessageID.make())
   }
 
   /// The example of RFC 9562, appendix A.6, is of the same time.
-  @Test("Message i ds are UUI ds of version7") func messageIDsAreUUIDsOfVersion7() {
+  @Test func `Message i ds are UUI ds of version7`() {
     var random = SystemRandomNumberGenerator()
     for _ in 0..<100 {
       let id = Array(MessageID.make(at: UnixTime(milliseconds: 0x017F_22E2_79B0), using: &random))

@@ -3,13 +3,11 @@ import Testing
 
 @testable import CountersignMessages
 
-@Suite("Bodies written without the encoder are those of the contract")
-struct FastJSONTests {
+@Suite struct FastJSONTests {
   private let at = UnixTime(milliseconds: 1_782_907_200_123)
   private let text = "a\"b\\c\u{1}\n\té日本/"
 
-  @Test("Every field comes back, whatever is in it")
-  func repliesAndEventsComeBack() throws {
+  @Test func `Every field comes back, whatever is in it`() throws {
     var started = VerificationStarted(
       verificationID: "id", app: text, phoneNumber: "+14155550123", codeLength: 6, expiresAt: at, resendAfter: 30,
       resent: true, testNumber: false)
@@ -27,8 +25,7 @@ struct FastJSONTests {
     }
   }
 
-  @Test("Jobs, with and without what may be absent")
-  func jobsWithAndWithoutWhatMayBeAbsent() throws {
+  @Test func `Jobs, with and without what may be absent`() throws {
     let full = SMSDispatchJob.Variables(
       code: SecretField(Secret(text)), appName: text, domain: "example.com", androidHash: text)
     for job in [
@@ -43,8 +40,7 @@ struct FastJSONTests {
     }
   }
 
-  @Test("They have no field that the contract does not have, and lack none")
-  func fieldsAreThoseOfTheEncoder() throws {
+  @Test func `They have no field that the contract does not have, and lack none`() throws {
     func names(_ json: [UInt8]) -> Set<String> {
       Set(
         String(decoding: json, as: UTF8.self).split { "{},:".contains($0) }.map(String.init).filter {
@@ -90,21 +86,20 @@ struct FastJSONTests {
       finishedAt: start),
   ]
 
-  @Test("Results come back, and the encoder writes the same but for the order", arguments: results)
-  func resultsComeBack(_ result: JobResult) throws {
+  @Test(arguments: results)
+  func `Results come back, and the encoder writes the same but for the order`(_ result: JobResult) throws {
     #expect(try JobResult(json: result.fastJSON) == result)
     #expect(try JobResult(json: result.json()) == result)
   }
 
-  @Test("Delays come back") func delaysComeBack() throws {
+  @Test func `Delays come back`() throws {
     let delayed = JobDelayed(
       jobID: "a\"b", reason: .init(code: "C", detail: "d", providerCode: "503"), attempts: 2,
       nextAttemptAt: Self.start + .milliseconds(5250))
     #expect(try JobDelayed(json: delayed.fastJSON) == delayed)
   }
 
-  @Test("Extras take no name of a field and hold no number that JSON lacks")
-  func extrasDoNotTakeTheNameOfAField() throws {
+  @Test func `Extras take no name of a field and hold no number that JSON lacks`() throws {
     let result = JobResult(
       jobID: "a", outcome: .accepted, attempts: 1, startedAt: Self.start, finishedAt: Self.start
     ).adding(["outcome": "refused", "nan": .double(.nan), "infinite": .double(.infinity)])

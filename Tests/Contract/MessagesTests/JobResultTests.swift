@@ -5,7 +5,7 @@ import Testing
 @Suite struct JobResultTests {
   static let start = UnixTime(seconds: 1_782_907_200)
 
-  @Test("Extras are fields of the result") func extrasAreFieldsOfTheResult() throws {
+  @Test func `Extras are fields of the result`() throws {
     let result = JobResult(
       jobID: "j", outcome: .accepted, lane: "twilio", reference: "SM1", attempts: 1, startedAt: Self.start,
       finishedAt: Self.start + .milliseconds(20)
@@ -22,7 +22,7 @@ import Testing
     #expect(try JobResult(json: json) == expected)
   }
 
-  @Test("Non scalar values are ignored") func nonScalarValuesAreIgnored() throws {
+  @Test func `Non scalar values are ignored`() throws {
     let json = #"""
       {"jobID":"j","outcome":"refused","reason":{"code":"INVALID_NUMBER","detail":"d","providerCode":"21211"},"attempts":1,
        "startedAt":"2026-07-01T12:00:00Z","finishedAt":"2026-07-01T12:00:00Z","parts":[1],"more":{},"nothing":null}
@@ -32,12 +32,12 @@ import Testing
     #expect(result.reason?.providerCode == "21211")
   }
 
-  @Test("Numbers of either kind") func numbersOfEitherKind() {
+  @Test func `Numbers of either kind`() {
     let values: [JobResult.Value] = [1, 0.5, "1", true]
     #expect(values.map(\.number) == [1, 0.5, nil, nil])
   }
 
-  @Test("Outcomes and reasons have the names of the contract") func outcomesAndReasonsHaveTheNamesOfTheContract() {
+  @Test func `Outcomes and reasons have the names of the contract`() {
     #expect(JobResult.type(ofJob: SMSDispatchJob.type).text == "sms.dispatch.result.v1")
     #expect(JobResult.routingKey(queue: "sms.dispatch", outcome: .unknown) == "sms.dispatch.unknown")
     #expect(JobResult.routingKey(queue: Topology.Queues.smsBulk, outcome: .accepted) == "sms.bulk.accepted")

@@ -5,7 +5,7 @@ import Testing
 @testable import CountersignMessages
 
 @Suite struct PlainJSONTests {
-  @Test("Members of an object are read") func membersOfAnObjectAreRead() throws {
+  @Test func `Members of an object are read`() throws {
     let json = try #require(
       PlainJSON(
         Array(
@@ -27,23 +27,22 @@ import Testing
   }
 
   @Test(
-    "Leaves the rest to the decoder",
     arguments: [
       "", "{", "}", "[]", "1", "\"a\"", "{}x", "{} {}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{,}"#, #"{"a":1 "b":2}"#,
       #"{"a":"b\n"}"#, "{\"a\":\"b\u{1}\"}", #"{"a":1.5}"#, #"{"a":1e3}"#, #"{"a":01}"#, #"{"a":-}"#, #"{"a":+1}"#,
       #"{"a":1234567890123456}"#, #"{"a":[]}"#, #"{"a":tru}"#, #"{"a":nul}"#, #"{"a":"b"#, #"{"a":1,"a":2}"#, #"{a:1}"#,
       #"{"a":{"b":{"c":{}}}}"#, #"{"a":{"b":1,"b":2}}"#,
     ])
-  func leavesTheRestToTheDecoder(text: String) {
+  func `Leaves the rest to the decoder`(text: String) {
     #expect(PlainJSON(Array(text.utf8)) == nil)
   }
 
-  @Test("Leaves what is not UTF-8 to the decoder") func leavesWhatIsNotUTF8ToTheDecoder() {
+  @Test func `Leaves what is not UTF-8 to the decoder`() {
     #expect(PlainJSON(Array(#"{"a":""#.utf8) + [0xC3] + Array(#""}"#.utf8)) == nil)
     #expect(PlainJSON(Array("{\"".utf8) + [0xFF] + Array(#"":"a"}"#.utf8)) == nil)
   }
 
-  @Test("Leaves many members to the decoder") func leavesManyMembersToTheDecoder() {
+  @Test func `Leaves many members to the decoder`() {
     func object(_ count: Int) -> [UInt8] {
       Array("{\((0..<count).map { "\"m\($0)\":\($0)" }.joined(separator: ","))}".utf8)
     }
@@ -52,7 +51,7 @@ import Testing
   }
 
   /// The short cut is none around the limit of a body.
-  @Test("Leaves what is too long to the decoder") func leavesWhatIsTooLongToTheDecoder() {
+  @Test func `Leaves what is too long to the decoder`() {
     let frame = #"{"to":"+14155550123","deadline":"2026-07-01T12:00:00Z","text":""}"#
     func body(_ bytes: Int) -> [UInt8] {
       Array(frame.utf8.dropLast(2)) + [UInt8](repeating: 0x61, count: bytes - frame.utf8.count) + Array(#""}"#.utf8)
@@ -63,7 +62,7 @@ import Testing
   }
 
   /// Bodies of the hot path are read without the decoder.
-  @Test("Is taken for the usual bodies") func isTakenForTheUsualBodies() throws {
+  @Test func `Is taken for the usual bodies`() throws {
     let time = UnixTime(milliseconds: 1_782_907_200_250)
     let variables = SMSDispatchJob.Variables(code: SecretField(Secret("123456")), appName: "a", domain: "example.com")
     let job = SMSDispatchJob(
@@ -93,8 +92,8 @@ import Testing
   }
 
   /// With the short cut everything is as without it, also what is wrong.
-  @Test("Says what the decoder says", arguments: 0..<40)
-  func saysWhatTheDecoderSays(seed: UInt64) throws {
+  @Test(arguments: 0..<40)
+  func `Says what the decoder says`(seed: UInt64) throws {
     var random = SplitMix(state: seed)
     for sample in try Sample.all() {
       for body in sample.bodies {

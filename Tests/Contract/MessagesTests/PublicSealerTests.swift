@@ -15,14 +15,14 @@ import Testing
     sealer = PublicSealer(key: key.publicKey)
   }
 
-  @Test("Accounts open what was sealed to their public key", arguments: ["482913", "", "grüße 🔐"])
-  func accountsOpenWhatWasSealedToTheirPublicKey(secret: String) throws {
+  @Test(arguments: ["482913", "", "grüße 🔐"])
+  func `Accounts open what was sealed to their public key`(secret: String) throws {
     let field = try sealer.seal(Secret(secret), for: Self.context)
     #expect(field.isSealed)
     #expect(try field.open(with: keys, for: Self.context).reveal() == secret)
   }
 
-  @Test("A sealed field crosses JSON") func aSealedFieldCrossesJSON() throws {
+  @Test func `A sealed field crosses JSON`() throws {
     var command = SignInWithPhone(project: "example", replyKey: "{}")
     command.code = try sealer.seal(Secret("482913"), for: Self.context)
     let json = try command.json()
@@ -31,7 +31,7 @@ import Testing
     #expect(try read.open(with: keys, for: Self.context).reveal() == "482913")
   }
 
-  @Test("A reply's secrets are for the requester alone") func aRepliesSecretsAreForTheRequesterAlone() throws {
+  @Test func `A reply's secrets are for the requester alone`() throws {
     let own = try PrivateSealingKey.generate(id: "reply")
     // The part that a command carries.
     let replyKey = try PublicSealingKey(jwk: Array(own.publicKey.jwk.utf8))
@@ -49,18 +49,17 @@ import Testing
   }
 
   @Test(
-    "A field that was moved is refused",
     arguments: [
       (SealContext(messageType: UpdateAccount.type, messageID: "m1", recipient: "accounts"), "messageType"),
       (SealContext(messageType: SignInWithPhone.type, messageID: "m2", recipient: "accounts"), "messageID"),
       (SealContext(messageType: SignInWithPhone.type, messageID: "m1", recipient: "requester"), "recipient"),
     ])
-  func aFieldThatWasMovedIsRefused(context: SealContext, differs: String) throws {
+  func `A field that was moved is refused`(context: SealContext, differs: String) throws {
     let field = try sealer.seal(Secret("482913"), for: Self.context)
     #expect(throws: SealError.moved(differs)) { try field.open(with: keys, for: context) }
   }
 
-  @Test("A seal is bound to the key for the reply") func aSealIsBoundToTheKeyForTheReply() throws {
+  @Test func `A seal is bound to the key for the reply`() throws {
     func context(_ replyKey: String?) -> SealContext {
       AccountCommandFields.context(of: SignInWithPhone.type, messageID: "m1", replyKey: replyKey)
     }
@@ -74,15 +73,14 @@ import Testing
     #expect(throws: SealError.moved("replyKey")) { try without.open(with: keys, for: context("another's")) }
   }
 
-  @Test("A field in the clear is refused") func aFieldInTheClearIsRefused() {
+  @Test func `A field in the clear is refused`() {
     for text in ["482913", "", "eyJhbGciOiJSUzI1NiJ9.e30.c2ln"] {
       let field = SecretField(Secret(text))
       #expect(throws: SealError.notSealed) { try field.open(with: keys, for: Self.context) }
     }
   }
 
-  @Test("A field that is sealed with a shared key is refused, and the reverse")
-  func aFieldThatIsSealedWithASharedKeyIsRefusedAndTheReverse() throws {
+  @Test func `A field that is sealed with a shared key is refused, and the reverse`() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "accounts-1", bytes: Array(repeating: 1, count: 32)))
     let shared = try Sealer(keys: ring).seal(Secret("482913"), for: Self.context)
     #expect(throws: SealError.broken) { try shared.open(with: keys, for: Self.context) }
@@ -90,7 +88,7 @@ import Testing
     #expect(throws: SealError.broken) { try toKey.open(with: ring, for: Self.context) }
   }
 
-  @Test("Another key is told from a forged field") func anotherKeyIsToldFromAForgedField() throws {
+  @Test func `Another key is told from a forged field`() throws {
     let other = try PrivateSealingKey.generate(id: "accounts-0")
     let field = try PublicSealer(key: other.publicKey).seal(Secret("482913"), for: Self.context)
     #expect(throws: SealError.unknownKey("accounts-0")) { try field.open(with: keys, for: Self.context) }
@@ -99,13 +97,13 @@ import Testing
     #expect(throws: SealError.broken) { try forged.open(with: keys, for: Self.context) }
   }
 
-  @Test("Former keys still open after a rotation") func formerKeysStillOpenAfterARotation() throws {
+  @Test func `Former keys still open after a rotation`() throws {
     let field = try sealer.seal(Secret("482913"), for: Self.context)
     let rotated = try PrivateSealingKeys.rotate(keys, id: "accounts-2")
     #expect(try field.open(with: rotated, for: Self.context).reveal() == "482913")
   }
 
-  @Test("A secret that no message has room for is not sealed") func aSecretThatNoMessageHasRoomForIsNotSealed() {
+  @Test func `A secret that no message has room for is not sealed`() {
     let secret = Secret(String(repeating: "x", count: JWE.maxPlaintextBytes + 1))
     #expect(throws: SealError.broken) { try sealer.seal(secret, for: Self.context) }
   }

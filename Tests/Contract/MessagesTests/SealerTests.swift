@@ -14,13 +14,13 @@ import Testing
     Sealer(keys: try KeyRing(sealing: key("a", 1)))
   }
 
-  @Test("Opens what it sealed") func opensWhatItSealed() throws {
+  @Test func `Opens what it sealed`() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(field.isSealed)
     #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
   }
 
-  @Test("A sealed field crosses JSON") func aSealedFieldCrossesJSON() throws {
+  @Test func `A sealed field crosses JSON`() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     let job = SMSDispatchJob(
       to: "+14155550123", content: .template(name: "verification", languageCode: nil, variables: .init(code: field)),
@@ -34,7 +34,7 @@ import Testing
     #expect(variables.code == field)
   }
 
-  @Test("Plain text is refused where sealing is required") func plainTextIsRefusedWhereSealingIsRequired() throws {
+  @Test func `Plain text is refused where sealing is required`() throws {
     var keys = try KeyRing(sealing: key("a", 1))
     keys.requiresSealing = true
     let field = SecretField(Secret("123456"))
@@ -43,14 +43,13 @@ import Testing
       try Sealer(keys: keys).open(sealer().seal(Secret("1"), for: Self.context), for: Self.context).reveal() == "1")
   }
 
-  @Test("Plain text passes through") func plainTextPassesThrough() throws {
+  @Test func `Plain text passes through`() throws {
     let field = SecretField(Secret("123456"))
     #expect(!field.isSealed)
     #expect(try sealer().open(field, for: Self.context).reveal() == "123456")
   }
 
   @Test(
-    "A field that was moved is refused",
     arguments: [
       (
         SealContext(messageType: MessageType("mail.relay"), messageID: "v.sms.1", recipient: "+14155550123"),
@@ -59,7 +58,7 @@ import Testing
       (SealContext(messageType: SMSDispatchJob.type, messageID: "other", recipient: "+14155550123"), "messageID"),
       (SealContext(messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550199"), "recipient"),
     ])
-  func aFieldThatWasMovedIsRefused(context: SealContext, differs: String) throws {
+  func `A field that was moved is refused`(context: SealContext, differs: String) throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.moved(differs)) { try sealer().open(field, for: context) }
   }
@@ -74,7 +73,7 @@ import Testing
       deadline: UnixTime(seconds: 100))
   }
 
-  @Test("Audience of the code is bound") func audienceOfTheCodeIsBound() throws {
+  @Test func `Audience of the code is bound`() throws {
     let field = try sealer().seal(Secret("123456"), for: job().sealContext(messageID: "v.sms.1"))
     #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
     for (changed, name) in [
@@ -88,12 +87,12 @@ import Testing
     }
   }
 
-  @Test("A seal that binds no fields opens as before") func aSealThatBindsNoFieldsOpensAsBefore() throws {
+  @Test func `A seal that binds no fields opens as before`() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     #expect(try sealer().open(field, for: job().sealContext(messageID: "v.sms.1")).reveal() == "123456")
   }
 
-  @Test("A seal that binds what is not known here is refused") func aSealThatBindsWhatIsNotKnownHereIsRefused() throws {
+  @Test func `A seal that binds what is not known here is refused`() throws {
     let fields = [SealContext.Field("domain", "example.com"), SealContext.Field("color", nil)]
     let context = SealContext(
       messageType: SMSDispatchJob.type, messageID: "v.sms.1", recipient: "+14155550123", fields: fields)
@@ -104,32 +103,32 @@ import Testing
     #expect(throws: SealError.moved("bound")) { try sealer().open(field, for: Self.context) }
   }
 
-  @Test("A field without context is refused") func aFieldWithoutContextIsRefused() throws {
+  @Test func `A field without context is refused`() throws {
     let compact = try JWE.seal(Array("123456".utf8), with: key("a", 1), header: [:])
     let body = try CheckVerification(json: Array(#"{"verificationID":"v","code":"\#(compact)"}"#.utf8))
     #expect(throws: SealError.moved("messageID")) { try sealer().open(body.code, for: Self.context) }
   }
 
-  @Test("An unknown key is named") func anUnknownKeyIsNamed() throws {
+  @Test func `An unknown key is named`() throws {
     let other = Sealer(keys: try KeyRing(sealing: key("b", 2)))
     let field = try other.seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.unknownKey("b")) { try sealer().open(field, for: Self.context) }
     #expect(SealError.unknownKey("b").description.contains("\"b\""))
   }
 
-  @Test("A forged field is refused") func aForgedFieldIsRefused() throws {
+  @Test func `A forged field is refused`() throws {
     let other = Sealer(keys: try KeyRing(sealing: key("a", 2)))
     let field = try other.seal(Secret("123456"), for: Self.context)
     #expect(throws: SealError.broken) { try sealer().open(field, for: Self.context) }
   }
 
-  @Test("Former keys still open after a rotation") func formerKeysStillOpenAfterARotation() throws {
+  @Test func `Former keys still open after a rotation`() throws {
     let field = try sealer().seal(Secret("123456"), for: Self.context)
     let rotated = Sealer(keys: try KeyRing(sealing: key("b", 2), others: [key("a", 1)]))
     #expect(try rotated.open(field, for: Self.context).reveal() == "123456")
   }
 
-  @Test("Without a key nothing is sealed") func withoutAKeyNothingIsSealed() throws {
+  @Test func `Without a key nothing is sealed`() throws {
     let empty = Sealer(keys: try KeyRing(sealing: nil))
     #expect(throws: SealError.noSealingKey) { try empty.seal(Secret("123456"), for: Self.context) }
   }

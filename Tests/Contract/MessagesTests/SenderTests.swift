@@ -2,10 +2,8 @@ import CountersignAMQP
 import CountersignMessages
 import Testing
 
-@Suite("Senders of messages and their reply queues")
-struct SenderTests {
+@Suite struct SenderTests {
   @Test(
-    "x-sender is trusted only from the queue's consumer and the operator",
     arguments: [
       ("service", nil, "service"), ("service", "coordinator", "service"), ("coordinator", nil, "coordinator"),
       ("sms-worker", "service", "service"), ("sms-worker", nil, "sms-worker"), ("operator", "service", "service"),
@@ -13,7 +11,9 @@ struct SenderTests {
       ("mail-worker", "coordinator", "mail-worker"), ("sms-worker", "unnamed", "unnamed"),
       ("sms-worker", "", "unnamed"),
     ] as [(String?, String?, String)])
-  func xSenderIsTrustedOnlyFromTheQueuesConsumerAndTheOperator(user: String?, stated: String?, sender: String) throws {
+  func `x-sender is trusted only from the queue's consumer and the operator`(
+    user: String?, stated: String?, sender: String
+  ) throws {
     let rule = SenderRule.queue(consumedBy: "sms-worker")
     #expect(rule.sender(userID: user, stated: stated) == sender)
     var message = Envelope(type: SMSDispatchJob.type, messageID: "m").message(body: [])
@@ -23,15 +23,13 @@ struct SenderTests {
     #expect(rule.sender(of: try Envelope(message)) == sender)
   }
 
-  @Test("Of a result the worker of the job's type is believed")
-  func ofAResultTheWorkerOfTheJobsTypeIsBelieved() {
+  @Test func `Of a result the worker of the job's type is believed`() {
     let rule = SenderRule.result(reportedBy: ["sms-worker", "sms-2"])
     #expect(rule.sender(userID: "sms-2", stated: "coordinator") == "coordinator")
     #expect(rule.sender(userID: "mail-worker", stated: "coordinator") == "mail-worker")
   }
 
-  @Test("A stated sender that cannot be a user's name is unnamed")
-  func aStatedSenderThatCannotBeAUsersNameIsUnnamed() {
+  @Test func `A stated sender that cannot be a user's name is unnamed`() {
     let rule = SenderRule.queue(consumedBy: "w")
     for value in [.int(7), .bytes([0xFF]), "", "a\u{1F}b", .string(String(repeating: "x", count: 256))] as [FieldValue]
     {
@@ -45,8 +43,7 @@ struct SenderTests {
     }
   }
 
-  @Test("A republished message names its first sender and goes out as our own user")
-  func publishedAgain() throws {
+  @Test func `A republished message names its first sender and goes out as our own user`() throws {
     let rule = SenderRule.queue(consumedBy: "w")
     var message = Envelope(type: SMSDispatchJob.type, messageID: "m", userID: "service").message(body: [])
     message.headers["x-sender"] = "coordinator"
@@ -57,7 +54,6 @@ struct SenderTests {
   }
 
   @Test(
-    "Queues that may be named in reply_to",
     arguments: [
       ("amq.rabbitmq.reply-to", "unnamed", true), ("amq.rabbitmq.reply-to.g1h2.x", "service", true),
       ("amq.gen-JzTY20BRgKO", "unnamed", true), ("countersign.reply.service.1", "service", true),
@@ -67,7 +63,7 @@ struct SenderTests {
       ("accounts.replies", "accounts", true), ("accounts.replies", "service", false),
       ("coordinator.results", "service", false), ("sms.dispatch", "operator", false), ("x", "service", false),
     ])
-  func replyAddresses(queue: String, sender: String, isAllowed: Bool) {
+  func `Queues that may be named in reply_to`(queue: String, sender: String, isAllowed: Bool) {
     #expect(ReplyAddress.isAllowed(queue, for: sender) == isAllowed)
     if isAllowed {
       #expect(throws: Never.self) { try ReplyAddress.check(queue, of: sender) }
@@ -78,8 +74,7 @@ struct SenderTests {
     }
   }
 
-  @Test("The ID of another sender, or of another type of job, is another message")
-  func theIDOfAnotherSenderOrOfAnotherTypeOfJobIsAnotherMessage() {
+  @Test func `The ID of another sender, or of another type of job, is another message`() {
     let one = MessageIdentity(sender: "service", messageID: "m.1")
     #expect(one.key != MessageIdentity(sender: "coordinator", messageID: "m.1").key)
     #expect(one.key(ofJob: SMSDispatchJob.type) != one.key(ofJob: MailRelayJob.type))

@@ -2,7 +2,7 @@ import CountersignMessages
 import Testing
 
 @Suite struct TopologyTests {
-  @Test("Retry delays are rounded up to a step") func retryDelaysAreRoundedUpToAStep() {
+  @Test func `Retry delays are rounded up to a step`() {
     #expect(Topology.Exchanges.retry("sms.dispatch") == "countersign.retry.sms.dispatch")
     #expect(Topology.Queues.retry("sms.dispatch", .twoMinutes) == "countersign.retry.sms.dispatch.2m")
     #expect(RetryStep.covering(.zero) == .fiveSeconds)
@@ -14,7 +14,7 @@ import Testing
     #expect(RetryStep.allCases == RetryStep.allCases.sorted())
   }
 
-  @Test("A queue of jobs is named after their type") func aQueueOfJobsIsNamedAfterTheirType() {
+  @Test func `A queue of jobs is named after their type`() {
     #expect(
       Topology.Queues.jobTypes == [
         SMSDispatchJob.routingKey, PushVerifyJob.routingKey, RecaptchaAssessJob.routingKey, MailRelayJob.routingKey,
@@ -22,7 +22,7 @@ import Testing
       ])
   }
 
-  @Test("Every binding is between things that exist") func everyBindingIsBetweenThingsThatExist() {
+  @Test func `Every binding is between things that exist`() {
     let exchanges = Set(Topology.exchanges.map(\.name))
     let consumed = Topology.Queues.work + Topology.Queues.accounts
     let queues = Set(
@@ -32,8 +32,7 @@ import Testing
     #expect(Set(Topology.bindings.map(\.queue)) == queues)
   }
 
-  @Test("The coordinator hears of every job type and not of bulk") func theCoordinatorHearsOfEveryJobTypeAndNotOfBulk()
-  {
+  @Test func `The coordinator hears of every job type and not of bulk`() {
     let keys = Topology.bindings.filter { $0.queue == Topology.Queues.results }.map(\.routingKey)
     #expect(
       keys == [
@@ -41,8 +40,8 @@ import Testing
       ])
   }
 
-  @Test("A delayed job can return to its own queue only", arguments: Topology.Queues.jobs)
-  func aDelayedJobCanReturnToItsOwnQueueOnly(queue: String) {
+  @Test(arguments: Topology.Queues.jobs)
+  func `A delayed job can return to its own queue only`(queue: String) {
     let entries = Topology.bindings.filter { $0.exchange == Topology.Exchanges.retry(queue) }
     #expect(entries.map(\.routingKey) == ["5s", "30s", "2m", "10m", "1h"])
     #expect(entries.map(\.queue) == RetryStep.allCases.map { Topology.Queues.retry(queue, $0) })
@@ -50,17 +49,17 @@ import Testing
     #expect(returns.map(\.queue) == [queue])
   }
 
-  @Test("Workers of a job type report its delays") func workersOfAJobTypeReportItsDelays() {
+  @Test func `Workers of a job type report its delays`() {
     #expect(Topology.Users.worker(ofResults: JobDelayed.type(ofJob: SMSDispatchJob.type)) == Topology.Users.smsWorker)
     #expect(Topology.Users.worker(ofResults: MessageType("sms.other.delayed")) == nil)
   }
 
-  @Test("No former binding is declared") func noFormerBindingIsDeclared() {
+  @Test func `No former binding is declared`() {
     #expect(Topology.formerBindings.map(\.routingKey) == ["#"])
     #expect(Set(Topology.formerBindings).isDisjoint(with: Topology.bindings))
   }
 
-  @Test("Each command has one queue") func eachCommandHasOneQueue() {
+  @Test func `Each command has one queue`() {
     let bound = Topology.bindings.filter { $0.exchange == Topology.Exchanges.commands }
     #expect(Set(bound.map(\.routingKey)).count == bound.count)
     #expect(
@@ -72,12 +71,12 @@ import Testing
     #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 9 == bound.count)
   }
 
-  @Test("Nothing waits for a reader that there is not") func nothingWaitsForAReaderThatThereIsNot() {
+  @Test func `Nothing waits for a reader that there is not`() {
     let unread = [Topology.Queues.accountsOperations] + Topology.Queues.locks
     #expect(!Topology.bindings.contains { unread.contains($0.queue) })
   }
 
-  @Test("Each work queue has one user that consumes it") func eachWorkQueueHasOneUserThatConsumesIt() {
+  @Test func `Each work queue has one user that consumes it`() {
     for queue in Topology.Queues.accounts {
       #expect(Topology.Users.consumer(of: queue) == Topology.Users.accounts, "\(queue)")
     }

@@ -13,8 +13,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Configuration")
-struct CoordinatorConfigurationTests {
+@Suite struct CoordinatorConfigurationTests {
   /// Loads a configuration with everything that is required, and the given keys.
   private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
     let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")
@@ -53,16 +52,15 @@ struct CoordinatorConfigurationTests {
     return options
   }
 
-  @Test("A language that is no tag is refused", arguments: ["english", "klingon", "d", "de_CH", "de-", "e1"])
-  func aLanguageThatIsNoTag(language: String) throws {
+  @Test(arguments: ["english", "klingon", "d", "de_CH", "de-", "e1"])
+  func `A language that is no tag is refused`(language: String) throws {
     #expect(try problems(app("languageCode: '\(language)', verification: 'push'")).count == 1)
     for tag in ["de", "de-CH", "zh-Hant-TW", "fil"] {
       #expect(try problems(app("languageCode: '\(tag)', verification: 'push'")).isEmpty)
     }
   }
 
-  @Test("Page cache and readers have bounds, and commands an age")
-  func pageCacheAndReadersHaveBoundsAndCommandsAnAge() throws {
+  @Test func `Page cache and readers have bounds, and commands an age`() throws {
     let options = try #require(databaseOptions(load("").content))
     #expect(options.cacheKiB == 16_384 && options.readers == 2)
     let loaded = try load("database: { cacheMiB: 256, readers: 3 }, commands: { maxAgeSeconds: 60 }").content
@@ -75,8 +73,7 @@ struct CoordinatorConfigurationTests {
     #expect(try problems("commands: { maxAgeSeconds: 0 }").first?.contains("commands.maxAgeSeconds") == true)
   }
 
-  @Test("The database is a file, or a server with keys of its own")
-  func databaseIsAFileOrAServer() throws {
+  @Test func `The database is a file, or a server with keys of its own`() throws {
     let server = try load("database: { type: 'postgresql', url: 'postgresql://me@localhost/countersign' }").content
     guard case .postgresql(let settings) = server.database else {
       Issue.record("not PostgreSQL")
@@ -88,8 +85,7 @@ struct CoordinatorConfigurationTests {
     #expect(try problems("database: { url: 'postgresql://me@h/d' }").first?.contains("set type to postgresql") == true)
   }
 
-  @Test("The defaults are those of the limits and the policy, and allow nothing")
-  func theDefaultsAreThoseOfTheLimitsAndThePolicyAndAllowNothing() throws {
+  @Test func `The defaults are those of the limits and the policy, and allow nothing`() throws {
     let loaded = try load("")
     let rules = loaded.content.rules
     #expect(rules.policy == VerificationPolicy())
@@ -104,15 +100,14 @@ struct CoordinatorConfigurationTests {
     #expect(loaded.warnings.count == 2)
   }
 
-  @Test("Development is off unless the file says so, and a warning says it is on")
-  func developmentIsOffUnlessTheFileSaysSo() throws {
+  @Test func `Development is off unless the file says so, and a warning says it is on`() throws {
     let loaded = try load("development: true")
     #expect(loaded.content.rules.isDevelopment)
     #expect(loaded.warnings.contains { "\($0)".contains("development") })
     #expect(try problems("development: 'yes'").first?.contains("development") == true)
   }
 
-  @Test("The annotated file explains every key") func theAnnotatedFileExplainsEveryKey() throws {
+  @Test func `The annotated file explains every key`() throws {
     let file = Repository.config + "/coordinator.json5"
     let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
     let everyKey = FileManager.default.temporaryDirectory.path + "/coordinator-keys-\(UUID().uuidString).json5"
@@ -124,8 +119,7 @@ struct CoordinatorConfigurationTests {
     #expect(unexplained.isEmpty)
   }
 
-  @Test("Every key of the annotated file is known, and shows the default")
-  func everyKeyOfTheAnnotatedFileIsKnownAndShowsTheDefault() throws {
+  @Test func `Every key of the annotated file is known, and shows the default`() throws {
     let path = Repository.config + "/coordinator.json5"
     do {
       _ = try CoordinatorConfiguration.load(file: path, environment: [:])
@@ -160,8 +154,7 @@ struct CoordinatorConfigurationTests {
     #expect(loaded.content.rules.operators == CoordinatorRules.defaultOperators)
   }
 
-  @Test("Ten fictional numbers are allowed, an eleventh is an error")
-  func tenFictionalNumbersAreAllowedAnEleventhIsAnError() throws {
+  @Test func `Ten fictional numbers are allowed, an eleventh is an error`() throws {
     func numbers(_ count: Int) -> String {
       (0..<count).map { "'+1650555010\($0 % 10)\($0 >= 10 ? "0" : "")': '123456'" }.joined(separator: ", ")
     }
@@ -172,52 +165,48 @@ struct CoordinatorConfigurationTests {
     #expect(eleven[0].contains("at most 10"))
   }
 
-  @Test("A bad code and a bad number are errors", arguments: ["12345", "1234567", "12345a", "١٢٣٤٥٦", ""])
-  func aBadCodeAndABadNumberAreErrors(code: String) throws {
+  @Test(arguments: ["12345", "1234567", "12345a", "١٢٣٤٥٦", ""])
+  func `A bad code and a bad number are errors`(code: String) throws {
     let found = try problems(app("verification: 'off', fictionalNumbers: { '+16505550101': '\(code)' }"))
     #expect(found.count == 1)
     #expect(found[0].contains("code of 6 digits"))
     #expect(code.isEmpty || !found[0].contains(code))
   }
 
-  @Test("A number that is none is an error", arguments: ["6505550101", "+1650", "+1 650 555 0101", "hello"])
-  func aNumberThatIsNoneIsAnError(number: String) throws {
+  @Test(arguments: ["6505550101", "+1650", "+1 650 555 0101", "hello"])
+  func `A number that is none is an error`(number: String) throws {
     let found = try problems(app("verification: 'off', fictionalNumbers: { '\(number)': '123456' }"))
     #expect(found.count == 1)
     #expect(found[0].contains("E.164"))
   }
 
-  @Test("A number outside of the ranges for fiction is warned of")
-  func aNumberOutsideOfTheRangesForFictionIsWarnedOf() throws {
+  @Test func `A number outside of the ranges for fiction is warned of`() throws {
     let loaded = try load(
       app("verification: 'off', fictionalNumbers: { '+16505553434': '654321', '+16505550101': '123456' }"))
     #expect(loaded.warnings.map(\.description).filter { $0.contains("reserves for fiction") }.count == 1)
     #expect(loaded.content.rules.apps["com.example.app"]?.fictionalNumbers.count == 2)
   }
 
-  @Test("Every way of verification can be configured", arguments: AppVerification.allCases)
-  func everyWayOfVerificationCanBeConfigured(verification: AppVerification) throws {
+  @Test(arguments: AppVerification.allCases)
+  func `Every way of verification can be configured`(verification: AppVerification) throws {
     let loaded = try load(app("verification: '\(verification.rawValue)', recaptchaAction: 'login'"))
     let profile = try #require(loaded.content.rules.apps["com.example.app"])
     #expect(profile.verification == verification)
     #expect(profile.recaptchaAction == "login")
   }
 
-  @Test("An Android app has its hash in place of a domain")
-  func anAndroidAppHasItsHashInPlaceOfADomain() throws {
+  @Test func `An Android app has its hash in place of a domain`() throws {
     let loaded = try load(app("verification: 'off', androidHash: 'FA+9qCX9VSu'"))
     #expect(loaded.content.rules.apps["com.example.app"]?.androidHash == "FA+9qCX9VSu")
   }
 
-  @Test("The table of young numbers is read with the configuration")
-  func numberOverrides() throws {
+  @Test func `The table of young numbers is read with the configuration`() throws {
     let rules = try load("numberOverrides: '\(Repository.config)/number-overrides.json5'").content.rules
     #expect(rules.numberOverrides.count > 1000)
     #expect(try load("").content.rules.numberOverrides == .none)
   }
 
-  @Test("Receipts, assessments and revocations have rules of their own")
-  func receiptsAssessmentsAndRevocationsHaveRulesOfTheirOwn() throws {
+  @Test func `Receipts, assessments and revocations have rules of their own`() throws {
     let loaded = try load(
       """
       proof: { receiptLifetimeSeconds: 100, suggestedTimeoutSeconds: 5, pushDeadlineSeconds: 50, refusedTokenSeconds: 7,
@@ -241,8 +230,8 @@ struct CoordinatorConfigurationTests {
     #expect(rules.apps["a"]?.receiptsValidFrom == UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
   }
 
-  @Test("The guard of the conversion is configured; its window may be longer than verifications are kept")
-  func theGuardOfTheConversionIsConfigured() throws {
+  @Test func `The guard of the conversion is configured; its window may be longer than verifications are kept`() throws
+  {
     let loaded = try load(
       """
       conversion: { enabled: false, floorPercent: 20, regionFloors: { US: 5, '+883': 0 }, minimumPerPrefix: 3,
@@ -266,7 +255,6 @@ struct CoordinatorConfigurationTests {
   }
 
   @Test(
-    "Other malformed configuration is refused",
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
@@ -289,7 +277,7 @@ struct CoordinatorConfigurationTests {
       ("apps: { a: { name: 'A', verification: 'push', receiptsValidFrom: 'July' } }", "must be a time"),
       ("proof: { suggestedTimeoutSeconds: 60, pushDeadlineSeconds: 59 }", "must not be below suggestedTimeoutSeconds"),
     ])
-  func otherMalformedCommandsAreRefused(keys: String, text: String) throws {
+  func `Other malformed configuration is refused`(keys: String, text: String) throws {
     let found = try problems(keys)
     #expect(found.count == 1)
     #expect(found.first?.contains(text) == true, "\(found)")

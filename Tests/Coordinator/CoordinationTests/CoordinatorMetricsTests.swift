@@ -4,12 +4,10 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Metrics of the coordinator")
-struct CoordinatorMetricsTests {
+@Suite struct CoordinatorMetricsTests {
   private let registry = MetricsRegistry()
 
-  @Test("Every limit and both kinds of wrong codes begin at 0, so that an alert sees the first")
-  func seriesOfAlerts() {
+  @Test func `Every limit and both kinds of wrong codes begin at 0, so that an alert sees the first`() {
     let metrics = CoordinatorMetrics(registry)
     let lines = Set(registry.render().split(separator: "\n").map(String.init))
     for limit in Limit.refusing {

@@ -10,10 +10,9 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Fictional numbers")
-struct FictionalNumbersTests {
-  @Test("In every mode one passes without a proof, and with a made-up one", arguments: AppVerification.allCases)
-  func inEveryModeOnePassesWithoutAProofAndWithAMadeUpOne(mode: AppVerification) async throws {
+@Suite struct FictionalNumbersTests {
+  @Test(arguments: AppVerification.allCases)
+  func `In every mode one passes without a proof, and with a made-up one`(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -38,8 +37,10 @@ struct FictionalNumbersTests {
     }
   }
 
-  @Test("Requesters have nothing to do with each other: tests run at the same time, and only wrong codes are limited")
-  func requestersHaveNothingToDoWithEachOtherTestsRunAtTheSameTime() async throws {
+  @Test
+  func `Requesters have nothing to do with each other: tests run at the same time, and only wrong codes are limited`()
+    async throws
+  {
     let profile = AppProfile(
       id: "a", name: "A", verification: .trusted, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -66,8 +67,8 @@ struct FictionalNumbersTests {
     }
   }
 
-  @Test("A real number without a good proof is refused", arguments: [AppVerification.off, .push, .recaptcha])
-  func aRealNumberWithoutAGoodProofIsRefused(mode: AppVerification) async throws {
+  @Test(arguments: [AppVerification.off, .push, .recaptcha])
+  func `A real number without a good proof is refused`(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
     try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
@@ -79,17 +80,15 @@ struct FictionalNumbersTests {
   }
 
   @Test(
-    "Codes that are tried first",
     arguments: [
       ("000000", true), ("123456", true), ("654321", true), ("987654", true), ("890123", true), ("121212", true),
       ("123123", true), ("271828", false), ("112233", false), ("100000", false),
     ])
-  func codesThatAreTriedFirst(code: String, isGuessable: Bool) {
+  func `Codes that are tried first`(code: String, isGuessable: Bool) {
     #expect(FictionalCode.isGuessable(code) == isGuessable)
   }
 
-  @Test("Numbers are taken from a file that changes, and stay when it is wrong")
-  func numbersAreTakenFromAFileThatChangesAndStayWhenItIsWrong() throws {
+  @Test func `Numbers are taken from a file that changes, and stay when it is wrong`() throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "fictional-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.

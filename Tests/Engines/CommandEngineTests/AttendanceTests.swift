@@ -5,8 +5,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A process that leaves its queues to others")
-struct AttendanceTests {
+@Suite struct AttendanceTests {
   private static let host = BrokerHost("localhost", port: 5672)
   private static let lost = ConnectionEvent.disconnected(
     AMQPError(.resourceLocked, "taken"), at: host, retryIn: .seconds(1))
@@ -24,8 +23,7 @@ struct AttendanceTests {
     return seen
   }
 
-  @Test("Results are taken while commands are, whatever else happens to their connection")
-  func resultsAreTakenWhileCommandsAre() async {
+  @Test func `Results are taken while commands are, whatever else happens to their connection`() async {
     let attendance = make()
     for event in [ConnectionEvent.connected(Self.host), .unblocked] { attendance.note(event) }
     #expect(await duty(attendance) == [.all])
@@ -34,8 +32,7 @@ struct AttendanceTests {
     #expect(await duty(other) == [.commands])
   }
 
-  @Test("Any reason keeps both queues from being consumed, until the last one is gone")
-  func anyReasonKeepsBothQueues() async {
+  @Test func `Any reason keeps both queues from being consumed, until the last one is gone`() async {
     let attendance = make()
     attendance.note(.connected(Self.host))
     attendance.set(.session, Attendance.Problem("no session", hint: "look"))
@@ -48,8 +45,7 @@ struct AttendanceTests {
     #expect(await duty(other) == [.commands])
   }
 
-  @Test("It is told once a change: in the log, in the metric and by the readiness")
-  func itIsToldOnceAChange() {
+  @Test func `It is told once a change: in the log, in the metric and by the readiness`() {
     let attendance = make()
     #expect(attendance.health == .ok)
     for text in ["one", "another"] { attendance.set(.session, Attendance.Problem(text, hint: "look")) }
@@ -62,8 +58,7 @@ struct AttendanceTests {
     #expect(sink.events.map(\.level) == [.warning, .info])
   }
 
-  @Test("A session that is lost is waited for, one that is silent has been waited for")
-  func aSessionIsWaitedFor() {
+  @Test func `A session that is lost is waited for, one that is silent has been waited for`() {
     let start = ContinuousClock.now
     var absence = SessionAbsence()
     func problem(_ session: SessionState, _ milliseconds: Int) -> Bool {

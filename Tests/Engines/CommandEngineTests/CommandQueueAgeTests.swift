@@ -6,10 +6,8 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("The age of commands")
-struct CommandQueueAgeTests {
-  @Test("A timestamp means the end of its second; none, or one of the future, is no age")
-  func aTimestampMeansTheEndOfItsSecond() {
+@Suite struct CommandQueueAgeTests {
+  @Test func `A timestamp means the end of its second; none, or one of the future, is no age`() {
     #expect(CommandAge.least(of: nil, at: start) == nil)
     #expect(CommandAge.least(of: start + .milliseconds(1), at: start) == nil)
     #expect(CommandAge.least(of: start, at: start) == .zero)
@@ -19,15 +17,13 @@ struct CommandQueueAgeTests {
     #expect(CommandAge.least(of: UnixTime(milliseconds: .min), at: UnixTime(milliseconds: .max)) != nil)
   }
 
-  @Test("A requester has gone after ten seconds")
-  func aRequesterHasGone() {
+  @Test func `A requester has gone after ten seconds`() {
     #expect(!CommandAge.isLate(nil, at: start))
     #expect(!CommandAge.isLate(start, at: start + .milliseconds(10_999)))
     #expect(CommandAge.isLate(start, at: start + .milliseconds(11_000)))
   }
 
-  @Test("Commands that waited through an outage are answered, and change nothing")
-  func commandsThatWaitedThroughAnOutage() async throws {
+  @Test func `Commands that waited through an outage are answered, and change nothing`() async throws {
     try await FlowBench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(1200))
@@ -51,8 +47,8 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("The limit counts from the end of the timestamp's second", arguments: [(30_999, true), (31_000, false)])
-  func theLimitCountsFromTheEndOfTheSecond(milliseconds: Int, isCarriedOut: Bool) async throws {
+  @Test(arguments: [(30_999, true), (31_000, false)])
+  func `The limit counts from the end of the timestamp's second`(milliseconds: Int, isCarriedOut: Bool) async throws {
     try await FlowBench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .milliseconds(milliseconds))
@@ -61,8 +57,7 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("A command that waited for the store has aged, and its skew was measured before")
-  func aCommandThatWaitedForTheStoreHasAged() async throws {
+  @Test func `A command that waited for the store has aged, and its skew was measured before`() async throws {
     try await FlowBench.with { bench in
       bench.store.fail(.full, .transact, times: 1) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let sentAt = bench.clock.now()
@@ -73,8 +68,7 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("A command without a timestamp that waited for the store begins when it is stored")
-  func aCommandWithoutATimestampBeginsWhenItIsStored() async throws {
+  @Test func `A command without a timestamp that waited for the store begins when it is stored`() async throws {
     try await FlowBench.with { bench in
       bench.store.fail(.full, .transact, times: 1) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       _ = try await bench.ask(PutNote(text: "a"))
@@ -82,8 +76,9 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("A recorded answer goes first; what was refused is carried out under the same ID when it is sent anew")
-  func aRecordedAnswerGoesFirst() async throws {
+  @Test func `A recorded answer goes first; what was refused is carried out under the same ID when it is sent anew`()
+    async throws
+  {
     try await FlowBench.with { bench in
       let sentAt = bench.clock.now()
       let first = try await bench.ask(PutNote(text: "a"), id: "m", sentAt: sentAt)
@@ -94,8 +89,7 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("A command that is not refused late is carried out however old, and one of the future too")
-  func aCommandThatIsNotRefusedLate() async throws {
+  @Test func `A command that is not refused late is carried out however old, and one of the future too`() async throws {
     try await FlowBench.with { bench async throws in
       let early = bench.clock.now() - .seconds(86_400)
       #expect(try await bench.ask(SignNote(text: "a"), user: "operator", sentAt: early).type == "note.kept.v1")
@@ -105,8 +99,7 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("A command that waits came in time, also when it is delivered again late")
-  func aCommandThatWaitsCameInTime() async throws {
+  @Test func `A command that waits came in time, also when it is delivered again late`() async throws {
     try await FlowBench.with { bench in
       let message = try bench.message(PutNote(text: "wait"), id: "wait", sentAt: bench.clock.now())
       await bench.deliver(message)
@@ -116,8 +109,7 @@ struct CommandQueueAgeTests {
     }
   }
 
-  @Test("However many senders there are, few are told apart")
-  func boundedSenders() {
+  @Test func `However many senders there are, few are told apart`() {
     let registry = MetricsRegistry()
     let skew = SenderSkew(registry)
     func note(_ sender: String?) {

@@ -32,8 +32,8 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A batch is committed, then published, then acknowledged", arguments: StoreUnderTest.allCases)
-  func aBatchIsCommittedThenPublishedThenAcknowledged(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A batch is committed, then published, then acknowledged`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       let source = MemoryMessageSource([[Delivery(message: try bench.note("a", .job))]])
       let store = bench.store.store
@@ -50,8 +50,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A batch that the broker has back is not waited for, and the next one is taken")
-  func aBatchThatTheBrokerHasBack() async throws {
+  @Test func `A batch that the broker has back is not waited for, and the next one is taken`() async throws {
     try await FlowBench.with { bench in
       let source = MemoryMessageSource()
       source.deliver(Delivery(message: try bench.note("a", .job)))
@@ -75,8 +74,8 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A batch that cannot be published is not acknowledged", arguments: StoreUnderTest.allCases)
-  func aBatchThatCannotBePublishedIsNotAcknowledged(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A batch that cannot be published is not acknowledged`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       bench.sink.close()
       let source = try await bench.put([["a", "b"]])
@@ -85,8 +84,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A batch is worked on while the one before is being published")
-  func aBatchIsWorkedOnWhileTheOneBeforeIsBeingPublished() async throws {
+  @Test func `A batch is worked on while the one before is being published`() async throws {
     try await FlowBench.with { bench async throws in
       let meeting = Meeting()
       bench.sink.pauseBatches { await meeting.wait() }
@@ -96,8 +94,8 @@ struct CommandQueueBatchTests {
 
   // MARK: Faults of a message
 
-  @Test("A command that cannot be stored does not hold back its batch", arguments: StoreUnderTest.allCases)
-  func aCommandThatCannotBeStoredDoesNotHoldBackItsBatch(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A command that cannot be stored does not hold back its batch`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       let source = try await bench.put([["a", "poison", "b", "c"]])
       #expect(source.ackedCount == 4)
@@ -114,9 +112,8 @@ struct CommandQueueBatchTests {
   }
 
   @Test(
-    "A mistake that only one command meets is that command's",
     arguments: ["mistake", "forgetful", "longKey", "no ID"])
-  func aMistakeThatOnlyOneCommandMeetsIsThatCommands(_ text: String) async throws {
+  func `A mistake that only one command meets is that command's`(_ text: String) async throws {
     try await FlowBench.with { bench in
       let source = try await bench.put([["a", text, "b"]])
       #expect(source.ackedCount == 3)
@@ -126,8 +123,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A mistake that lasts is the command's when the store takes others")
-  func aMistakeThatLastsIsTheCommandsWhenTheStoreTakesOthers() async throws {
+  @Test func `A mistake that lasts is the command's when the store takes others`() async throws {
     try await FlowBench.with { bench in
       let source = await bench.deliver(batches: [
         [try bench.note("mistake", id: "1")], [try bench.note("mistake", id: "2"), try bench.note("mistake", id: "3")],
@@ -141,8 +137,9 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("Only what was stored proves that the store works: what needs no transaction condemns nobody")
-  func onlyWhatWasStoredProvesThatTheStoreWorks() async throws {
+  @Test func `Only what was stored proves that the store works: what needs no transaction condemns nobody`()
+    async throws
+  {
     try await FlowBench.with { bench in
       bench.store.fail(.statement, .transact, times: 8)
       let source = await bench.deliver(
@@ -156,11 +153,12 @@ struct CommandQueueBatchTests {
   }
 
   @Test(
-    "A command counts once when it is stored, however often its batch was undone",
     arguments: [
       (["a", "poison", "b"], 0, 2), (["a", "b", "c"], 2, 3), (["a"], 1, 1), ([""], 0, 0),
     ])
-  func aCommandCountsOnceWhenItIsStored(texts: [String], failures: Int, expected: Double) async throws {
+  func `A command counts once when it is stored, however often its batch was undone`(
+    texts: [String], failures: Int, expected: Double
+  ) async throws {
     try await FlowBench.with { bench async throws in
       if failures > 0 { bench.store.fail(.busy, .transact, times: failures) }
       try await bench.put([texts])
@@ -168,8 +166,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A batch that another writer overtook is read again, and counts once")
-  func aBatchThatAnotherWriterOvertookIsReadAgain() async throws {
+  @Test func `A batch that another writer overtook is read again, and counts once`() async throws {
     try await FlowBench.with { bench async throws in
       bench.store.meetConflicts(1)
       #expect(try await bench.put([["a"]]).ackedCount == 1)
@@ -183,12 +180,13 @@ struct CommandQueueBatchTests {
   // MARK: Faults of the store
 
   @Test(
-    "A store that fails whatever the message waits, gives nobody up, and counts nothing until it takes the batch",
     arguments: [
       StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .misuse, .notAsked,
       .conflict,
     ])
-  func aStoreThatFailsWaitsAndGivesNobodyUp(code: StoreError.Code) async throws {
+  func `A store that fails whatever the message waits, gives nobody up, and counts nothing until it takes the batch`(
+    code: StoreError.Code
+  ) async throws {
     try await FlowBench.with { bench in
       bench.store.fail(code, .transact, times: 20) { [registry = bench.registry] in
         #expect(registry.render().contains("notes_stored_total 0\n"))
@@ -209,8 +207,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A store that is busy is tried again until it takes the batch")
-  func aStoreThatIsBusyIsTriedAgain() async throws {
+  @Test func `A store that is busy is tried again until it takes the batch`() async throws {
     try await FlowBench.with { bench in
       bench.store.fail(.busy, .transact, times: 2)
       let source = try await bench.put([["a", "b", "c"]])
@@ -221,8 +218,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A store that fails while its batch is taken apart gives nobody up")
-  func aStoreThatFailsWhileItsBatchIsTakenApart() async throws {
+  @Test func `A store that fails while its batch is taken apart gives nobody up`() async throws {
     try await FlowBench.with { bench async throws in
       bench.store.fail(.statement, .transact, times: 2)
       bench.store.fail(.full, .transact, times: 1)
@@ -245,8 +241,7 @@ struct CommandQueueBatchTests {
     return source
   }
 
-  @Test("No number of tries makes a dead letter while the store takes nothing")
-  func noNumberOfTriesMakesADeadLetter() async throws {
+  @Test func `No number of tries makes a dead letter while the store takes nothing`() async throws {
     try await FlowBench.with { bench in
       bench.store.fail(.statement, .transact, .probe)
       let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
@@ -257,9 +252,10 @@ struct CommandQueueBatchTests {
   }
 
   @Test(
-    "A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter",
     arguments: [StoreError.Code.readOnly, .damaged])
-  func aStoreThatTakesNoWritesStopsTheQueue(code: StoreError.Code) async throws {
+  func `A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter`(
+    code: StoreError.Code
+  ) async throws {
     try await FlowBench.with { bench in
       bench.store.fail(code)
       let source = try await run([["a"], ["b", "c"]], bench) { bench.context.health.state != .ok }
@@ -275,9 +271,8 @@ struct CommandQueueBatchTests {
   }
 
   @Test(
-    "A file without a table, or that cannot be written, stops the queue",
     arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
-  func aFileWithoutATableStopsTheQueue(_ fault: String) async throws {
+  func `A file without a table, or that cannot be written, stops the queue`(_ fault: String) async throws {
     try await StoreUnderTest.withFile { path in
       let database = try await Database.open(
         path: path, options: DatabaseOptions(synchronous: .normal),
@@ -294,8 +289,8 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A store that was closed ends the queue, and nothing is acknowledged", arguments: StoreUnderTest.allCases)
-  func aStoreThatWasClosedEndsTheQueue(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A store that was closed ends the queue, and nothing is acknowledged`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.store.close()
       let source = await bench.deliver(try bench.note("a"), try bench.message(LookAtNote(text: "a")))
@@ -306,8 +301,7 @@ struct CommandQueueBatchTests {
 
   // MARK: Looks
 
-  @Test("A look that the store refuses is answered at once, and keeps nothing of its batch")
-  func aLookThatTheStoreRefusesIsAnsweredAtOnce() async throws {
+  @Test func `A look that the store refuses is answered at once, and keeps nothing of its batch`() async throws {
     try await FlowBench.with { bench in
       bench.store.fail(.damaged, .read, times: 1)
       let look = LookAtNote(text: "a")
@@ -325,8 +319,8 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A look at a record that cannot be read keeps no other look", arguments: StoreUnderTest.allCases)
-  func aLookAtARecordThatCannotBeReadKeepsNoOther(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A look at a record that cannot be read keeps no other look`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a"]])
       try await bench.store.store.put(Record(try id("b", NoteFlow.kind), body: [9]))
@@ -341,8 +335,8 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test("A look writes nothing, and sees all that came before it in its batch", arguments: StoreUnderTest.allCases)
-  func aLookWritesNothing(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A look writes nothing, and sees all that came before it in its batch`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.message(LookAtNote(text: "a"), id: "l"), try bench.note("a"))
       #expect(try bench.replies.map { try NoteKept(json: $0.body).text } == ["a", "a"])

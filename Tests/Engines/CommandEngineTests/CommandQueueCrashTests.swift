@@ -11,8 +11,7 @@ import Testing
 @testable import CommandEngine
 
 /// Commands that come again after the process has died, and copies of commands that are given up.
-@Suite("Crashes and dead letters of commands")
-struct CommandQueueCrashTests {
+@Suite struct CommandQueueCrashTests {
   /// A store of marks whose process dies before it can take a mark back.
   private final class DyingStore: MarkStore {
     private let store: any MarkStore
@@ -94,8 +93,9 @@ struct CommandQueueCrashTests {
     return source
   }
 
-  @Test("A command that three processes died of is buried unread and answered, and the others are carried out")
-  func aCommandThatThreeProcessesDiedOfIsBuriedUnread() async throws {
+  @Test func `A command that three processes died of is buried unread and answered, and the others are carried out`()
+    async throws
+  {
     try await Self.with { bench, path in
       let culprit = Self.redelivered(try bench.note("culprit"))
       let innocent = Self.redelivered(try bench.note("innocent"))
@@ -121,8 +121,7 @@ struct CommandQueueCrashTests {
     }
   }
 
-  @Test("Two deaths are not enough")
-  func twoDeathsAreNotEnough() async throws {
+  @Test func `Two deaths are not enough`() async throws {
     try await Self.with { bench, path in
       let suspect = Self.redelivered(try bench.note("a"))
       try await Self.die(of: suspect, times: 2, path, bench)
@@ -134,8 +133,7 @@ struct CommandQueueCrashTests {
     }
   }
 
-  @Test("First deliveries are neither looked up nor marked")
-  func firstDeliveriesAreNeitherLookedUpNorMarked() async throws {
+  @Test func `First deliveries are neither looked up nor marked`() async throws {
     try await Self.with { bench, path in
       let database = try await Self.open(path)
       let store = DyingStore(try SQLiteMarkStore(in: database))
@@ -147,8 +145,8 @@ struct CommandQueueCrashTests {
     }
   }
 
-  @Test("A redelivered command that is not settled keeps its mark", arguments: ["a", "slow"])
-  func aRedeliveredCommandThatIsNotSettledKeepsItsMark(_ text: String) async throws {
+  @Test(arguments: ["a", "slow"])
+  func `A redelivered command that is not settled keeps its mark`(_ text: String) async throws {
     try await Self.with { bench, path in
       let database = try await Self.open(path)
       let store = DyingStore(try SQLiteMarkStore(in: database))
@@ -196,9 +194,10 @@ struct CommandQueueCrashTests {
   }
 
   @Test(
-    "A command that is given up is copied once, without the headers that would route it elsewhere or drop it",
     arguments: [nil, "sms.dispatch"])
-  func headersOfTheCopy(replyTo: String?) async throws {
+  func `A command that is given up is copied once, without the headers that would route it elsewhere or drop it`(
+    replyTo: String?
+  ) async throws {
     try await FlowBench.with { bench in
       var message = try bench.note("a", replyTo: replyTo)
       if replyTo == nil { message.body = Array("no JSON".utf8) }
@@ -210,8 +209,9 @@ struct CommandQueueCrashTests {
     }
   }
 
-  @Test("A command that processes died of loses the pseudo-queue of its replies, and is answered there")
-  func replyAddressOfTheCopy() async throws {
+  @Test func `A command that processes died of loses the pseudo-queue of its replies, and is answered there`()
+    async throws
+  {
     try await Self.with { bench, path in
       var message = try bench.note("a", replyTo: Topology.Queues.directReplyTo)
       Self.burden(&message)

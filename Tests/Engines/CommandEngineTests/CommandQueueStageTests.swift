@@ -41,9 +41,10 @@ struct CommandQueueStageTests {
   }
 
   @Test(
-    "It runs beside the batches, and its command is stored and acknowledged after it",
     arguments: StoreUnderTest.allCases)
-  func itRunsBesideTheBatches(_ kind: StoreUnderTest) async throws {
+  func `It runs beside the batches, and its command is stored and acknowledged after it`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       let door = Door()
       bench.stages.set { _, _ in await door.pass() }
@@ -66,8 +67,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("Few run at once")
-  func fewRunAtOnce() async throws {
+  @Test func `Few run at once`() async throws {
     try await FlowBench.with { bench in
       let door = Door()
       let most = Mutex((now: 0, most: 0))
@@ -90,8 +90,8 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("Half of the prefetch may wait for it; what is more is refused at once, and may come again")
-  func whatIsMoreIsRefused() async throws {
+  @Test func `Half of the prefetch may wait for it; what is more is refused at once, and may come again`() async throws
+  {
     try await FlowBench.with { bench in
       let door = Door()
       bench.stages.set { _, _ in await door.pass() }
@@ -111,8 +111,8 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("It may use transactions of its own", arguments: StoreUnderTest.allCases)
-  func itMayUseTransactions(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `It may use transactions of its own`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       let load = keys(records: [try id("mark", NoteFlow.kind)])
       bench.stages.set { _, access throws(StoreError) in
@@ -132,8 +132,9 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("What fails, or takes too long, is answered, and the command may be sent again", arguments: [true, false])
-  func whatFailsIsAnswered(takesTooLong: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `What fails, or takes too long, is answered, and the command may be sent again`(takesTooLong: Bool) async throws
+  {
     try await FlowBench.with { bench in
       bench.stages.set { _, _ throws(StoreError) in
         if takesTooLong { try? await Task.sleep(for: .seconds(3600)) }
@@ -154,8 +155,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("What fails and has no reply address is kept for operators")
-  func whatFailsAndHasNoReplyAddressIsKeptForOperators() async throws {
+  @Test func `What fails and has no reply address is kept for operators`() async throws {
     try await FlowBench.with { bench in
       bench.stages.set { _, _ throws(StoreError) in throw StoreError(.unavailable, "no keys") }
       var message = try bench.note("slow")
@@ -166,8 +166,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("What ends after its time all the same counts")
-  func whatEndsAfterItsTimeAllTheSameCounts() async throws {
+  @Test func `What ends after its time all the same counts`() async throws {
     try await FlowBench.with { bench in
       bench.stages.set { _, _ in try? await Task.sleep(for: .seconds(3600)) }
       let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
@@ -177,8 +176,8 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("A process that dies before its transaction repeats the work", arguments: StoreUnderTest.allCases)
-  func aProcessThatDiesBeforeItsTransaction(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A process that dies before its transaction repeats the work`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.stages.set { _, access in await access.store.close() }
@@ -191,9 +190,10 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test(
-    "A process that dies after its transaction answers alike, and publishes once", arguments: StoreUnderTest.allCases)
-  func aProcessThatDiesAfterItsTransaction(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A process that dies after its transaction answers alike, and publishes once`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -210,8 +210,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("A process that is to end answers nothing, and stores nothing of work that was cut short")
-  func aProcessThatIsToEnd() async throws {
+  @Test func `A process that is to end answers nothing, and stores nothing of work that was cut short`() async throws {
     try await FlowBench.with { bench in
       let isRunning = Mutex(false)
       bench.stages.set { _, _ in
@@ -230,8 +229,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("A redelivered command has its stage under its mark")
-  func aRedeliveredCommandHasItsStage() async throws {
+  @Test func `A redelivered command has its stage under its mark`() async throws {
     try await FlowBench.with { bench in
       let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"), isRedelivered: true)]])
       await bench.pipeline(source).run()
@@ -240,8 +238,7 @@ struct CommandQueueStageTests {
     }
   }
 
-  @Test("A command whose transaction finds the store down waits for it")
-  func aCommandWhoseTransactionFindsTheStoreDown() async throws {
+  @Test func `A command whose transaction finds the store down waits for it`() async throws {
     try await FlowBench.with { bench async throws in
       bench.store.fail(.full, .transact, times: 20)
       #expect(try await bench.put([["slow"]]).ackedCount == 1)

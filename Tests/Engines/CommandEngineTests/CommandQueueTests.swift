@@ -6,12 +6,11 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("Commands: the inbox, senders, and what is no command")
-struct CommandQueueTests {
+@Suite struct CommandQueueTests {
   // MARK: The inbox
 
-  @Test("A command that comes again is answered alike, and carried out once", arguments: StoreUnderTest.allCases)
-  func aCommandThatComesAgainIsAnsweredAlike(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A command that comes again is answered alike, and carried out once`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       for text in ["a", "refused"] {
         let message = try bench.note(text, .job, .event)
@@ -27,8 +26,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("Another order under the ID of a command is refused, and changes nothing")
-  func anotherOrderUnderTheIDOfACommandIsRefused() async throws {
+  @Test func `Another order under the ID of a command is refused, and changes nothing`() async throws {
     try await FlowBench.with { bench in
       await bench.deliver(try bench.note("a", id: "m"), try bench.note("b", id: "m"))
       let error = try ErrorReply(json: try #require(bench.replies.last).body).error
@@ -40,8 +38,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A command is known by the fingerprint of an earlier secret")
-  func aCommandIsKnownByTheFingerprintOfAnEarlierSecret() async throws {
+  @Test func `A command is known by the fingerprint of an earlier secret`() async throws {
     try await FlowBench.with { bench in
       let key = try InboxKey(MessageIdentity(sender: SenderRule.unnamed, messageID: "m").key)
       let entry = InboxEntry(
@@ -55,8 +52,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("What changed nothing, and what may succeed later, is not recorded")
-  func whatChangedNothingIsNotRecorded() async throws {
+  @Test func `What changed nothing, and what may succeed later, is not recorded`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["nothing", "transient"]])
       #expect(try await bench.recorded(["nothing", "transient"]) == 0)
@@ -67,8 +63,8 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A recorded answer is kept for its time, and no longer", arguments: StoreUnderTest.allCases)
-  func aRecordedAnswerIsKeptForItsTime(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A recorded answer is kept for its time, and no longer`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a"]])
       bench.clock.advance(by: bench.context.rules.inboxRetention - .milliseconds(1))
@@ -80,8 +76,8 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("An answer with a secret is not recorded, and made again from its note", arguments: StoreUnderTest.allCases)
-  func anAnswerWithASecretIsNotRecorded(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `An answer with a secret is not recorded, and made again from its note`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       let message = try bench.note("secret")
       await bench.deliver(batches: [[message], [message]])
@@ -91,8 +87,8 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A command that waits keeps its place, and its newest address", arguments: StoreUnderTest.allCases)
-  func aCommandThatWaitsKeepsItsPlace(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A command that waits keeps its place, and its newest address`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.note("wait"))
       #expect(bench.sink.published.isEmpty)
@@ -105,8 +101,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A command that is no longer waited for is carried out as if it had just arrived")
-  func aCommandThatIsNoLongerWaitedForIsCarriedOut() async throws {
+  @Test func `A command that is no longer waited for is carried out as if it had just arrived`() async throws {
     try await FlowBench.with { bench in
       await bench.deliver(try bench.note("wait"))
       var note = Note(text: "wait")
@@ -118,8 +113,8 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A deferred answer is sent and recorded once", arguments: StoreUnderTest.allCases)
-  func aDeferredAnswerIsSentAndRecordedOnce(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A deferred answer is sent and recorded once`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       let message = try bench.note("wait")
       await bench.deliver(message)
@@ -142,8 +137,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A deferred answer goes only where its sender may direct it")
-  func aDeferredAnswerGoesOnlyWhereItsSenderMayDirectIt() throws {
+  @Test func `A deferred answer goes only where its sender may direct it`() throws {
     let envelope = Envelope(type: PutNote.type, messageID: "m", replyTo: "sms.dispatch", userID: "service")
     var set = WorkingSet(at: start)
     set.load(nil, of: try InboxKey(envelope.identity.key))
@@ -153,8 +147,7 @@ struct CommandQueueTests {
 
   // MARK: Senders
 
-  @Test("The IDs of two senders are two commands, also after a retry that names the sender")
-  func theIDsOfTwoSendersAreTwoCommands() async throws {
+  @Test func `The IDs of two senders are two commands, also after a retry that names the sender`() async throws {
     try await FlowBench.with { bench in
       let first = try bench.message(PutNote(text: "a"), id: "1", user: "service")
       let second = try bench.message(PutNote(text: "b"), id: "1", user: "billing")
@@ -172,8 +165,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A reply address that is not the sender's: buried, not answered, not carried out")
-  func aReplyAddressThatIsNotTheSenders() async throws {
+  @Test func `A reply address that is not the sender's: buried, not answered, not carried out`() async throws {
     try await FlowBench.with { bench in
       for (queue, user) in [
         ("coordinator.results", "service"), ("sms.dispatch", "service"), ("countersign.reply.other.1", "service"),
@@ -195,8 +187,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("An operators' command is refused to others")
-  func anOperatorsCommandIsRefusedToOthers() async throws {
+  @Test func `An operators' command is refused to others`() async throws {
     try await FlowBench.with { bench in
       for user in [nil, "service"] {
         let error = try await bench.error(SignNote(text: "a"), user: user)
@@ -206,8 +197,9 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A command for requesters is refused to all whom the configuration does not name, with the key that does")
-  func aCommandForRequestersIsRefusedToOthers() async throws {
+  @Test func `A command for requesters is refused to all whom the configuration does not name, with the key that does`()
+    async throws
+  {
     try await FlowBench.with { bench in
       for user in [nil, "service", "operator", "gateway"] {
         let error = try await bench.error(RequestNote(text: "a"), user: user)
@@ -219,8 +211,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("An answer is kept for as long as the inbox or its command says, whichever is longer")
-  func anAnswerIsKeptForAsLongAsItsCommandSays() async throws {
+  @Test func `An answer is kept for as long as the inbox or its command says, whichever is longer`() async throws {
     try await FlowBench.with { bench in
       _ = try await bench.ask(RequestNote(text: "a"), id: "long", user: "desk")
       _ = try await bench.ask(SignNote(text: "b"), id: "short", user: "operator")
@@ -230,8 +221,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A requester that is gone is no error")
-  func aRequesterThatIsGoneIsNoError() async throws {
+  @Test func `A requester that is gone is no error`() async throws {
     try await FlowBench.with { bench in
       bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       let source = try await bench.put([["a"]])
@@ -242,8 +232,7 @@ struct CommandQueueTests {
 
   // MARK: Operations
 
-  @Test("The status of an operation is looked up among the records of all flows")
-  func theStatusOfAnOperationIsLookedUp() async throws {
+  @Test func `The status of an operation is looked up among the records of all flows`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a"]])
       let reply = try await bench.ask(GetOperationStatus(operationID: "a"))
@@ -255,15 +244,15 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A service without operations does not know operation.status")
-  func aServiceWithoutOperations() {
+  @Test func `A service without operations does not know operation.status`() {
     #expect(FlowRegistry([OtherFlow()]).commandKinds.isEmpty)
   }
 
   // MARK: Bad input
 
-  @Test("Bad input with a requester is answered, without one it is a dead letter; the others are not touched")
-  func badInput() async throws {
+  @Test func `Bad input with a requester is answered, without one it is a dead letter; the others are not touched`()
+    async throws
+  {
     try await FlowBench.with { bench in
       var noJSON = try bench.note("a", id: "bad1")
       noJSON.body = Array("no json".utf8)
@@ -286,8 +275,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("An envelope that nobody could publish again is told or buried, with the property's name")
-  func badProperties() async throws {
+  @Test func `An envelope that nobody could publish again is told or buried, with the property's name`() async throws {
     try await FlowBench.with { bench in
       var correlation = try bench.note("a")
       correlation.correlationID = nil
@@ -310,8 +298,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A command whose body was not kept is left to the broker's dead letters")
-  func anOversizeCommand() async throws {
+  @Test func `A command whose body was not kept is left to the broker's dead letters`() async throws {
     try await FlowBench.with { bench in
       let message = try bench.note("a", replyTo: nil)
       let source = MemoryMessageSource([[Delivery(message: message, isOversize: true)]])
@@ -321,8 +308,7 @@ struct CommandQueueTests {
     }
   }
 
-  @Test("A dead letter that the broker does not take is left to the broker")
-  func aDeadLetterThatTheBrokerDoesNotTake() async throws {
+  @Test func `A dead letter that the broker does not take is left to the broker`() async throws {
     try await FlowBench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.dead ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       var message = try bench.note("a", replyTo: nil)

@@ -5,8 +5,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("Tables of an earlier version")
-struct EarlierTablesTests {
+@Suite struct EarlierTablesTests {
   /// Tables of both sorts, with a trigger that deletes in another one.
   private static let schema = """
     CREATE TABLE note (id TEXT NOT NULL PRIMARY KEY, owner TEXT, amount INTEGER NOT NULL, body BLOB NOT NULL) STRICT;
@@ -121,8 +120,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("All rows are carried, in their order, and the empty tables are dropped")
-  func allRowsAreCarried() async throws {
+  @Test func `All rows are carried, in their order, and the empty tables are dropped`() async throws {
     try await with { path in
       let opened = try await open(path)
       let store = opened.store
@@ -151,8 +149,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("Carrying is interrupted after any page, and goes on without doubling")
-  func carryingIsInterrupted() async throws {
+  @Test func `Carrying is interrupted after any page, and goes on without doubling`() async throws {
     try await with { path in
       var opened = try await open(path)
       try await fill(opened.store, notes: 1_600, marks: 1_030)
@@ -173,8 +170,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("Two processes that carry at once share the rows")
-  func twoCarryAtOnce() async throws {
+  @Test func `Two processes that carry at once share the rows`() async throws {
     try await with { path in
       let (one, other) = (try await open(path), try await open(path))
       try await fill(one.store, notes: 2_000, marks: 2_000)
@@ -189,8 +185,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A row that cannot be read stays, leaves nothing in the store, and blocks no other")
-  func anUnreadableRowStays() async throws {
+  @Test func `A row that cannot be read stays, leaves nothing in the store, and blocks no other`() async throws {
     try await with { path in
       let opened = try await open(path)
       let store = opened.store
@@ -211,8 +206,8 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A row that cannot be read goes when it is over, and a readable one is carried all the same")
-  func anUnreadableRowThatIsOverGoes() async throws {
+  @Test func `A row that cannot be read goes when it is over, and a readable one is carried all the same`() async throws
+  {
     try await with { path in
       let opened = try await open(path)
       let store = opened.store
@@ -226,8 +221,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A row that the store does not take stays alone")
-  func aRowThatTheStoreDoesNotTakeStays() async throws {
+  @Test func `A row that the store does not take stays alone`() async throws {
     try await with { path in
       let opened = try await open(path)
       let store = opened.store
@@ -244,8 +238,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A look-up that was not loaded leaves the row, and a store that fails ends the carrying")
-  func mistakesAndFailures() async throws {
+  @Test func `A look-up that was not loaded leaves the row, and a store that fails ends the carrying`() async throws {
     struct Forgetful: EarlierCarrier {
       let table = "note"
       func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) { _ = try set.cells(of: counter("x")) }
@@ -263,8 +256,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A key that is no text is deleted as it is, and columns keep their types")
-  func keysAndColumns() async throws {
+  @Test func `A key that is no text is deleted as it is, and columns keep their types`() async throws {
     try await with { path in
       let opened = try await open(path)
       let store = opened.store
@@ -292,8 +284,7 @@ struct EarlierTablesTests {
     }
   }
 
-  @Test("A held message waits for the reply, and goes at its end without")
-  func aHeldMessageWaits() async throws {
+  @Test func `A held message waits for the reply, and goes at its end without`() async throws {
     struct Held: EarlierCarrier {
       let table = "note"
       func carry(_ row: EarlierRow, in set: inout WorkingSet) throws(StoreError) {

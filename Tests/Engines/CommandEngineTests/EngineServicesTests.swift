@@ -8,8 +8,7 @@ import Testing
 @testable import CommandEngine
 
 /// A process of a service other than the coordinator, without a broker.
-@Suite("The process of a service on the engine")
-struct EngineServicesTests {
+@Suite struct EngineServicesTests {
   private struct Sample: Configuration {
     let broker: BrokerConfiguration
     let database: DatabaseSettings
@@ -68,8 +67,7 @@ struct EngineServicesTests {
     }
   }
 
-  @Test("It keeps what it stores in a file, which the next process gets when it has ended")
-  func itKeepsWhatItStores() async throws {
+  @Test func `It keeps what it stores in a file, which the next process gets when it has ended`() async throws {
     try await Self.withPath { path in
       let kept = try #require(RecordID(RecordKind("ticket"), "kept"))
       let next = Self.context()
@@ -92,8 +90,9 @@ struct EngineServicesTests {
     }
   }
 
-  @Test("What an earlier version left is carried over before anything else, and told while it cannot be read")
-  func whatAnEarlierVersionLeft() async throws {
+  @Test func `What an earlier version left is carried over before anything else, and told while it cannot be read`()
+    async throws
+  {
     try await Self.withPath { path in
       let context = Self.context()
       let parts = try await Self.open(path, context)
@@ -108,8 +107,7 @@ struct EngineServicesTests {
     }
   }
 
-  @Test("The database is a file of the service, unless the configuration names a server")
-  func theDatabaseIsAFileOrAServer() throws {
+  @Test func `The database is a file of the service, unless the configuration names a server`() throws {
     guard case .sqlite(let path, let options) = try Self.load([:]).database else {
       Issue.record("not SQLite")
       return

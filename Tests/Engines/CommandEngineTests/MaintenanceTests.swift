@@ -11,8 +11,7 @@ import Testing
 struct MaintenanceTests {
   private static let stores = StoreUnderTest.allCases
 
-  @Test("A part that fails is counted and told of until it succeeds, whatever the others do")
-  func aPartThatFailsIsCountedAndToldOf() async throws {
+  @Test func `A part that fails is counted and told of until it succeeds, whatever the others do`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a"]])
       await bench.maintenance.tidy()
@@ -35,8 +34,9 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("An outage of the store is a line when it begins and a line when it is over, whatever fails meanwhile")
-  func outageIsTwoLines() async throws {
+  @Test func `An outage of the store is a line when it begins and a line when it is over, whatever fails meanwhile`()
+    async throws
+  {
     try await FlowBench.with { bench in
       for outage in 1...2 {
         bench.store.fail(.unavailable)
@@ -54,8 +54,7 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("A part that fails by itself is told of once, and again when it fails after it had worked")
-  func partThatFailsByItself() async throws {
+  @Test func `A part that fails by itself is told of once, and again when it fails after it had worked`() async throws {
     try await FlowBench.with { bench in
       let maintenance = bench.maintenance
       for time in 1...2 {
@@ -68,8 +67,7 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("Counters of alerts that fire at a first event stand at 0 before it")
-  func countersOfAlertsStandAtZero() async throws {
+  @Test func `Counters of alerts that fire at a first event stand at 0 before it`() async throws {
     try await FlowBench.with { bench in
       try await bench.maintenance.begin()
       for table in ["note", "outbox"] {
@@ -81,8 +79,8 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("Its parts have these names", arguments: stores)
-  func itsPartsHaveTheseNames(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `Its parts have these names`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.note("a", .job))
       bench.store.fail(.io)
@@ -98,8 +96,7 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("Each round runs the flows' tasks")
-  func eachRoundRunsTheFlowsTasks() async throws {
+  @Test func `Each round runs the flows' tasks`() async throws {
     try await FlowBench.with { bench in
       let running = Task { [maintenance = Maintenance(bench.context, interval: .zero)] in await maintenance.run() }
       try await eventually { bench.metric("note_rounds_total") ?? 0 >= 3 }
@@ -129,9 +126,10 @@ struct MaintenanceTests {
     try await bench.store.counters(named: Array(name.utf8), since: 0, limit: StoreLimits.maxListedCounters).count
   }
 
-  @Test(
-    "Counts are deleted as fast as they are made: 800 new subjects a second, each alive for a few", arguments: stores)
-  func countsAreDeletedAsFastAsTheyAreMade(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `Counts are deleted as fast as they are made: 800 new subjects a second, each alive for a few`(
+    _ kind: StoreUnderTest
+  ) async throws {
     let (rate, life, seconds) = (800, 3, 12)
     try await FlowBench.with(kind) { bench in
       for second in 1...seconds {
@@ -146,8 +144,10 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("A round deletes many rows, but keeps commands waiting no longer than some transactions", arguments: stores)
-  func aRoundDeletesManyRows(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A round deletes many rows, but keeps commands waiting no longer than some transactions`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       let most = Maintenance.maxRounds * Maintenance.maxPurgedRows
       try await add(most + 9, "n", keptFor: .zero, bench)
@@ -158,8 +158,8 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("A count that is used again stays", arguments: stores)
-  func aCountThatIsUsedAgainStays(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A count that is used again stays`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await add(10, "n", keptFor: .seconds(10), bench)
       try await add(5, "n", keptFor: .seconds(20), bench)
@@ -169,8 +169,8 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("A record that is never due is deleted when it may be, also unread", arguments: stores)
-  func aRecordThatIsNeverDueIsDeleted(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A record that is never due is deleted when it may be, also unread`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.store.store.put(
         Record(try id("a", RecordKind("other")), body: [9], discardAt: start + .seconds(10)))
@@ -197,9 +197,10 @@ struct MaintenanceTests {
   }
 
   @Test(
-    "A clock that was a day ahead for a minute keeps no other reply from being deleted, and deletes none too early",
     arguments: stores)
-  func aClockThatWasADayAhead(_ kind: StoreUnderTest) async throws {
+  func `A clock that was a day ahead for a minute keeps no other reply from being deleted, and deletes none too early`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       try await put("early", 10, bench)
       bench.clock.advance(by: .seconds(86_400))
@@ -219,8 +220,10 @@ struct MaintenanceTests {
     }
   }
 
-  @Test("A clock that is set back makes replies live longer by as much, and no longer", arguments: stores, [60, 3600])
-  func aClockThatIsSetBack(_ kind: StoreUnderTest, step: Int) async throws {
+  @Test(arguments: stores, [60, 3600])
+  func `A clock that is set back makes replies live longer by as much, and no longer`(_ kind: StoreUnderTest, step: Int)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       try await put("early", 10, bench)
       bench.clock.advance(by: .seconds(-step))

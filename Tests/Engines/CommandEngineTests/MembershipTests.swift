@@ -9,8 +9,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("Members of a service, and whether their secrets fit")
-struct MembershipTests {
+@Suite struct MembershipTests {
   private static func check(_ file: String, _ id: String, _ secret: UInt8, isUsed: Bool = true) -> SecretCheck {
     SecretCheck(file: file, id: id, code: Array(repeating: secret, count: 32), isUsed: isUsed)
   }
@@ -37,8 +36,7 @@ struct MembershipTests {
 
   // MARK: Judging
 
-  @Test("A pepper has to be that of a member that works, or to name it as the one before")
-  func aPepperHasToFit() {
+  @Test func `A pepper has to be that of a member that works, or to name it as the one before`() {
     let other = Self.member([Self.pepper(1)])
     #expect(Self.problem([Self.pepper(1)], other) == nil)
     #expect(Self.problem([Self.pepper(2), Self.pepper(1, isUsed: false)], other) == nil)
@@ -51,8 +49,7 @@ struct MembershipTests {
     #expect(Self.problem([Self.pepper(1)], Self.member([Self.pepper(2)], isAdmitted: false)) == nil)
   }
 
-  @Test("Where no member works, the pepper of the last one counts for an hour, and its keys do not")
-  func thePepperOfTheLastOneCounts() {
+  @Test func `Where no member works, the pepper of the last one counts for an hour, and its keys do not`() {
     let last = Self.member([Self.pepper(1), Self.key("a", 1)], isLiving: false, age: .seconds(60))
     let before = Self.member([Self.pepper(3)], isLiving: false, age: .seconds(600))
     #expect(Self.problem([Self.pepper(1)], before, last) == nil)
@@ -67,8 +64,7 @@ struct MembershipTests {
     #expect(Self.problem([Self.pepper(3)], last, Self.member([Self.pepper(3)])) == nil)
   }
 
-  @Test("A key that a member uses must not be missing, and no name must stand for two keys")
-  func aKeyMustNotBeMissing() {
+  @Test func `A key that a member uses must not be missing, and no name must stand for two keys`() {
     let other = Self.member([Self.key("new", 1), Self.key("old", 2, isUsed: false)])
     #expect(Self.problem([Self.key("new", 1)], other) == nil)
     #expect(Self.problem([Self.key("next", 3), Self.key("new", 1, isUsed: false)], other) == nil)
@@ -82,8 +78,7 @@ struct MembershipTests {
     #expect(Self.problem([Self.key("new", 1), Self.check("tokenKeysFile", "old", 9)], other) == nil)
   }
 
-  @Test("A check value tells equal secrets and no more, and survives its storing")
-  func aCheckValue() throws {
+  @Test func `A check value tells equal secrets and no more, and survives its storing`() throws {
     let (one, other) = (
       try SymmetricKey(id: "a", bytes: SecureRandom.bytes(32)), try SymmetricKey(id: "b", bytes: SecureRandom.bytes(32))
     )
@@ -98,8 +93,7 @@ struct MembershipTests {
     #expect([SecretCheck](text: "of another version\n" + all.text) == all)
   }
 
-  @Test("A digest is that of the content, whatever the order of its dictionaries and sets")
-  func aDigest() {
+  @Test func `A digest is that of the content, whatever the order of its dictionaries and sets`() {
     struct App { var names: [String: String], kinds: Set<Int>, gap: Duration? }
     let names = Dictionary(uniqueKeysWithValues: (0..<50).map { ("n\($0)", "v\($0)") })
     let reversed = Dictionary(uniqueKeysWithValues: (0..<50).reversed().map { ("n\($0)", "v\($0)") })
@@ -156,8 +150,7 @@ struct MembershipTests {
 
   private let start = ContinuousClock.now
 
-  @Test("A second member with another pepper does not work; the first one goes on")
-  func anotherPepper() async throws {
+  @Test func `A second member with another pepper does not work; the first one goes on`() async throws {
     let register = Register()
     let first = Process("a", register, [Self.pepper(1)])
     let second = Process("b", register, [Self.pepper(2)])
@@ -173,8 +166,10 @@ struct MembershipTests {
     #expect(repaired.works)
   }
 
-  @Test("A member with a new pepper waits until those that lack it have stepped aside, and these until they have it")
-  func aNewPepper() async throws {
+  @Test
+  func `A member with a new pepper waits until those that lack it have stepped aside, and these until they have it`()
+    async throws
+  {
     let register = Register()
     let old = Process("a", register, [Self.pepper(1)])
     try await old.membership.round(at: start)
@@ -195,8 +190,7 @@ struct MembershipTests {
     #expect(restarted.works && new.works)
   }
 
-  @Test("It does not wait longer for one that is frozen")
-  func aFrozenMember() async throws {
+  @Test func `It does not wait longer for one that is frozen`() async throws {
     let register = Register()
     try await Process("a", register, [Self.pepper(1)]).membership.round(at: start)
     let new = Process("b", register, [Self.pepper(2), Self.pepper(1, isUsed: false)])
@@ -208,8 +202,7 @@ struct MembershipTests {
     #expect(new.works)
   }
 
-  @Test("The change in two steps keeps all members at work")
-  func twoSteps() async throws {
+  @Test func `The change in two steps keeps all members at work`() async throws {
     let register = Register()
     let (old, new) = (Self.pepper(1), Self.pepper(2))
     let steps: [[SecretCheck]] = [
@@ -227,8 +220,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("Other projects are told after a minute, and stop nothing")
-  func otherProjects() async throws {
+  @Test func `Other projects are told after a minute, and stop nothing`() async throws {
     let register = Register()
     let projects = Mutex("one")
     let first = Process("a", register, [], projects: { "one" })
@@ -261,8 +253,7 @@ struct MembershipTests {
     return seen.withLock { $0 }
   }
 
-  @Test("In PostgreSQL each sees the others, and which of them live")
-  func inPostgreSQL() async throws {
+  @Test func `In PostgreSQL each sees the others, and which of them live`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let (first, second) = (try await database.open(), try await database.open())
       #expect(try await members(first, writing: entry(1)).isEmpty)
@@ -280,8 +271,7 @@ struct MembershipTests {
     }
   }
 
-  @Test("In a file each sees the last one that worked before it, also one of its own name")
-  func inAFile() async throws {
+  @Test func `In a file each sees the last one that worked before it, also one of its own name`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "members-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.

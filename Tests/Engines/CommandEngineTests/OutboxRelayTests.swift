@@ -7,8 +7,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("The outbox and its relay")
-struct OutboxRelayTests {
+@Suite struct OutboxRelayTests {
   private static let stores = StoreUnderTest.allCases
   private static let steps = [-3600, -60, 60, 3600]
 
@@ -25,8 +24,8 @@ struct OutboxRelayTests {
 
   // MARK: Rows
 
-  @Test("Published messages are deleted with the next batch", arguments: stores)
-  func publishedMessagesAreDeletedWithTheNextBatch(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `Published messages are deleted with the next batch`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.note("a", .job, .event))
       #expect(try await bench.outbox() == 2)
@@ -36,8 +35,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A settlement that was not stored goes with the transaction after", arguments: stores)
-  func aSettlementThatWasNotStored(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A settlement that was not stored goes with the transaction after`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.note("a", .job))
       bench.store.fail(.full, .transact, .settle, times: 2)
@@ -49,8 +48,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("At a regular end, what was published is settled", arguments: stores)
-  func atARegularEndWhatWasPublishedIsSettled(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `At a regular end, what was published is settled`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       await bench.deliver(try bench.note("a", .job))
       await bench.maintenance.end()
@@ -63,9 +62,10 @@ struct OutboxRelayTests {
   }
 
   @Test(
-    "Killed between commit and publish: the next start publishes, the command that comes again is answered alike",
     arguments: stores)
-  func killedBetweenCommitAndPublish(_ kind: StoreUnderTest) async throws {
+  func `Killed between commit and publish: the next start publishes, the command that comes again is answered alike`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -85,8 +85,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("What a living process has in hand is not published by another", arguments: stores)
-  func whatALivingProcessHasInHand(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `What a living process has in hand is not published by another`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -98,8 +98,10 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("More leftovers than one claim takes are published in one round, in their order", arguments: stores)
-  func moreLeftoversThanOneClaimTakes(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `More leftovers than one claim takes are published in one round, in their order`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -116,8 +118,10 @@ struct OutboxRelayTests {
 
   // MARK: What the broker does not take
 
-  @Test("A job that no queue takes is kept and tried again; what was taken is not published twice", arguments: stores)
-  func aJobThatNoQueueTakesIsKeptAndTriedAgain(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A job that no queue takes is kept and tried again; what was taken is not published twice`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.with(kind) { bench async throws in
       bench.sink.answer {
         $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed
@@ -139,8 +143,10 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A command to another service is kept like a job; an event without a listener is gone", arguments: stores)
-  func aCommandToAnotherServiceIsKept(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A command to another service is kept like a job; an event without a listener is gone`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       bench.sink.answer { $0.exchange.isEmpty ? .confirmed : .returned(code: 312, text: "NO_ROUTE") }
       await bench.deliver(try bench.note("a", .command, .event))
@@ -157,8 +163,7 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A broker that is away is no fault of the store")
-  func aBrokerThatIsAwayIsNoFaultOfTheStore() async throws {
+  @Test func `A broker that is away is no fault of the store`() async throws {
     try await FlowBench.with { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job))
@@ -172,8 +177,10 @@ struct OutboxRelayTests {
 
   // MARK: Late jobs
 
-  @Test("A job that nobody took before its deadline is dropped, and its owner is told", arguments: stores)
-  func aJobThatNobodyTookIsDropped(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A job that nobody took before its deadline is dropped, and its owner is told`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job))
@@ -188,8 +195,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A job that may be out is dropped without a word: its result counts", arguments: stores)
-  func aJobThatMayBeOutIsDroppedWithoutAWord(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A job that may be out is dropped without a word: its result counts`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -211,8 +218,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A job that the broker refused before the process died was never out", arguments: stores)
-  func aJobThatTheBrokerRefusedWasNeverOut(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A job that the broker refused before the process died was never out`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       takesJobs(false, first)
@@ -226,8 +233,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A job whose owner cannot be read is dropped, and blocks nothing", arguments: stores)
-  func aJobWhoseOwnerCannotBeRead(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A job whose owner cannot be read is dropped, and blocks nothing`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job), try bench.note("b", .job))
@@ -243,8 +250,7 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A late job stays while the store cannot tell its owner")
-  func aLateJobStaysWhileTheStoreCannotTellItsOwner() async throws {
+  @Test func `A late job stays while the store cannot tell its owner`() async throws {
     try await FlowBench.with { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job))
@@ -262,8 +268,7 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A late job that cannot be dropped keeps no other message")
-  func aLateJobThatCannotBeDroppedKeepsNoOtherMessage() async throws {
+  @Test func `A late job that cannot be dropped keeps no other message`() async throws {
     try await FlowBench.with { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job), try bench.note("b", .job))
@@ -284,8 +289,10 @@ struct OutboxRelayTests {
 
   // MARK: Held messages
 
-  @Test("A held job goes after the reply, also when the requester is gone", arguments: stores, [true, false])
-  func aHeldJobGoesAfterTheReply(_ kind: StoreUnderTest, isThere: Bool) async throws {
+  @Test(arguments: stores, [true, false])
+  func `A held job goes after the reply, also when the requester is gone`(_ kind: StoreUnderTest, isThere: Bool)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       if !isThere { bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed } }
       await bench.deliver(try bench.note("a", .heldJob, .event))
@@ -294,8 +301,10 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A held job of a process that died goes after the reply to its redelivered command", arguments: stores)
-  func aHeldJobOfAProcessThatDied(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A held job of a process that died goes after the reply to its redelivered command`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -312,8 +321,10 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A held job whose command never comes again goes when its hold is over", arguments: stores, [true, false])
-  func aHeldJobWhoseCommandNeverComesAgain(_ kind: StoreUnderTest, dies: Bool) async throws {
+  @Test(arguments: stores, [true, false])
+  func `A held job whose command never comes again goes when its hold is over`(_ kind: StoreUnderTest, dies: Bool)
+    async throws
+  {
     try await FlowBench.several(kind) { begin in
       var bench = try await begin()
       bench.sink.close()
@@ -333,8 +344,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("A held job that could not be released goes when its hold is over", arguments: stores)
-  func aHeldJobThatCouldNotBeReleased(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A held job that could not be released goes when its hold is over`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench async throws in
       bench.store.fail(.busy, .release, times: 1)
       #expect(await bench.deliver(try bench.note("a", .heldJob)).ackedCount == 1)
@@ -347,8 +358,8 @@ struct OutboxRelayTests {
 
   // MARK: Messages of another version
 
-  @Test("A message of another version is kept, told of, and keeps nobody", arguments: stores)
-  func aMessageOfAnotherVersionIsKept(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A message of another version is kept, told of, and keeps nobody`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       await first.deliver(try first.note("a", .unreadable, .job), try first.note("b", .heldUnreadable))
@@ -378,9 +389,10 @@ struct OutboxRelayTests {
   // MARK: Messages that cannot be published
 
   @Test(
-    "A message that cannot be published is buried; the others of its batch go out, and all is acknowledged",
     arguments: stores)
-  func aMessageThatCannotBePublishedIsBuried(_ kind: StoreUnderTest) async throws {
+  func `A message that cannot be published is buried; the others of its batch go out, and all is acknowledged`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       let source = await bench.deliver(
         try bench.note("a", .job), try bench.note("b", .tooLong), try bench.note("c", .job))
@@ -397,8 +409,8 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("The relay goes on past it: what is behind it is published", arguments: stores)
-  func theRelayGoesOnPastIt(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `The relay goes on past it: what is behind it is published`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.several(kind) { begin in
       let first = try await begin()
       first.sink.close()
@@ -416,9 +428,10 @@ struct OutboxRelayTests {
   }
 
   @Test(
-    "A dead letter that the broker does not take leaves the message where it is, and is tried again",
     arguments: stores)
-  func aBurialThatIsRefused(_ kind: StoreUnderTest) async throws {
+  func `A dead letter that the broker does not take leaves the message where it is, and is tried again`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.dead ? .nacked : .confirmed }
       await bench.deliver(try bench.note("a", .tooLong))
@@ -431,8 +444,7 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("Readiness and the log tell of it, for a while")
-  func readinessAndTheLogTellOfIt() async throws {
+  @Test func `Readiness and the log tell of it, for a while`() async throws {
     try await FlowBench.with { bench in
       #expect(bench.context.outbox.health.state == .ok)
       await bench.deliver(try bench.note("a", .tooLong))
@@ -447,8 +459,7 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test("What cannot be buried either is dropped")
-  func whatCannotBeBuriedEitherIsDropped() async throws {
+  @Test func `What cannot be buried either is dropped`() async throws {
     let sink = MemoryMessageSink(user: FlowBench.author.userID, maxBodyBytes: 1)
     let bench = FlowBench(MemoryStore(), ManualClock(), sink)
     #expect(await bench.deliver(try bench.note("a", .job)).ackedCount == 1)
@@ -457,8 +468,7 @@ struct OutboxRelayTests {
     #expect(try await isEmpty(bench))
   }
 
-  @Test("A dead letter is publishable whatever was wrong with the message")
-  func aDeadLetterIsPublishable() async throws {
+  @Test func `A dead letter is publishable whatever was wrong with the message`() async throws {
     let long = String(repeating: "é", count: 5_000)
     var message = OutgoingMessage(
       .kept, to: (Topology.Exchanges.jobs, Topology.Queues.smsDispatch), type: MessageType(long), messageID: long,
@@ -471,8 +481,7 @@ struct OutboxRelayTests {
     #expect(burial.message.body.isEmpty)
   }
 
-  @Test("Messages survive being stored")
-  func messagesSurviveBeingStored() throws {
+  @Test func `Messages survive being stored`() throws {
     var message = OutgoingMessage(
       .kept, to: ("e", ""), type: MessageType("t"), messageID: "m", correlationID: nil, cause: nil,
       at: UnixTime(milliseconds: -5), body: [1, 2, 3])
@@ -502,9 +511,10 @@ struct OutboxRelayTests {
   // MARK: The clock is set
 
   @Test(
-    "A job that was put off is published when its wait is over, wherever the clock has gone",
     arguments: stores, steps)
-  func aJobThatWasPutOffIsPublished(_ kind: StoreUnderTest, step: Int) async throws {
+  func `A job that was put off is published when its wait is over, wherever the clock has gone`(
+    _ kind: StoreUnderTest, step: Int
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       takesJobs(false, bench)
       await bench.deliver(try bench.note("a", .job))
@@ -519,9 +529,10 @@ struct OutboxRelayTests {
     }
   }
 
-  @Test(
-    "A held job is released when its wait is over, wherever the clock has gone", arguments: stores, [-3600, -60, 1])
-  func aHeldJobIsReleased(_ kind: StoreUnderTest, step: Int) async throws {
+  @Test(arguments: stores, [-3600, -60, 1])
+  func `A held job is released when its wait is over, wherever the clock has gone`(_ kind: StoreUnderTest, step: Int)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       bench.sink.close()
       await bench.deliver(try bench.note("a", .heldJob))

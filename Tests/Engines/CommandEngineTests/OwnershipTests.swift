@@ -5,10 +5,9 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("Messages of a lost session")
-struct OwnershipTests {
-  @Test("What is not ours is left, and published when it is ours after all", arguments: StoreUnderTest.allCases)
-  func whatIsNotOurs(_ kind: StoreUnderTest) async throws {
+@Suite struct OwnershipTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `What is not ours is left, and published when it is ours after all`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       bench.store.own(false)
       let source = await bench.deliver(try bench.note("a", .job, .event))
@@ -27,8 +26,10 @@ struct OwnershipTests {
     }
   }
 
-  @Test("A session that ends between commit and publication publishes nothing; who claims its messages does, once")
-  func sessionEndsBetweenCommitAndPublication() async throws {
+  @Test
+  func `A session that ends between commit and publication publishes nothing; who claims its messages does, once`()
+    async throws
+  {
     try await PostgreSQLUnderTest.with { database in
       let (clock, sink) = (ManualClock(), FlowBench.makeSink())
       let store = try await database.open()

@@ -7,8 +7,7 @@ import Testing
 
 @Suite("Poolers before PostgreSQL", .enabled(if: access(Pooler.program, X_OK) == 0))
 struct PoolerTests {
-  @Test("One that gives each transaction another session is refused, with the remedy")
-  func transactionModeIsRefused() async throws {
+  @Test func `One that gives each transaction another session is refused, with the remedy`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let pooler = try await Pooler(before: database.endpoint, mode: "transaction")
       defer { pooler.end() }
@@ -20,8 +19,7 @@ struct PoolerTests {
     }
   }
 
-  @Test("Connections that the server ends during the look are not taken for a pooler's")
-  func lostConnectionsAreNoPooler() async throws {
+  @Test func `Connections that the server ends during the look are not taken for a pooler's`() async throws {
     try await PostgreSQLUnderTest.with { database in
       var endpoint = database.endpoint
       endpoint.applicationName = "looking for a pooler"
@@ -40,8 +38,7 @@ struct PoolerTests {
     }
   }
 
-  @Test("One that gives each connection a session of its own is none of our business")
-  func sessionModeIsTaken() async throws {
+  @Test func `One that gives each connection a session of its own is none of our business`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let pooler = try await Pooler(before: database.endpoint, mode: "session")
       defer { pooler.end() }

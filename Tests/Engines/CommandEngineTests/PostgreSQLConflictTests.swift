@@ -9,8 +9,7 @@ import Testing
 @testable import CommandEngine
 
 /// Each way in which two sessions of a server meet at the same records, as two coordinators do.
-@Suite("Two sessions of PostgreSQL at the same records")
-struct PostgreSQLConflictTests {
+@Suite struct PostgreSQLConflictTests {
   /// Has another session do something while a body runs, on the body's own thread.
   private static func meanwhile(_ body: @escaping @Sendable () async throws -> Void) throws(StoreError) {
     let isDone = DispatchSemaphore(value: 0)
@@ -30,8 +29,7 @@ struct PostgreSQLConflictTests {
     try set.put(record)
   }
 
-  @Test("Another version: the later one reads again, and loses nothing of the other's")
-  func versionConflict() async throws {
+  @Test func `Another version: the later one reads again, and loses nothing of the other's`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let (store, other) = (try await database.open(), try await database.open())
       let (a, runs) = (try id("a"), Recorded())
@@ -57,8 +55,7 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A repeated transaction takes place at the time of its repetition")
-  func timeOfARepetition() async throws {
+  @Test func `A repeated transaction takes place at the time of its repetition`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let (store, other) = (try await database.open(), try await database.open())
       let (key, first, second) = (try holder("h"), try id("first"), try id("second"))
@@ -82,8 +79,8 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A repetition locks all it had found in one order, also where its look-ups chain in another")
-  func oneOrderOfLocks() async throws {
+  @Test func `A repetition locks all it had found in one order, also where its look-ups chain in another`() async throws
+  {
     try await PostgreSQLUnderTest.with { database in
       let (mayLock, isLocked) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let store = try await database.open {
@@ -133,8 +130,7 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A unique key that the other one took: the later one finds its holder")
-  func uniqueKeyConflict() async throws {
+  @Test func `A unique key that the other one took: the later one finds its holder`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let (store, other) = (try await database.open(), try await database.open())
       let (key, first, second) = (try holder("h"), try id("first"), try id("second"))
@@ -150,8 +146,7 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A unique violation that the server itself reports means to read again")
-  func uniqueViolation() async throws {
+  @Test func `A unique violation that the server itself reports means to read again`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let (store, other) = (try await database.open(), try await database.open())
       let key = try holder("h")
@@ -169,8 +164,7 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A deadlock: the store is ended, waits for the other, and does all of it again")
-  func deadlock() async throws {
+  @Test func `A deadlock: the store is ended, waits for the other, and does all of it again`() async throws {
     try await PostgreSQLUnderTest.with { database in
       // Only an administrator may say whom the server ends: the store, as the other one looks for deadlocks too late.
       var own = database
@@ -205,8 +199,9 @@ struct PostgreSQLConflictTests {
     }
   }
 
-  @Test("A serialization failure, where an administrator has forced a stricter isolation, means to read again")
-  func serializationFailure() async throws {
+  @Test func `A serialization failure, where an administrator has forced a stricter isolation, means to read again`()
+    async throws
+  {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open {
         $0.connections.settings["default_transaction_isolation"] = "repeatable read"

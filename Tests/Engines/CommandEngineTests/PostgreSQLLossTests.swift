@@ -5,8 +5,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A store in PostgreSQL whose session ends at any moment")
-struct PostgreSQLLossTests {
+@Suite struct PostgreSQLLossTests {
   /// Every moment of a transaction with so many requests, its commit included.
   private static func cuts(_ requests: Int) -> [CuttingProxy.Cut] {
     (0..<requests).flatMap { [.beforeRequest(behind: $0), .beforeAnswer(behind: $0)] }
@@ -63,8 +62,8 @@ struct PostgreSQLLossTests {
     }
   }
 
-  @Test("A batch is stored once, answered alike, and its message goes out once", arguments: [false, true])
-  func batchIsStoredOnce(isChained: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `A batch is stored once, answered alike, and its message goes out once`(isChained: Bool) async throws {
     try await Self.with(Self.cuts(isChained ? 4 : 3)) { pair in
       let (cut, store, other) = (pair.cut, pair.store, pair.other)
       let name = "\(cut)"
@@ -101,8 +100,7 @@ struct PostgreSQLLossTests {
     }
   }
 
-  @Test("A due record is swept once")
-  func recordIsSweptOnce() async throws {
+  @Test func `A due record is swept once`() async throws {
     try await Self.with(Self.cuts(3)) { pair in
       let (store, other, name) = (pair.store, pair.other, "n\(pair.proxy.cuts)")
       try await other.put(Record(try id(name), body: [], dueAt: start))
@@ -123,8 +121,7 @@ struct PostgreSQLLossTests {
     }
   }
 
-  @Test("A message whose claim was lost is claimed by another one, as one that may be out")
-  func messageIsClaimedOnce() async throws {
+  @Test func `A message whose claim was lost is claimed by another one, as one that may be out`() async throws {
     // The look, which is the readers', the claim and its commit.
     try await Self.with(Self.cuts(3)) { pair in
       let sent = try await pair.store.add { set throws(StoreError) in try set.send(message("a")) }

@@ -6,8 +6,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A service that waits for PostgreSQL")
-struct PostgreSQLStorageTests {
+@Suite struct PostgreSQLStorageTests {
   private let sink = MemorySink()
 
   private func attempt(
@@ -24,8 +23,9 @@ struct PostgreSQLStorageTests {
       logger: logger, sleep: { _ in sleeps += 1 }, end: PostgreSQLStorage.startError, open)
   }
 
-  @Test("It tries until the server takes it, and says why it waits: once, and again when the reason changes")
-  func itTriesUntilTheServerTakesIt() async throws {
+  @Test func `It tries until the server takes it, and says why it waits: once, and again when the reason changes`()
+    async throws
+  {
     let wait = ServerWait(for: "the database", hint: "countersign store check")
     #expect(wait.health != .ok)
     let away = StoreError(.unavailable, "db1:5432 cannot be reached")
@@ -36,30 +36,26 @@ struct PostgreSQLStorageTests {
     #expect(sink.lines().first?.contains("countersign store check") == true)
   }
 
-  @Test("What an operator has to mend first ends the process with its message")
-  func whatAnOperatorHasToMendEndsTheProcess() async throws {
+  @Test func `What an operator has to mend first ends the process with its message`() async throws {
     let missing = StoreError(.schema, "the tables of 'store' are missing: run 'countersign store create'")
     let error = await #expect(throws: StartError.self) { try await attempt([missing]) }
     #expect(error?.exitCode == .configuration)
     #expect(error?.description.contains("countersign store create") == true)
   }
 
-  @Test("A start in a file that fails ends with the exit code of its reason")
-  func aStartInAFileEndsWithItsReason() {
+  @Test func `A start in a file that fails ends with the exit code of its reason`() {
     #expect(SQLiteStorage.startError(StoreError(.full, "no space")).exitCode == .ioError)
     #expect(SQLiteStorage.startError(StoreError(.busy, "it is locked")).exitCode == .unavailable)
     #expect(SQLiteStorage.startError(StoreError(.statement, "no such column")).exitCode == .internalError)
   }
 
-  @Test("Marks that cannot be kept yet are waited for, missing tables end the process")
-  func marksAreWaitedFor() {
+  @Test func `Marks that cannot be kept yet are waited for, missing tables end the process`() {
     #expect(PostgreSQLStorage.startError(MarkError("db1:5432 cannot be reached", isRetriable: true)) == nil)
     let error = PostgreSQLStorage.startError(MarkError("the tables of 'marks' are missing"))
     #expect(error?.exitCode == .configuration)
   }
 
-  @Test("A reason that stays is told every half minute")
-  func aReasonThatStaysIsToldAgain() async throws {
+  @Test func `A reason that stays is told every half minute`() async throws {
     let clock = ManualMonotonicClock()
     let wait = ServerWait(for: "the database", hint: "countersign store check", clock: clock)
     var attempts = 0

@@ -7,8 +7,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A store in PostgreSQL")
-struct PostgreSQLStoreTests {
+@Suite struct PostgreSQLStoreTests {
   // MARK: Round trips
 
   /// Loads of every part, and changes of every table.
@@ -33,8 +32,7 @@ struct PostgreSQLStoreTests {
     try set.send(message("\(number)"))
   }
 
-  @Test("A batch takes two round trips and a commit, and a third one where look-ups chain")
-  func roundTripsAreFew() async throws {
+  @Test func `A batch takes two round trips and a commit, and a third one where look-ups chain`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       var settlement = OutboxSettlement()
@@ -57,8 +55,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A session of anybody that holds a snapshot shows by the transactions since")
-  func oldestSnapshot() async throws {
+  @Test func `A session of anybody that holds a snapshot shows by the transactions since`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open()
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -92,8 +89,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A body runs again when another writer was faster, and then nobody is")
-  func bodyRunsAgain() async throws {
+  @Test func `A body runs again when another writer was faster, and then nobody is`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let (runs, pauses) = (Recorded(), Recorded())
@@ -119,8 +115,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A transaction that meets competition in every attempt ends as a conflict")
-  func competitionInEveryAttempt() async throws {
+  @Test func `A transaction that meets competition in every attempt ends as a conflict`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let (runs, pauses) = (Recorded(), Recorded())
@@ -147,8 +142,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A message that another one answered while a second look went on is looked up again")
-  func secondLookNoticesTheMessage() async throws {
+  @Test func `A message that another one answered while a second look went on is looked up again`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let store = try await database.open { $0.pause = { _ in } }
@@ -173,8 +167,7 @@ struct PostgreSQLStoreTests {
 
   // MARK: Sessions
 
-  @Test("A lost session owns nothing, and what it had in hand is claimed by whoever comes first")
-  func lostSessionOwnsNothing() async throws {
+  @Test func `A lost session owns nothing, and what it had in hand is claimed by whoever comes first`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let other = try await database.open()
@@ -199,8 +192,9 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("What was out when the session was lost is deleted by the next one, before anybody claims it")
-  func publishedMessagesOfALostSessionAreDeleted() async throws {
+  @Test func `What was out when the session was lost is deleted by the next one, before anybody claims it`()
+    async throws
+  {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open()
       let sent = try await store.add { set throws(StoreError) in try set.send(message("a")) }
@@ -210,8 +204,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A session that nobody has heard of for long owns nothing")
-  func silentSessionOwnsNothing() async throws {
+  @Test func `A session that nobody has heard of for long owns nothing`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { options in
         options.heartbeat = .seconds(3600)
@@ -222,8 +215,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A heartbeat replaces a lost session")
-  func heartbeatReplacesALostSession() async throws {
+  @Test func `A heartbeat replaces a lost session`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .milliseconds(20) }
       let owner = store.owner.current.number
@@ -233,8 +225,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("Dead owners that left nothing are forgotten")
-  func deadOwnersAreForgotten() async throws {
+  @Test func `Dead owners that left nothing are forgotten`() async throws {
     try await PostgreSQLUnderTest.with { database in
       for _ in 0..<3 { await (try await database.open()).close() }
       let store = try await database.open()
@@ -246,8 +237,8 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A dead owner is found among living ones, whichever row of the table is its own", arguments: 0..<3)
-  func deadOwnerIsFoundInAnyRow(place: Int) async throws {
+  @Test(arguments: 0..<3)
+  func `A dead owner is found among living ones, whichever row of the table is its own`(place: Int) async throws {
     try await PostgreSQLUnderTest.with { database in
       var stores: [PostgreSQLStore] = []
       for number in 0..<3 {
@@ -268,8 +259,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A server that is away is told as that, also when it refused a session before")
-  func refusalEndsWithItsCause() async throws {
+  @Test func `A server that is away is told as that, also when it refused a session before`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let proxy = CuttingProxy(to: server.port)
@@ -298,8 +288,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("A migration has the database to itself")
-  func migrationIsAlone() async throws {
+  @Test func `A migration has the database to itself`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open()
       let busy = await #expect(throws: StoreError.self) { try await database.open { $0.isExclusive = true } }
@@ -315,8 +304,7 @@ struct PostgreSQLStoreTests {
 
   // MARK: Schema
 
-  @Test("Missing tables, and those of another version, are refused with the command to run")
-  func otherSchemasAreRefused() async throws {
+  @Test func `Missing tables, and those of another version, are refused with the command to run`() async throws {
     try await PostgreSQLUnderTest.with { database in
       for change in [
         "UPDATE schema_version SET version = 0", "UPDATE schema_version SET version = 99",
@@ -332,8 +320,7 @@ struct PostgreSQLStoreTests {
     }
   }
 
-  @Test("Failures of the server keep their class")
-  func failuresKeepTheirClass() {
+  @Test func `Failures of the server keep their class`() {
     let expected: [(PostgreSQLError.Code, StoreError.Fault, Bool)] = [
       (.content, .content, false), (.constraint, .content, false), (.tooLarge, .content, false),
       (.statement, .doubtful, false), (.unexpectedResult, .doubtful, false), (.misuse, .doubtful, false),
@@ -361,8 +348,9 @@ struct PostgreSQLStoreTests {
     #expect(StoreError(lost).code == .io)
   }
 
-  @Test("Replies are searched in parts by the session itself, and the search of a canceled task is no result")
-  func repliesAreSearchedInParts() async throws {
+  @Test func `Replies are searched in parts by the session itself, and the search of a canceled task is no result`()
+    async throws
+  {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let count = 2 * PostgreSQLStore.searchedEntries + 1
@@ -408,8 +396,7 @@ struct PostgreSQLStoreTests {
     PostgreSQLStore.forgetReplies,
   ]
 
-  @Test("Every statement finds its rows by an index, in empty tables too")
-  func statementsUseIndexes() async throws {
+  @Test func `Every statement finds its rows by an index, in empty tables too`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server
       let settings = PostgreSQLStoreOptions.settings.map { "SET \($0.key) = '\($0.value)';" }.joined(separator: "\n")

@@ -3,14 +3,13 @@ import CountersignMessages
 import CountersignTelemetry
 import Testing
 
-@Suite("Fields of records")
-struct RecordFieldsTests {
+@Suite struct RecordFieldsTests {
   private enum Word: String {
     case one
   }
 
-  @Test("Numbers of every size survive", arguments: [0, 1, -1, 127, 128, -128, -129, 255, 256, 65_535, .max, .min])
-  func numbersOfEverySizeSurvive(_ number: Int) throws {
+  @Test(arguments: [0, 1, -1, 127, 128, -128, -129, 255, 256, 65_535, .max, .min])
+  func `Numbers of every size survive`(_ number: Int) throws {
     var writer = FieldWriter()
     writer.put(1, number)
     writer.put(2, UnixTime(milliseconds: Int64(number)))
@@ -19,8 +18,7 @@ struct RecordFieldsTests {
     #expect(reader.time(2) == UnixTime(milliseconds: Int64(number)))
   }
 
-  @Test("Small numbers take few bytes")
-  func smallNumbersTakeFewBytes() {
+  @Test func `Small numbers take few bytes`() {
     var writer = FieldWriter()
     writer.put(1, 127)
     #expect(writer.bytes.count == 4)
@@ -28,8 +26,8 @@ struct RecordFieldsTests {
     #expect(writer.bytes.count == 8)
   }
 
-  @Test("Texts and bytes of every length survive", arguments: [0, 1, 127, 128, 16_383, 16_384, 70_000])
-  func textsOfEveryLengthSurvive(_ length: Int) throws {
+  @Test(arguments: [0, 1, 127, 128, 16_383, 16_384, 70_000])
+  func `Texts and bytes of every length survive`(_ length: Int) throws {
     let text = String(repeating: "é", count: length)
     var writer = FieldWriter()
     writer.put(7, text)
@@ -39,8 +37,7 @@ struct RecordFieldsTests {
     #expect(reader.block(255) == Array(text.utf8))
   }
 
-  @Test("What is absent takes no room, and is nil")
-  func whatIsAbsentIsNil() throws {
+  @Test func `What is absent takes no room, and is nil`() throws {
     var writer = FieldWriter()
     writer.put(1, nil as String?)
     writer.put(2, nil as [UInt8]?)
@@ -57,16 +54,14 @@ struct RecordFieldsTests {
     #expect(throws: StoreError.self) { try reader.required(reader.text(1)) }
   }
 
-  @Test("Tags that are not known are passed over, and a mark is a mark")
-  func tagsThatAreNotKnown() throws {
+  @Test func `Tags that are not known are passed over, and a mark is a mark`() throws {
     var writer = FieldWriter()
     writer.put(200, "later")
     writer.put(1, true)
     #expect(try FieldReader(writer.bytes).isSet(1))
   }
 
-  @Test("Words are words of their type")
-  func wordsAreWordsOfTheirType() throws {
+  @Test func `Words are words of their type`() throws {
     var writer = FieldWriter()
     writer.put(1, "one")
     writer.put(2, "two")
@@ -75,8 +70,7 @@ struct RecordFieldsTests {
     #expect(throws: StoreError.self) { try reader.word(2, Word.self) }
   }
 
-  @Test("The envelope of a waiting command survives")
-  func theEnvelopeSurvives() throws {
+  @Test func `The envelope of a waiting command survives`() throws {
     let trace = try #require(
       TraceContext(traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"))
     let full = Envelope(
@@ -94,8 +88,7 @@ struct RecordFieldsTests {
     #expect(throws: StoreError.self) { try reader.envelope(1) }
   }
 
-  @Test("A damaged body, and one of another version, is an error of the content")
-  func aDamagedBody() throws {
+  @Test func `A damaged body, and one of another version, is an error of the content`() throws {
     var writer = FieldWriter()
     writer.put(1, "text")
     writer.put(2, String(repeating: "x", count: 200))

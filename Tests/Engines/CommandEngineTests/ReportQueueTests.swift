@@ -6,8 +6,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("Reports: results by user and key, replies of services")
-struct ReportQueueTests {
+@Suite struct ReportQueueTests {
   /// As the SMS worker publishes the result of a note's job.
   private func result(
     of text: String, _ outcome: JobOutcome = .accepted, _ change: (inout Delivery) -> Void = { _ in }
@@ -33,8 +32,8 @@ struct ReportQueueTests {
     try Note(try #require(try await bench.stored(text))).word
   }
 
-  @Test("A worker's result is applied to its note", arguments: StoreUnderTest.allCases)
-  func aWorkersResultIsApplied(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A worker's result is applied to its note`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a"]])
       let source = await bench.deliver(reports: [
@@ -48,8 +47,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("A result from another user or under another key is forged: a dead letter that is counted")
-  func aResultFromAnotherUserIsForged() async throws {
+  @Test func `A result from another user or under another key is forged: a dead letter that is counted`() async throws {
     let changes: [(inout Delivery) -> Void] = [
       { $0.message.userID = "mail-worker" }, { $0.message.userID = nil }, { $0.message.userID = "service" },
       { $0.message.userID = "coordinator" }, { $0.routingKey = "mail.relay.refused" },
@@ -71,8 +69,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("The result of somebody else's job changes nothing, and is counted and acknowledged")
-  func theResultOfSomebodyElsesJob() async throws {
+  @Test func `The result of somebody else's job changes nothing, and is counted and acknowledged`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a"]])
       _ = bench.sink.takePublished()
@@ -91,8 +88,9 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("Results of jobs that are not known are passed over; a version that is not known is a dead letter")
-  func resultsOfJobsThatAreNotKnown() async throws {
+  @Test func `Results of jobs that are not known are passed over; a version that is not known is a dead letter`()
+    async throws
+  {
     try await FlowBench.with { bench in
       let source = await bench.deliver(reports: [
         try result(of: "a") { $0.message.type = "x.y.result.v1" },
@@ -107,8 +105,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("A dead result that an operator redrives is taken, when its worker said whose job it was")
-  func aDeadResultThatAnOperatorRedrives() async throws {
+  @Test func `A dead result that an operator redrives is taken, when its worker said whose job it was`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a", "b"]])
       func redriven(_ text: String, sender: String) throws -> Delivery {
@@ -126,8 +123,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("A result that contradicts its envelope is a dead letter")
-  func aResultThatContradictsItsEnvelope() async throws {
+  @Test func `A result that contradicts its envelope is a dead letter`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a", "b"]])
       let other = try result(of: "b").message.body
@@ -139,9 +135,10 @@ struct ReportQueueTests {
   }
 
   @Test(
-    "A report that cannot be stored becomes a dead letter, and the others are stored",
     arguments: StoreUnderTest.allCases)
-  func aReportThatCannotBeStored(_ kind: StoreUnderTest) async throws {
+  func `A report that cannot be stored becomes a dead letter, and the others are stored`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a", "b"]])
       try await bench.store.store.put(Record(try id("broken", NoteFlow.kind), body: [9]))
@@ -157,8 +154,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("A report that a process died of is buried")
-  func aReportThatAProcessDiedOf() async throws {
+  @Test func `A report that a process died of is buried`() async throws {
     try await FlowBench.with { bench in
       let delivery = try result(of: "a")
       let batch = await BatchPipeline(
@@ -170,8 +166,7 @@ struct ReportQueueTests {
 
   // MARK: Replies of services
 
-  @Test("A service's reply is believed from that service alone")
-  func aServicesReplyIsBelievedFromThatServiceAlone() async throws {
+  @Test func `A service's reply is believed from that service alone`() async throws {
     let users = [("a", nil), ("b", "service"), ("c", "accounts"), ("d", "gateway"), ("e", "operator")]
     try await FlowBench.with { bench in
       try await bench.put([users.map(\.0)])
@@ -185,10 +180,11 @@ struct ReportQueueTests {
     }
   }
 
-  @Test(
-    "A service's reply that is published again is believed from the operator, who states the service, and from no other"
-  )
-  func aServicesReplyThatIsPublishedAgain() async throws {
+  @Test
+  func
+    `A service's reply that is published again is believed from the operator, who states the service, and from no other`()
+    async throws
+  {
     let users = [
       ("a", "operator", "gateway"), ("b", "operator", "service"), ("c", "operator", "operator"),
       ("d", "service", "gateway"), ("e", "accounts", "gateway"), ("f", "gateway", "service"),
@@ -212,8 +208,7 @@ struct ReportQueueTests {
     }
   }
 
-  @Test("Errors of two services have one type: each is read by the flow that waits for its sender")
-  func errorsOfTwoServicesHaveOneType() async throws {
+  @Test func `Errors of two services have one type: each is read by the flow that waits for its sender`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a", "b", "c"]])
       _ = bench.sink.takePublished()

@@ -4,8 +4,7 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A store in SQLite")
-struct SQLiteStoreTests {
+@Suite struct SQLiteStoreTests {
   /// Statements that run for each batch, round or claim, and those that a start runs.
   static let statements =
     [
@@ -28,8 +27,7 @@ struct SQLiteStoreTests {
   /// Statements that run for operators and gauges.
   static let rareStatements = [SQLiteStore.sums, SQLiteStore.heldKeys, SQLiteStore.sharedKeys]
 
-  @Test("100,000 rows: every look-up, sweep, claim and purge finds its own, by an index")
-  func manyRows() async throws {
+  @Test func `100,000 rows: every look-up, sweep, claim and purge finds its own, by an index`() async throws {
     try await StoreUnderTest.withFile { path in
       let store = try await StoreUnderTest.open(path)
       try await fill(store, records: 20_000)
@@ -114,14 +112,12 @@ struct SQLiteStoreTests {
     }
   }
 
-  @Test("Statements of one batch are few, whatever its size")
-  func statementsAreFew() async throws {
+  @Test func `Statements of one batch are few, whatever its size`() async throws {
     #expect(Set(Self.statements).count == Self.statements.count)
     #expect(Self.statements.count <= 64)
   }
 
-  @Test("Failures of the database keep their class")
-  func failuresKeepTheirClass() {
+  @Test func `Failures of the database keep their class`() {
     let expected: [(DatabaseError.Code, StoreError.Fault)] = [
       (.content, .content), (.constraint, .content), (.uniqueConstraint, .content), (.tooBig, .content),
       (.sql, .doubtful), (.misuse, .doubtful), (.busy, .store), (.overloaded, .store), (.diskFull, .store),
@@ -137,14 +133,12 @@ struct SQLiteStoreTests {
     }
   }
 
-  @Test("Runs of numbers are settled together")
-  func runsAreSettledTogether() {
+  @Test func `Runs of numbers are settled together`() {
     #expect(SQLiteOutbox.ranges(of: []) == [])
     #expect(SQLiteOutbox.ranges(of: [5, 3, 4, 9, 11, 10, 1]) == [1...1, 3...5, 9...11])
   }
 
-  @Test("An unknown state of an inbox entry is an error of its content")
-  func unknownStateIsAnError() async throws {
+  @Test func `An unknown state of an inbox entry is an error of its content`() async throws {
     try await StoreUnderTest.withFile { path in
       let store = try await StoreUnderTest.open(path)
       let key = try InboxKey("m")

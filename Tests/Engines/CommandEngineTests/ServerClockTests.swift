@@ -8,8 +8,7 @@ import Testing
 @testable import CommandEngine
 
 /// The clock of a server as a client follows it.
-@Suite("The clock of the database")
-struct ServerClockTests {
+@Suite struct ServerClockTests {
   /// Both hosts, and the time that passes on both.
   private final class Hosts: Sendable {
     let wall = ManualClock()
@@ -48,8 +47,7 @@ struct ServerClockTests {
     func logged(_ text: String) -> Int { logs.events.count { $0.message.contains(text) } }
   }
 
-  @Test("A difference of any size changes nothing, and is told of once when it begins and once when it is over")
-  func constantDifference() {
+  @Test func `A difference of any size changes nothing, and is told of once when it begins and once when it is over`() {
     for lead in [Duration.seconds(600), .seconds(-600), .seconds(-3)] {
       let hosts = Hosts(ahead: lead)
       let clock = hosts.clock()
@@ -72,8 +70,7 @@ struct ServerClockTests {
     }
   }
 
-  @Test("Below 2 s there is nothing to tell, and a verdict does not waver")
-  func smallDifference() {
+  @Test func `Below 2 s there is nothing to tell, and a verdict does not waver`() {
     let hosts = Hosts(ahead: .seconds(2))
     let clock = hosts.clock()
     clock.begin(hosts.read(clock))
@@ -85,8 +82,7 @@ struct ServerClockTests {
     #expect(hosts.logs.events.count == 1)
   }
 
-  @Test("A slow answer moves nothing, whichever way was slow")
-  func slowAnswers() {
+  @Test func `A slow answer moves nothing, whichever way was slow`() {
     let hosts = Hosts(ahead: .seconds(100))
     let clock = hosts.clock()
     clock.begin(hosts.read(clock))
@@ -97,8 +93,7 @@ struct ServerClockTests {
     #expect(hosts.logged("was set") == 0)
   }
 
-  @Test("What the first answer left open is found out by quicker ones")
-  func slowFirstAnswer() {
+  @Test func `What the first answer left open is found out by quicker ones`() {
     let hosts = Hosts()
     let clock = hosts.clock()
     clock.begin(hosts.read(clock, back: .seconds(2)))
@@ -107,8 +102,7 @@ struct ServerClockTests {
     #expect(clock.now() == hosts.server)
   }
 
-  @Test("A server that is a little slower is followed, and the time never goes back")
-  func drift() {
+  @Test func `A server that is a little slower is followed, and the time never goes back`() {
     let hosts = Hosts()
     let clock = hosts.clock()
     clock.begin(hosts.read(clock))
@@ -125,8 +119,8 @@ struct ServerClockTests {
     #expect(clock.now() == hosts.server)
   }
 
-  @Test("A server whose clock is set counts from the next session on", arguments: [-3_600, -2, 2, 3_600])
-  func step(seconds: Int) {
+  @Test(arguments: [-3_600, -2, 2, 3_600])
+  func `A server whose clock is set counts from the next session on`(seconds: Int) {
     let hosts = Hosts(ahead: .seconds(7))
     let clock = hosts.clock()
     clock.begin(hosts.read(clock))
@@ -147,8 +141,7 @@ struct ServerClockTests {
     clock.reading((SystemClock().now() + ahead).milliseconds, asked: clock.ask())
   }
 
-  @Test("Stores go by their server's clock, however wrong that of their host is")
-  func storesGoByTheirServersClock() async throws {
+  @Test func `Stores go by their server's clock, however wrong that of their host is`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let wrong = ManualClock(SystemClock().now() + .seconds(600))
       let logs = MemorySink()
@@ -163,8 +156,7 @@ struct ServerClockTests {
     }
   }
 
-  @Test("When the server's clock is set, the heartbeat begins a new session that takes it over")
-  func newSessionAfterAStep() async throws {
+  @Test func `When the server's clock is set, the heartbeat begins a new session that takes it over`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let before = store.owner.current
@@ -180,8 +172,7 @@ struct ServerClockTests {
     }
   }
 
-  @Test("A transaction that waits while the clock is set is not carried out at its old time")
-  func transactionWithAnOldTime() async throws {
+  @Test func `A transaction that waits while the clock is set is not carried out at its old time`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -4,10 +4,8 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("A copy into PostgreSQL")
-struct StoreCopyTests {
-  @Test("Pages that are larger than a transaction may be are written in parts")
-  func largePages() async throws {
+@Suite struct StoreCopyTests {
+  @Test func `Pages that are larger than a transaction may be are written in parts`() async throws {
     try await StoreUnderTest.withFile { path in
       let source = try await StoreUnderTest.open(path)
       try await PostgreSQLUnderTest.with { database in
@@ -40,8 +38,7 @@ struct StoreCopyTests {
     }
   }
 
-  @Test("A row that is too large by itself ends the copy, which leaves its mark")
-  func largeRow() async throws {
+  @Test func `A row that is too large by itself ends the copy, which leaves its mark`() async throws {
     try await StoreUnderTest.withFile { path in
       let source = try await StoreUnderTest.open(path)
       try await PostgreSQLUnderTest.with { database in

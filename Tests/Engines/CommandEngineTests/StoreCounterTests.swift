@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's counters and purges")
-struct StoreCounterTests {
-  @Test("Increments of two writers add up", arguments: StoreUnderTest.allCases)
-  func incrementsAddUp(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreCounterTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Increments of two writers add up`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let stores = [try await data.open(), try await data.open()]
       let key = try counter("everybody")
@@ -29,8 +28,8 @@ struct StoreCounterTests {
     }
   }
 
-  @Test("A window is loaded from its beginning, with the batch's own events", arguments: StoreUnderTest.allCases)
-  func windowIsLoaded(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A window is loaded from its beginning, with the batch's own events`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (key, unseen) = (try counter("n"), try counter("unseen"))
@@ -55,8 +54,8 @@ struct StoreCounterTests {
     }
   }
 
-  @Test("Of a long counter the newest cells are loaded", arguments: StoreUnderTest.allCases)
-  func newestCellsAreLoaded(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Of a long counter the newest cells are loaded`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let key = try counter("n")
@@ -78,8 +77,8 @@ struct StoreCounterTests {
     }
   }
 
-  @Test("A forgotten counter starts from zero, with what is added behind", arguments: StoreUnderTest.allCases)
-  func forgottenCounterStartsFromZero(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A forgotten counter starts from zero, with what is added behind`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (key, other) = (try counter("n"), try counter("n2"))
@@ -117,9 +116,10 @@ struct StoreCounterTests {
   }
 
   @Test(
-    "All counters are forgotten at once, and what is counted behind starts from zero",
     arguments: StoreUnderTest.allCases)
-  func allCountersAreForgotten(_ kind: StoreUnderTest) async throws {
+  func `All counters are forgotten at once, and what is counted behind starts from zero`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await kind.with { data in
       let stores = [try await data.open(), try await data.open()]
       #expect(try await stores[0].forgetCounters() == 0)
@@ -138,8 +138,8 @@ struct StoreCounterTests {
     }
   }
 
-  @Test("A purge deletes what is over, and no more than its limit", arguments: StoreUnderTest.allCases)
-  func purgeDeletesWhatIsOver(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A purge deletes what is over, and no more than its limit`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let messages = try (0..<10).map { try InboxKey("m\($0)") }

@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's inbox")
-struct StoreInboxTests {
-  @Test("A message that was answered is found again with its reply", arguments: StoreUnderTest.allCases)
-  func answeredMessageIsFoundAgain(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreInboxTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A message that was answered is found again with its reply`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let key = try InboxKey("service\u{1F}m \u{0} é")
@@ -21,9 +20,10 @@ struct StoreInboxTests {
     }
   }
 
-  @Test(
-    "A reserved message is answered later, or carried out without a recorded reply", arguments: StoreUnderTest.allCases)
-  func reservedMessageIsAnsweredLater(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A reserved message is answered later, or carried out without a recorded reply`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await kind.with { data in
       let store = try await data.open()
       let (waiting, secret) = (try InboxKey("waiting"), try InboxKey("secret"))
@@ -44,8 +44,8 @@ struct StoreInboxTests {
     }
   }
 
-  @Test("Of two writers of the same message the second reads again", arguments: StoreUnderTest.allCases)
-  func sameMessageAtTwoWriters(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Of two writers of the same message the second reads again`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (one, other) = (try await data.open(), try await data.open())
       let key = try InboxKey("m")
@@ -60,8 +60,8 @@ struct StoreInboxTests {
     }
   }
 
-  @Test("Of two answers to a reserved message the second reads again", arguments: StoreUnderTest.allCases)
-  func reservedMessageAtTwoWriters(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Of two answers to a reserved message the second reads again`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let key = try InboxKey("m")
@@ -77,8 +77,8 @@ struct StoreInboxTests {
     }
   }
 
-  @Test("An answered message is not answered again", arguments: StoreUnderTest.allCases)
-  func answerIsFinal(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `An answered message is not answered again`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let key = try InboxKey("m")

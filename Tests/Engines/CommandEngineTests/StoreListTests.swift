@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's lists, for operators and gauges")
-struct StoreListTests {
-  @Test("Counters are listed by the beginning of their names", arguments: StoreUnderTest.allCases)
-  func countersAreListed(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreListTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Counters are listed by the beginning of their names`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       try await store.add { set throws(StoreError) in
@@ -42,8 +41,8 @@ struct StoreListTests {
     }
   }
 
-  @Test("Held keys and memberships are counted by the name of the key", arguments: StoreUnderTest.allCases)
-  func keysAreCounted(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Held keys and memberships are counted by the name of the key`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let longer = KeySpace(ticket, "holder2")
@@ -76,8 +75,8 @@ struct StoreListTests {
     }
   }
 
-  @Test("Replies that contain a text are forgotten, and no others", arguments: StoreUnderTest.allCases)
-  func repliesAreForgotten(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Replies that contain a text are forgotten, and no others`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let entries: [(String, InboxEntry)] = [

@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's look-ups and bounds")
-struct StoreLookUpTests {
-  @Test("A group is read in pages, ordered by ID", arguments: StoreUnderTest.allCases)
-  func groupIsReadInPages(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreLookUpTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A group is read in pages, ordered by ID`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let group = try owner("g")
@@ -27,8 +26,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("A group shows the changes of the batch", arguments: StoreUnderTest.allCases)
-  func groupShowsChanges(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A group shows the changes of the batch`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let group = try owner("g")
@@ -44,8 +43,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("A second round loads what the first one led to", arguments: StoreUnderTest.allCases)
-  func secondRoundFollowsTheFirst(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A second round loads what the first one led to`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let group = try owner("receipts")
@@ -66,8 +65,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("What was not asked for is an error, not an absence", arguments: StoreUnderTest.allCases)
-  func notAskedIsAnError(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `What was not asked for is an error, not an absence`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let a = try id("a")
@@ -85,8 +84,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("Values outside the bounds are refused before anything is stored", arguments: StoreUnderTest.allCases)
-  func boundsHold(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Values outside the bounds are refused before anything is stored`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let a = try id("a")
@@ -118,8 +117,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("A failing body leaves nothing behind", arguments: StoreUnderTest.allCases)
-  func rollBackLeavesNothing(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A failing body leaves nothing behind`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (key, a, old) = (try InboxKey("m"), try id("a"), try id("old"))
@@ -148,8 +147,8 @@ struct StoreLookUpTests {
     }
   }
 
-  @Test("A closed store says so", arguments: StoreUnderTest.allCases)
-  func closedStoreSaysSo(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A closed store says so`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       try await store.probe()

@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's outbox")
-struct StoreOutboxTests {
-  @Test("Messages come in the order they were sent, batch after batch", arguments: StoreUnderTest.allCases)
-  func messagesComeInOrder(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreOutboxTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Messages come in the order they were sent, batch after batch`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       var sent: [StoredMessage] = []
@@ -28,9 +27,10 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test(
-    "What a living owner has in hand is not claimed; what a dead one left is, once", arguments: StoreUnderTest.allCases)
-  func ownersAreRespected(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `What a living owner has in hand is not claimed; what a dead one left is, once`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await kind.with { data in
       let owner = try await data.open()
       let others = [try await data.open(), try await data.open()]
@@ -55,8 +55,8 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test("Settled messages are gone, with the next transaction or alone", arguments: StoreUnderTest.allCases)
-  func settledMessagesAreGone(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Settled messages are gone, with the next transaction or alone`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let sent = try await store.add { set throws(StoreError) in
@@ -74,9 +74,10 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test(
-    "A postponed message comes back at its time, also when the clock is set back", arguments: StoreUnderTest.allCases)
-  func postponedMessageComesBack(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A postponed message comes back at its time, also when the clock is set back`(_ kind: StoreUnderTest)
+    async throws
+  {
     try await kind.with { data in
       let store = try await data.open()
       let sent = try await store.add { set throws(StoreError) in
@@ -95,8 +96,8 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test("A refused message is not out, unless a process died with it in hand", arguments: StoreUnderTest.allCases)
-  func refusedMessageIsNotOut(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A refused message is not out, unless a process died with it in hand`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (store, other) = (try await data.open(), try await data.open())
       var hand = try await store.add { set throws(StoreError) in try set.send(message("a")) }
@@ -140,8 +141,8 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test("A message that no version can read waits for the next process", arguments: StoreUnderTest.allCases)
-  func setAsideMessageWaits(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A message that no version can read waits for the next process`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (store, other) = (try await data.open(), try await data.open())
       let sent = try await store.add { set throws(StoreError) in try set.send(message("a")) }
@@ -159,8 +160,8 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test("A held message goes only after the reply to its command", arguments: StoreUnderTest.allCases)
-  func heldMessageWaitsForItsReply(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A held message goes only after the reply to its command`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (store, other) = (try await data.open(), try await data.open())
       let (command, another) = (try InboxKey("command"), try InboxKey("another"))
@@ -188,8 +189,8 @@ struct StoreOutboxTests {
     }
   }
 
-  @Test("A held message outlives its owner, still held, until its hold ends", arguments: StoreUnderTest.allCases)
-  func heldMessageOutlivesItsOwner(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A held message outlives its owner, still held, until its hold ends`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (store, other) = (try await data.open(), try await data.open())
       let hold = OutboxMessage.Hold(untilReplyTo: try InboxKey("command"), orAt: start + .seconds(30))

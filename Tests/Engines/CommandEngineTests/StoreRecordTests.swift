@@ -2,10 +2,9 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A store's records")
-struct StoreRecordTests {
-  @Test("A record comes back as it was stored, and its version counts up", arguments: StoreUnderTest.allCases)
-  func recordComesBack(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreRecordTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A record comes back as it was stored, and its version counts up`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let record = Record(
@@ -32,8 +31,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("IDs differ by their bytes, and belong to a kind", arguments: StoreUnderTest.allCases)
-  func idsAreBytes(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `IDs differ by their bytes, and belong to a kind`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       try await store.put(Record(try id("abc"), body: [1]))
@@ -46,8 +45,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("A unique key has one holder", arguments: StoreUnderTest.allCases)
-  func uniqueKeyHasOneHolder(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A unique key has one holder`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (one, other) = (try await data.open(), try await data.open())
       let load = keys(holders: [try holder("number")])
@@ -62,8 +61,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("A key moves to another record within one transaction", arguments: StoreUnderTest.allCases)
-  func keyMovesWithinATransaction(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A key moves to another record within one transaction`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (a, b, c) = (try id("a"), try id("b"), try id("c"))
@@ -85,8 +84,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("A deleted record gives its keys free, and is gone", arguments: StoreUnderTest.allCases)
-  func deletedRecordIsGone(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A deleted record gives its keys free, and is gone`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let a = try id("a")
@@ -102,8 +101,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("Of two changes to one version the second reads again", arguments: StoreUnderTest.allCases)
-  func versionGuardsChanges(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Of two changes to one version the second reads again`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let (one, other) = (try await data.open(), try await data.open())
       let a = try id("a")
@@ -132,8 +131,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("A record that was deleted meanwhile, or has its ID taken, is read again", arguments: StoreUnderTest.allCases)
-  func deletedAndTakenIDs(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A record that was deleted meanwhile, or has its ID taken, is read again`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (a, b) = (try id("a"), try id("b"))
@@ -153,8 +152,8 @@ struct StoreRecordTests {
     }
   }
 
-  @Test("Increments of one record by many writers are all kept", arguments: StoreUnderTest.allCases)
-  func manyWritersOfOneRecord(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Increments of one record by many writers are all kept`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let stores = [try await data.open(), try await data.open()]
       let a = try id("a")

@@ -2,8 +2,7 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("Two stores on the same data, under load")
-struct StoreRivalryTests {
+@Suite struct StoreRivalryTests {
   /// A command that counts up the record of its key, and answers with the count.
   private static func carryOut(_ number: Int, _ store: any Store) async throws -> (String, [StoredMessage]) {
     let command = try InboxKey("command \(number)")
@@ -30,8 +29,8 @@ struct StoreRivalryTests {
     }
   }
 
-  @Test("Every command arrives at both: one effect, answers alike, nothing lost", arguments: StoreUnderTest.allCases)
-  func everyCommandArrivesAtBoth(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Every command arrives at both: one effect, answers alike, nothing lost`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let stores = [try await data.open(), try await data.open()]
       let answers = try await withThrowingTaskGroup(of: (Int, String, [StoredMessage]).self) { group in
@@ -77,8 +76,8 @@ struct StoreRivalryTests {
       claimed: try await store.claimMessages(limit: limit, at: start).texts)
   }
 
-  @Test("Sweeps, purges and claims are shared, and nothing is done twice", arguments: StoreUnderTest.allCases)
-  func maintenanceIsShared(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Sweeps, purges and claims are shared, and nothing is done twice`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let dead = try await data.open()
       let ids = try (0..<120).map { try id("r\($0)") }

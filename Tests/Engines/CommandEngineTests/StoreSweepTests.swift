@@ -3,10 +3,9 @@ import CountersignTelemetry
 import Synchronization
 import Testing
 
-@Suite("A store's sweeps")
-struct StoreSweepTests {
-  @Test("Due records come longest due first, and at most as many as asked for", arguments: StoreUnderTest.allCases)
-  func dueRecordsComeInOrder(_ kind: StoreUnderTest) async throws {
+@Suite struct StoreSweepTests {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Due records come longest due first, and at most as many as asked for`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       for (text, due) in [("c", 3), ("a", 1), ("d", 4), ("b", 2)] {
@@ -29,8 +28,8 @@ struct StoreSweepTests {
     }
   }
 
-  @Test("Two sweeps at once get different records", arguments: StoreUnderTest.allCases)
-  func twoSweepsAtOnce(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Two sweeps at once get different records`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let stores = [try await data.open(), try await data.open()]
       let ids = try (0..<200).map { try id("r\($0)") }
@@ -64,8 +63,9 @@ struct StoreSweepTests {
     }
   }
 
-  @Test("Unreadable rows are stepped around and counted, and go when they are over", arguments: StoreUnderTest.allCases)
-  func unreadableRowsAreSteppedAround(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `Unreadable rows are stepped around and counted, and go when they are over`(_ kind: StoreUnderTest) async throws
+  {
     try await kind.with { data in
       let store = try await data.open()
       for text in ["a", "b", "c"] {
@@ -97,8 +97,8 @@ struct StoreSweepTests {
     }
   }
 
-  @Test("A record that cannot be read fails the look-up of it, and no other", arguments: StoreUnderTest.allCases)
-  func aRecordThatCannotBeReadFailsTheLookUpOfIt(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A record that cannot be read fails the look-up of it, and no other`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (a, b) = (try id("a"), try id("b"))
@@ -121,8 +121,8 @@ struct StoreSweepTests {
     }
   }
 
-  @Test("A record that a body leaves as it was is put off", arguments: StoreUnderTest.allCases)
-  func untouchedRecordIsPutOff(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A record that a body leaves as it was is put off`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       for text in ["a", "b"] { try await store.put(Record(try id(text), body: [1], dueAt: start)) }
@@ -150,8 +150,8 @@ struct StoreSweepTests {
     }
   }
 
-  @Test("A sweep loads what its records lead to", arguments: StoreUnderTest.allCases)
-  func sweepLoadsFurtherKeys(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases)
+  func `A sweep loads what its records lead to`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       let (a, b) = (try id("a"), try id("b"))

@@ -8,8 +8,7 @@ import Testing
 @testable import CommandEngine
 
 /// One record that cannot be read must keep no other.
-@Suite("Records that are due")
-struct SweeperTests {
+@Suite struct SweeperTests {
   private static let stores = StoreUnderTest.allCases
 
   /// Texts of the events that the maintenance makes.
@@ -32,8 +31,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("A record that is due ends with its event, and is deleted in its time", arguments: stores)
-  func aRecordThatIsDueEnds(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A record that is due ends with its event, and is deleted in its time`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a", "b"]])
       #expect(await tidy(bench).isEmpty)
@@ -51,8 +50,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("A sweep that fails goes on with one record at a time", arguments: [StoreError.Code.content, .tooLarge])
-  func aSweepThatFailsGoesOnWithOneRecordAtATime(code: StoreError.Code) async throws {
+  @Test(arguments: [StoreError.Code.content, .tooLarge])
+  func `A sweep that fails goes on with one record at a time`(code: StoreError.Code) async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a", "b", "c"]])
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -64,9 +63,8 @@ struct SweeperTests {
     }
   }
 
-  @Test(
-    "A failure that may be the store's puts off no record", arguments: [StoreError.Code.statement, .conflict, .full])
-  func aFailureThatMayBeTheStoresPutsOffNoRecord(code: StoreError.Code) async throws {
+  @Test(arguments: [StoreError.Code.statement, .conflict, .full])
+  func `A failure that may be the store's puts off no record`(code: StoreError.Code) async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a"]])
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -78,8 +76,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("However many are due, a round ends them", arguments: stores)
-  func howeverManyAreDue(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `However many are due, a round ends them`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([(0..<600).map { "n\($0)" }])
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -89,9 +87,10 @@ struct SweeperTests {
   }
 
   @Test(
-    "A record that its flow cannot read is stepped around: the others end, its key is free, it goes in its time",
     arguments: stores)
-  func aRecordThatItsFlowCannotRead(_ kind: StoreUnderTest) async throws {
+  func `A record that its flow cannot read is stepped around: the others end, its key is free, it goes in its time`(
+    _ kind: StoreUnderTest
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a", "b"]])
       try await damage("a", bench)
@@ -112,8 +111,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("A record that the store cannot read is stepped around as well", arguments: stores)
-  func aRecordThatTheStoreCannotRead(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A record that the store cannot read is stepped around as well`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let bench = FlowBench(try await data.open(), ManualClock(), FlowBench.makeSink())
       try await bench.put([["a", "b"]])
@@ -130,8 +129,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("Of a record that its flow gives up midway, nothing remains", arguments: stores)
-  func ofARecordThatItsFlowGivesUpMidway(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `Of a record that its flow gives up midway, nothing remains`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["half", "a"]])
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -140,8 +139,8 @@ struct SweeperTests {
     }
   }
 
-  @Test("A record that its flow leaves as it is does not come again at once", arguments: stores)
-  func aRecordThatItsFlowLeavesAsItIs(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores)
+  func `A record that its flow leaves as it is does not come again at once`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["untouched"]])
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -151,8 +150,7 @@ struct SweeperTests {
     }
   }
 
-  @Test("Of many unreadable records the log names a few")
-  func ofManyUnreadableRecordsTheLogNamesAFew() async throws {
+  @Test func `Of many unreadable records the log names a few`() async throws {
     try await FlowBench.with { bench in
       let texts = (0..<40).map { "n\($0)" }
       try await bench.put([texts])
@@ -164,8 +162,7 @@ struct SweeperTests {
     }
   }
 
-  @Test("A store that fails ends nothing, and nothing is counted")
-  func aStoreThatFailsEndsNothing() async throws {
+  @Test func `A store that fails ends nothing, and nothing is counted`() async throws {
     try await FlowBench.with { bench in
       try await bench.put([["a"]])
       bench.clock.advance(by: NoteFlow.lifetime)

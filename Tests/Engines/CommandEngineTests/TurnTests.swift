@@ -6,10 +6,8 @@ import Testing
 
 @testable import CommandEngine
 
-@Suite("One coordinator at a time")
-struct TurnTests {
-  @Test("A second one waits for the database, says so, and has it when the first lets go")
-  func aSecondOneWaitsForTheDatabaseSaysSoAndHasItWhenTheFirstLets() async throws {
+@Suite struct TurnTests {
+  @Test func `A second one waits for the database, says so, and has it when the first lets go`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "turn-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
@@ -31,8 +29,7 @@ struct TurnTests {
     withExtendedLifetime(owner) {}
   }
 
-  @Test("A directory that is not there is an error, not a wait")
-  func aDirectoryThatIsNotThereIsAnErrorNotAWait() async throws {
+  @Test func `A directory that is not there is an error, not a wait`() async throws {
     await #expect(throws: DatabaseError.self) {
       _ = try await Turn(of: "coordinator").claim(
         "/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))

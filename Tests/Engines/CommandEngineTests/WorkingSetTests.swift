@@ -2,10 +2,8 @@ import CommandEngine
 import CountersignTelemetry
 import Testing
 
-@Suite("A working set")
-struct WorkingSetTests {
-  @Test("A failed attempt leaves nothing, and a successful one its changes")
-  func failedAttemptLeavesNothing() throws {
+@Suite struct WorkingSetTests {
+  @Test func `A failed attempt leaves nothing, and a successful one its changes`() throws {
     var set = WorkingSet(at: start)
     let (key, a, b) = (try InboxKey("m"), try id("a"), try id("b"))
     set.load(nil, of: key)
@@ -45,8 +43,7 @@ struct WorkingSetTests {
     #expect(set.changes.outgoing.count == 1 && set.changes.records.count == 1 && set.changes.increments.count == 1)
   }
 
-  @Test("A failed attempt brings a forgotten counter back")
-  func failedAttemptBringsCounterBack() throws {
+  @Test func `A failed attempt brings a forgotten counter back`() throws {
     var set = WorkingSet(at: start)
     let key = try counter("c")
     set.load([CounterCell(slot: 1, count: 5)], of: key)
@@ -64,8 +61,7 @@ struct WorkingSetTests {
     #expect(set.changes.forgotten == [key] && set.changes.increments.isEmpty && !set.changes.isEmpty)
   }
 
-  @Test("A copy keeps what it was")
-  func copyKeepsWhatItWas() throws {
+  @Test func `A copy keeps what it was`() throws {
     var set = WorkingSet(at: start)
     set.load(absent: try id("a"))
     let copy = set
@@ -76,8 +72,7 @@ struct WorkingSetTests {
     #expect(set.changes.isEmpty)
   }
 
-  @Test("A second holder of a key in one batch is refused")
-  func secondHolderIsRefused() throws {
+  @Test func `A second holder of a key in one batch is refused`() throws {
     var set = WorkingSet(at: start)
     try set.put(Record(try id("a"), body: [], uniqueKeys: [try holder("1")]))
     let error = #expect(throws: StoreError.self) {
@@ -90,8 +85,7 @@ struct WorkingSetTests {
     #expect(set.changes.records.count == 1)
   }
 
-  @Test("A key of another kind, and a record of another version, are mistakes")
-  func mistakesAreRefused() throws {
+  @Test func `A key of another kind, and a record of another version, are mistakes`() throws {
     var set = WorkingSet(at: start)
     let foreign = try UniqueKey(KeySpace(RecordKind("other"), "holder"), [1])
     #expect(throws: StoreError.self) { try set.put(Record(try id("a"), body: [], uniqueKeys: [foreign])) }
@@ -102,8 +96,7 @@ struct WorkingSetTests {
     #expect(try set.record(try id("b"))?.body == [2])
   }
 
-  @Test("Descriptions of errors and conflicts name no ID and no hash")
-  func descriptionsAreSafe() throws {
+  @Test func `Descriptions of errors and conflicts name no ID and no hash`() throws {
     let secret = "s3cr3t"
     var set = WorkingSet(at: start)
     let key = try holder(secret)

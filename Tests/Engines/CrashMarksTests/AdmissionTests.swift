@@ -155,7 +155,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test("Sixteen messages share one write and leave nothing") func sixteenMessagesShareOneWriteAndLeaveNothing() async {
+  @Test func `Sixteen messages share one write and leave nothing`() async {
     let sizes = Mutex<[Int]>([])
     await Self.admit((0..<40).map { Self.delivery($0) }, marks(store: store)) { [store] step in
       sizes.withLock { $0.append(step.deliveries.count) }
@@ -168,7 +168,7 @@ private final class Tally: Sendable {
     #expect(store.state.withLock { $0.rows.isEmpty })
   }
 
-  @Test("Members of a dead group are the only ones in the process") func membersOfADeadGroupAreTheOnlyOnesInTheProcess()
+  @Test func `Members of a dead group are the only ones in the process`()
     async
   {
     let deliveries = [Self.delivery(1), Self.delivery(2)]
@@ -196,7 +196,7 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_marks_found_total{queue=\"q\"} 2"))
   }
 
-  @Test("Work from outside waits while a message is alone") func workFromOutsideWaitsWhileAMessageIsAlone() async {
+  @Test func `Work from outside waits while a message is alone`() async {
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     let isAlone = Tally()
     let reports = Tally()
@@ -217,8 +217,7 @@ private final class Tally: Sendable {
     while reports.value == 0 { await Task.yield() }
   }
 
-  @Test("Work from outside goes on while messages under way are waited for")
-  func workFromOutsideGoesOnWhileMessagesUnderWayAreWaitedFor() async {
+  @Test func `Work from outside goes on while messages under way are waited for`() async {
     await gate.enter()
     let trial = Task { [gate] in await gate.beginTrial(.endless) }
     // Until the trial has its turn nothing waits, and afterwards only messages do.
@@ -229,7 +228,7 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test("A trial waits for work from outside that is under way") func aTrialWaitsForWorkFromOutsideThatIsUnderWay()
+  @Test func `A trial waits for work from outside that is under way`()
     async
   {
     let begun = Tally()
@@ -253,7 +252,7 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test("Work from outside begins when its patience is over") func workFromOutsideBeginsWhenItsPatienceIsOver() async {
+  @Test func `Work from outside begins when its patience is over`() async {
     #expect(await gate.beginTrial(.endless))
     #expect(await gate.aside(patience: .none) { true })
     gate.endTrial()
@@ -262,7 +261,7 @@ private final class Tally: Sendable {
     gate.endTrial()
   }
 
-  @Test("A repeat culprit is counted in a busy process") func aRepeatCulpritIsCountedInABusyProcess() async throws {
+  @Test func `A repeat culprit is counted in a busy process`() async throws {
     let time = ManualTime()
     let seen = Mutex<[MarkTreatment]>([])
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
@@ -289,7 +288,7 @@ private final class Tally: Sendable {
     #expect(seen.withLock { $0 } == [.alone, .alone, .alone, .bury])
   }
 
-  @Test("Waiters are let in between two trials") func waitersAreLetInBetweenTwoTrials() async {
+  @Test func `Waiters are let in between two trials`() async {
     let gate = gate
     let passed = Tally()
     #expect(await gate.beginTrial(.endless))
@@ -310,7 +309,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test("Suspects are shown until they are over") func suspectsAreShownUntilTheyAreOver() async {
+  @Test func `Suspects are shown until they are over`() async {
     let numbers = 1...3
     store.state.withLock { state in
       for number in numbers {
@@ -330,7 +329,7 @@ private final class Tally: Sendable {
     #expect(registry.render().contains("countersign_crash_suspects{queue=\"q\"} 0"))
   }
 
-  @Test("Beside what never ends a message is not alone") func besideWhatNeverEndsAMessageIsNotAlone() async {
+  @Test func `Beside what never ends a message is not alone`() async {
     await gate.enter()
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     await Self.admit([Self.delivery(1)], marks(quiet: .none, store: store)) { [store] step in
@@ -340,8 +339,7 @@ private final class Tally: Sendable {
     gate.leave()
   }
 
-  @Test("A message that takes long is no longer alone when others go on")
-  func aMessageThatTakesLongIsNoLongerAloneWhenOthersGoOn() async {
+  @Test func `A message that takes long is no longer alone when others go on`() async {
     store.state.withLock { $0.rows[MessageKey(Self.delivery(1), queue: "q")] = MarkRecord(number: 1, owner: .dead) }
     await Self.admit([Self.delivery(1)], marks(.none, store: store)) { [gate, store] step in
       // Its time is over at once: whoever waits gets in while it goes on.
@@ -353,7 +351,7 @@ private final class Tally: Sendable {
     #expect(store.state.withLock { $0.rows.isEmpty })
   }
 
-  @Test("Three deaths alone and it is buried unread") func threeDeathsAloneAndItIsBuriedUnread() async {
+  @Test func `Three deaths alone and it is buried unread`() async {
     for expected: MarkTreatment in [.group, .alone, .alone, .alone, .bury, .leave] {
       store.restart()
       await Self.admit([Self.delivery(1)], marks(store: store)) { [store] step in
@@ -366,7 +364,7 @@ private final class Tally: Sendable {
     #expect(deaths.count == 4)
   }
 
-  @Test("Returned messages keep their mark") func returnedMessagesKeepTheirMark() async {
+  @Test func `Returned messages keep their mark`() async {
     await Self.admit([Self.delivery(1), Self.delivery(2)], marks(store: store)) { _ in [DeliveryTag(number: 2)] }
     let rows = store.state.withLock { Array($0.rows.values) }
     #expect(rows == [MarkRecord(number: 1, owner: .nobody, begun: 1)])
@@ -377,7 +375,7 @@ private final class Tally: Sendable {
     }
   }
 
-  @Test("Without a store the twentieth delivery is buried") func withoutAStoreTheTwentiethDeliveryIsBuried() async {
+  @Test func `Without a store the twentieth delivery is buried`() async {
     let seen = Mutex<[MarkTreatment]>([])
     await Self.admit([Self.delivery(1, count: 18), Self.delivery(2, count: 19)], marks(store: nil)) { step in
       seen.withLock { $0.append(step.treatment) }
@@ -386,7 +384,7 @@ private final class Tally: Sendable {
     #expect(seen.withLock { $0 } == [.bury, .group])
   }
 
-  @Test("A store that fails stops nothing") func aStoreThatFailsStopsNothing() async {
+  @Test func `A store that fails stops nothing`() async {
     store.state.withLock { $0.isBroken = true }
     let count = Tally()
     await Self.admit([Self.delivery(1), Self.delivery(2, count: 40)], marks(store: store)) { step in

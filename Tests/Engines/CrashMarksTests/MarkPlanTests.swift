@@ -4,7 +4,6 @@ import Testing
 
 @Suite struct MarkPlanTests {
   @Test(
-    "Marks decide the next step",
     arguments: [
       ([], MarkTreatment.group),
       ([MarkRecord(number: 1, owner: .living, isAlone: true, deaths: 2)], .group),
@@ -26,19 +25,17 @@ import Testing
         ], .bury
       ),
     ])
-  func marksDecideTheNextStep(records: [MarkRecord], treatment: MarkTreatment) {
+  func `Marks decide the next step`(records: [MarkRecord], treatment: MarkTreatment) {
     #expect(MarkPlan.treatment(MarkStanding(records)) == treatment)
   }
 
   @Test(
-    "Without a store the twentieth delivery is the last",
     arguments: [(1, MarkTreatment.group), (18, .group), (19, .bury), (50, .bury)])
-  func withoutAStoreTheTwentiethDeliveryIsTheLast(redeliveries: Int, treatment: MarkTreatment) {
+  func `Without a store the twentieth delivery is the last`(redeliveries: Int, treatment: MarkTreatment) {
     #expect(MarkPlan.treatment(redeliveries: redeliveries) == treatment)
   }
 
-  @Test("Unsuspected messages come first and the most suspect last")
-  func unsuspectedMessagesComeFirstAndTheMostSuspectLast() {
+  @Test func `Unsuspected messages come first and the most suspect last`() {
     let treatments: [MarkTreatment] = [.alone, .group, .bury, .alone, .leave, .group, .alone]
     let steps = MarkPlan.steps(treatments, deaths: [2, 0, 3, 0, 4, 0, 0])
     #expect(
@@ -49,12 +46,12 @@ import Testing
       ])
   }
 
-  @Test("Groups are bounded") func groupsAreBounded() {
+  @Test func `Groups are bounded`() {
     let steps = MarkPlan.steps(Array(repeating: .group, count: 40), deaths: Array(repeating: 0, count: 40))
     #expect(steps.map(\.places.count) == [16, 16, 8])
   }
 
-  @Test("Deliveries that were marked are counted") func deliveriesThatWereMarkedAreCounted() {
+  @Test func `Deliveries that were marked are counted`() {
     let standing = MarkStanding([
       MarkRecord(number: 1, owner: .dead, begun: 1), MarkRecord(number: 2, owner: .living),
       MarkRecord(number: 0, owner: .nobody, begun: 1),
@@ -65,9 +62,8 @@ import Testing
 
   /// A machine whose process dies of some messages, with as many restarts as it needs.
   @Test(
-    "Innocents are settled and culprits buried within the bound",
     arguments: [[7], [0], [99], [20, 21, 50], Array(0..<20)])
-  func innocentsAreSettledAndCulpritsBuriedWithinTheBound(culprits: [Int]) {
+  func `Innocents are settled and culprits buried within the bound`(culprits: [Int]) {
     var marks: [Int: MarkRecord] = [:]
     var deliveries = Array(repeating: 0, count: 100)
     var settled: Set<Int> = []

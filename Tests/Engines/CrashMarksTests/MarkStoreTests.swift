@@ -54,8 +54,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     NewMark(key: key, standing: standing ?? MarkStanding(), isAlone: isAlone)
   }
 
-  @Test("A mark counts when its owner is gone", arguments: MarkStoreUnderTest.allCases)
-  func aMarkCountsWhenItsOwnerIsGone(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `A mark counts when its owner is gone`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       let witness = try await open()
@@ -73,8 +73,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Three deaths alone bury and no fewer", arguments: MarkStoreUnderTest.allCases)
-  func threeDeathsAloneBuryAndNoFewer(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `Three deaths alone bury and no fewer`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       var treatments: [MarkTreatment] = []
@@ -90,8 +90,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A death beside others does not count", arguments: MarkStoreUnderTest.allCases)
-  func aDeathBesideOthersDoesNotCount(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `A death beside others does not count`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       for _ in 0..<6 {
@@ -109,8 +109,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("An end in order keeps what is known and adds nothing", arguments: MarkStoreUnderTest.allCases)
-  func anEndInOrderKeepsWhatIsKnownAndAddsNothing(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `An end in order keeps what is known and adds nothing`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let (innocent, suspect) = (Self.key("1"), Self.key("2"))
       var dying: (any MarkStore)? = try await open()
@@ -135,8 +135,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Settled messages leave no mark", arguments: MarkStoreUnderTest.allCases)
-  func settledMessagesLeaveNoMark(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `Settled messages leave no mark`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       let store = try await open()
@@ -148,8 +148,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Old marks and too many go", arguments: MarkStoreUnderTest.allCases)
-  func oldMarksAndTooManyGo(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: MarkStoreUnderTest.allCases)
+  func `Old marks and too many go`(_ kind: MarkStoreUnderTest) async throws {
     try await kind.with { open in
       let store = try await open()
       let old = Self.key("old")
@@ -165,8 +165,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A process that has lost its session takes its marks along: it has not died")
-  func lostSessionTakesItsMarksAlong() async throws {
+  @Test func `A process that has lost its session takes its marks along: it has not died`() async throws {
     try await PrivatePostgreSQL.admit {
       let endpoint = try await MarkStoreUnderTest.database()
       let key = Self.key("1")
@@ -190,8 +189,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A server that is away may be waited for, missing tables may not")
-  func failuresToOpen() async throws {
+  @Test func `A server that is away may be waited for, missing tables may not`() async throws {
     try await PrivatePostgreSQL.admit {
       var endpoint = try await PrivatePostgreSQL.shared.database()
       let missing = await #expect(throws: MarkError.self) { try await PostgreSQLMarkStore.open(endpoint) }
@@ -203,8 +201,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A mark that is given back takes the place of what was known, and any bytes are a key")
-  func givenBackMarks() async throws {
+  @Test func `A mark that is given back takes the place of what was known, and any bytes are a key`() async throws {
     for kind in MarkStoreUnderTest.allCases {
       try await kind.with { open in
         let key = Self.key("\u{0}é")

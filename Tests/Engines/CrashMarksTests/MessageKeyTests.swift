@@ -18,13 +18,12 @@ import Testing
   }
 
   @Test(
-    "Counters of the broker do not change the key",
     arguments: ["x-delivery-count", "x-acquired-count", "x-death", "x-first-death-queue", "x-last-death-reason"])
-  func countersOfTheBrokerDoNotChangeTheKey(header: String) {
+  func `Counters of the broker do not change the key`(header: String) {
     #expect(Self.key { $0.headers[header] = 3 } == Self.key())
   }
 
-  @Test("Everything else does") func everythingElseDoes() {
+  @Test func `Everything else does`() {
     let changed = [
       Self.key(), Self.key(queue: "r"), Self.key { $0.body = [1, 3] }, Self.key { $0.messageID = "n" },
       Self.key { $0.messageID = nil }, Self.key { $0.messageID = "" }, Self.key { $0.headers["x-attempt"] = 2 },

@@ -42,7 +42,7 @@ import Testing
 
   // MARK: The common way
 
-  @Test("Accepted is settled then published then acknowledged") func acceptedIsSettledThenPublishedThenAcknowledged() {
+  @Test func `Accepted is settled then published then acknowledged`() {
     var life = life(facts())
     #expect(life.begin(now: start) == .acquire(lane: "a", patience: .seconds(60)))
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(10)))
@@ -55,14 +55,14 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test("Refused is settled with the providers reason") func refusedIsSettledWithTheProvidersReason() {
+  @Test func `Refused is settled with the providers reason`() {
     var life = calling(facts(attempt: 3))
     #expect(
       life.handle(.classified(.refused(badNumber)), now: start)
         == .settle(JobEnding(outcome: .refused, lane: "a", reason: badNumber, attempts: 3)))
   }
 
-  @Test("Jobs for another lane take it") func jobsForAnotherLaneTakeIt() {
+  @Test func `Jobs for another lane take it`() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -75,7 +75,7 @@ import Testing
             outcome: .refused, lane: "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1)))
   }
 
-  @Test("Jobs for another lane wait for it") func jobsForAnotherLaneWaitForIt() {
+  @Test func `Jobs for another lane wait for it`() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.otherLane(badNumber)), now: start)
     _ = life.handle(.released, now: start)
@@ -84,7 +84,7 @@ import Testing
         == delay(.fiveSeconds, counts: false, suspended))
   }
 
-  @Test("Jobs that another lane may carry out are not refused") func jobsThatAnotherLaneMayCarryOutAreNotRefused() {
+  @Test func `Jobs that another lane may carry out are not refused`() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -94,7 +94,7 @@ import Testing
     #expect(life.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test("The call ends well inside the deadline") func theCallEndsWellInsideTheDeadline() {
+  @Test func `The call ends well inside the deadline`() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
@@ -102,7 +102,7 @@ import Testing
 
   // MARK: Deadline
 
-  @Test("Without time for a call it expires", arguments: [-1, 0, 999]) func withoutTimeForACallItExpires(
+  @Test(arguments: [-1, 0, 999]) func `Without time for a call it expires`(
     milliseconds: Int
   ) {
     var life = life(facts(deadline: .milliseconds(milliseconds)))
@@ -112,7 +112,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
   }
 
-  @Test("An expired job tells why its last attempt failed") func anExpiredJobTellsWhyItsLastAttemptFailed() {
+  @Test func `An expired job tells why its last attempt failed`() {
     var life = life(facts(deadline: .zero, attempt: 3, lastReason: noRoute))
     _ = life.begin(now: start)
     #expect(
@@ -120,20 +120,19 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 2)))
   }
 
-  @Test("It expires while it waits for a slot") func itExpiresWhileItWaitsForASlot() {
+  @Test func `It expires while it waits for a slot`() {
     var life = life(facts(deadline: .seconds(30)))
     #expect(life.begin(now: start) == .acquire(lane: "a", patience: .milliseconds(29_001)))
     #expect(life.handle(.slotBusy, now: start + .milliseconds(29_001)) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test("A slot that comes too late is not used") func aSlotThatComesTooLateIsNotUsed() {
+  @Test func `A slot that comes too late is not used`() {
     var life = life(facts(deadline: .seconds(30)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start + .milliseconds(29_500)) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test("A claim that took too long is given back and the job expires")
-  func aClaimThatTookTooLongIsGivenBackAndTheJobExpires() {
+  @Test func `A claim that took too long is given back and the job expires`() {
     var life = life(facts(deadline: .seconds(6)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(5400)))
@@ -145,7 +144,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
   }
 
-  @Test("A call has the time that the claim has left") func aCallHasTheTimeThatTheClaimHasLeft() {
+  @Test func `A call has the time that the claim has left`() {
     var life = life(facts(deadline: .seconds(10)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(9)))
@@ -154,8 +153,7 @@ import Testing
         == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
-  @Test("A call has no more time than its lease though the clock was set back")
-  func aCallHasNoMoreTimeThanItsLeaseThoughTheClockWasSetBack() {
+  @Test func `A call has no more time than its lease though the clock was set back`() {
     var life = life(facts(deadline: .seconds(5)))
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
@@ -164,7 +162,7 @@ import Testing
         == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
-  @Test("A look up that took too long leaves no time for a call") func aLookUpThatTookTooLongLeavesNoTimeForACall() {
+  @Test func `A look up that took too long leaves no time for a call`() {
     var life = life(facts(deadline: .seconds(6), onUnknown: .resend))
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -172,7 +170,7 @@ import Testing
     #expect(life.handle(.lookedUp(.retry(noRoute)), now: start + .milliseconds(5001)) == .release)
   }
 
-  @Test("An expired job that was begun before ends unknown") func anExpiredJobThatWasBegunBeforeEndsUnknown() {
+  @Test func `An expired job that was begun before ends unknown`() {
     var life = life(facts(deadline: .zero))
     _ = life.begin(now: start)
     #expect(
@@ -180,8 +178,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 0)))
   }
 
-  @Test("An expired job that was settled before keeps its result") func anExpiredJobThatWasSettledBeforeKeepsItsResult()
-  {
+  @Test func `An expired job that was settled before keeps its result`() {
     var life = life(facts(deadline: .zero))
     _ = life.begin(now: start)
     #expect(life.handle(.claimAnswered(.settled(result: [1])), now: start) == .publish(recorded: [1]))
@@ -189,7 +186,7 @@ import Testing
 
   // MARK: Claim
 
-  @Test("Settled before is published again without a call") func settledBeforeIsPublishedAgainWithoutACall() {
+  @Test func `Settled before is published again without a call`() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -197,7 +194,7 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test("Held by another looks again uncounted") func heldByAnotherLooksAgainUncounted() {
+  @Test func `Held by another looks again uncounted`() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -206,15 +203,14 @@ import Testing
         == delay(.fiveSeconds, counts: false, .heldElsewhere))
   }
 
-  @Test("A ledger that cannot be written delays the job uncounted")
-  func aLedgerThatCannotBeWrittenDelaysTheJobUncounted() {
+  @Test func `A ledger that cannot be written delays the job uncounted`() {
     var life = life(facts())
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
     #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: false, .ledgerUnavailable))
   }
 
-  @Test("Abandoned with rule report ends unknown") func abandonedWithRuleReportEndsUnknown() {
+  @Test func `Abandoned with rule report ends unknown`() {
     var life = life(facts(onUnknown: .report))
     _ = life.begin(now: start)
     _ = life.handle(.slotGranted, now: start)
@@ -225,8 +221,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
   }
 
-  @Test("Abandoned with rule resend is called again but not for ever")
-  func abandonedWithRuleResendIsCalledAgainButNotForEver() {
+  @Test func `Abandoned with rule resend is called again but not for ever`() {
     for calls in 1...3 {
       var life = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: calls))
       let action = life.handle(.lookedUp(nil), now: start)
@@ -238,7 +233,7 @@ import Testing
     }
   }
 
-  @Test("Abandoned is looked up first") func abandonedIsLookedUpFirst() {
+  @Test func `Abandoned is looked up first`() {
     var known = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: 1))
     #expect(
       known.handle(.lookedUp(.accepted(reference: "SM9")), now: start)
@@ -250,17 +245,16 @@ import Testing
   // MARK: Retry
 
   @Test(
-    "Each attempt backs off one step further",
     arguments: zip(
       1...7,
       [RetryStep.fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour, .oneHour, .oneHour]))
-  func eachAttemptBacksOffOneStepFurther(attempt: Int, step: RetryStep) {
+  func `Each attempt backs off one step further`(attempt: Int, step: RetryStep) {
     var life = calling(facts(deadline: .seconds(10_000), attempt: attempt))
     #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
     #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
   }
 
-  @Test("The next lane is taken first") func theNextLaneIsTakenFirst() {
+  @Test func `The next lane is taken first`() {
     var life = calling(facts(lanes: ["a", "b"]))
     #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
     #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -271,8 +265,7 @@ import Testing
         == .settle(JobEnding(outcome: .accepted, lane: "b", attempts: 1)))
   }
 
-  @Test("A second lane is not taken when the first one may have done it")
-  func aSecondLaneIsNotTakenWhenTheFirstOneMayHaveDoneIt() {
+  @Test func `A second lane is not taken when the first one may have done it`() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -281,18 +274,17 @@ import Testing
   }
 
   @Test(
-    "Retry after takes the smallest step that obeys it",
     arguments: zip(
       [1, 5, 6, 31, 200, 3000],
       [RetryStep.fiveSeconds, .fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour])
   )
-  func retryAfterTakesTheSmallestStepThatObeysIt(seconds: Int, step: RetryStep) {
+  func `Retry after takes the smallest step that obeys it`(seconds: Int, step: RetryStep) {
     var life = calling(facts(deadline: .seconds(10_000)))
     _ = life.handle(.classified(.retry(noRoute, after: .seconds(seconds))), now: start)
     #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
   }
 
-  @Test("Retry after beyond the longest step is remembered") func retryAfterBeyondTheLongestStepIsRemembered() {
+  @Test func `Retry after beyond the longest step is remembered`() {
     var life = calling(facts(deadline: .seconds(50_000)))
     _ = life.handle(.classified(.retry(noRoute, after: .seconds(7200))), now: start)
     let notBefore = start + .seconds(7200)
@@ -301,7 +293,7 @@ import Testing
     #expect(again.begin(now: start + .seconds(3600)) == delay(.oneHour, counts: false, noRoute))
   }
 
-  @Test("Retry after past the deadline expires") func retryAfterPastTheDeadlineExpires() {
+  @Test func `Retry after past the deadline expires`() {
     var life = calling(facts(deadline: .seconds(60)))
     _ = life.handle(.classified(.retry(noRoute, after: .seconds(90))), now: start)
     #expect(life.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
@@ -310,8 +302,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 1)))
   }
 
-  @Test("Back off is shortened to fit the deadline and expires when nothing fits")
-  func backOffIsShortenedToFitTheDeadlineAndExpiresWhenNothingFits() {
+  @Test func `Back off is shortened to fit the deadline and expires when nothing fits`() {
     var fits = calling(facts(deadline: .seconds(60), attempt: 3))
     _ = fits.handle(.classified(.retry(noRoute)), now: start)
     #expect(fits.handle(.released, now: start) == delay(.thirtySeconds, counts: true, noRoute))
@@ -320,8 +311,7 @@ import Testing
     #expect(late.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
   }
 
-  @Test("A claim that cannot be given back does not stop the retry")
-  func aClaimThatCannotBeGivenBackDoesNotStopTheRetry() {
+  @Test func `A claim that cannot be given back does not stop the retry`() {
     var life = calling(facts())
     _ = life.handle(.classified(.retry(noRoute)), now: start)
     #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: true, noRoute))
@@ -329,7 +319,7 @@ import Testing
 
   // MARK: Unknown
 
-  @Test("Unknown with rule report is never repeated") func unknownWithRuleReportIsNeverRepeated() {
+  @Test func `Unknown with rule report is never repeated`() {
     var life = calling(facts(onUnknown: .report))
     #expect(life.handle(.classified(.unknown(timedOut)), now: start) == .lookUp(lane: "a"))
     #expect(
@@ -337,7 +327,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test("Unknown with rule resend is postponed and bounded") func unknownWithRuleResendIsPostponedAndBounded() {
+  @Test func `Unknown with rule resend is postponed and bounded`() {
     var first = calling(facts(onUnknown: .resend))
     _ = first.handle(.classified(.unknown(timedOut)), now: start)
     #expect(first.handle(.lookedUp(nil), now: start) == .postpone)
@@ -349,8 +339,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
   }
 
-  @Test("Without a ledgers memory the messages own count bounds resends")
-  func withoutALedgersMemoryTheMessagesOwnCountBoundsResends() {
+  @Test func `Without a ledgers memory the messages own count bounds resends`() {
     var life = calling(facts(onUnknown: .resend, attempt: 3, unknownCalls: 2))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -358,8 +347,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
   }
 
-  @Test("Unknown is settled when the deadline leaves no time to resend")
-  func unknownIsSettledWhenTheDeadlineLeavesNoTimeToResend() {
+  @Test func `Unknown is settled when the deadline leaves no time to resend`() {
     var life = calling(facts(deadline: .seconds(5), onUnknown: .resend))
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -367,7 +355,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test("A look up that knows decides") func aLookUpThatKnowsDecides() {
+  @Test func `A look up that knows decides`() {
     var done = calling(facts())
     _ = done.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
@@ -379,8 +367,7 @@ import Testing
     #expect(absent.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test("Jobs that may have been carried out end unknown instead of expiring")
-  func jobsThatMayHaveBeenCarriedOutEndUnknownInsteadOfExpiring() {
+  @Test func `Jobs that may have been carried out end unknown instead of expiring`() {
     var life = life(facts(deadline: .zero, onUnknown: .resend, attempt: 2, lastReason: timedOut, unknownCalls: 1))
     _ = life.begin(now: start)
     #expect(
@@ -390,7 +377,7 @@ import Testing
 
   // MARK: Lane down
 
-  @Test("Lane down takes the next lane else waits uncounted") func laneDownTakesTheNextLaneElseWaitsUncounted() {
+  @Test func `Lane down takes the next lane else waits uncounted`() {
     var two = calling(facts(lanes: ["a", "b"]))
     #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
     #expect(two.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
@@ -399,7 +386,7 @@ import Testing
     #expect(one.handle(.released, now: start) == delay(.fiveSeconds, counts: false, suspended))
   }
 
-  @Test("A job that finds its lane down waits until the probe") func aJobThatFindsItsLaneDownWaitsUntilTheProbe() {
+  @Test func `A job that finds its lane down waits until the probe`() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(
@@ -407,7 +394,7 @@ import Testing
         == delay(.thirtySeconds, counts: false, suspended))
   }
 
-  @Test("A retry on one lane counts also when the other is down") func aRetryOnOneLaneCountsAlsoWhenTheOtherIsDown() {
+  @Test func `A retry on one lane counts also when the other is down`() {
     var life = calling(facts(lanes: ["a", "b"]))
     _ = life.handle(.classified(.retry(noRoute)), now: start)
     _ = life.handle(.released, now: start)
@@ -416,7 +403,7 @@ import Testing
         == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  @Test("A job whose lane stays down expires with that reason") func aJobWhoseLaneStaysDownExpiresWithThatReason() {
+  @Test func `A job whose lane stays down expires with that reason`() {
     var life = life(facts(deadline: .seconds(4)))
     _ = life.begin(now: start)
     #expect(
@@ -426,7 +413,7 @@ import Testing
         == .settle(JobEnding(outcome: .expired, reason: suspended, attempts: 0)))
   }
 
-  @Test("A lane without free slots delays the job uncounted") func aLaneWithoutFreeSlotsDelaysTheJobUncounted() {
+  @Test func `A lane without free slots delays the job uncounted`() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(
@@ -435,13 +422,13 @@ import Testing
 
   // MARK: The end
 
-  @Test("Unbegun jobs are handed back") func unbegunJobsAreHandedBack() {
+  @Test func `Unbegun jobs are handed back`() {
     var life = life(facts())
     _ = life.begin(now: start)
     #expect(life.handle(.stopping, now: start) == .handBack(wasBegun: false))
   }
 
-  @Test("A refusal without a call is settled too") func aRefusalWithoutACallIsSettledToo() {
+  @Test func `A refusal without a call is settled too`() {
     var life = life(facts(refusal: .init(reason: badNumber, extras: ["suppress": true])))
     #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
     #expect(
@@ -449,16 +436,14 @@ import Testing
         == .settle(JobEnding(outcome: .refused, reason: badNumber, extras: ["suppress": true], attempts: 0)))
   }
 
-  @Test("An effect whose record fails is published and never repeated")
-  func anEffectWhoseRecordFailsIsPublishedAndNeverRepeated() {
+  @Test func `An effect whose record fails is published and never repeated`() {
     var life = calling(facts())
     _ = life.handle(.classified(.accepted(reference: "SM1")), now: start)
     #expect(life.handle(.ledgerFailed, now: start) == .publish(recorded: nil))
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test("A next stage is settled then published then acknowledged")
-  func aNextStageIsSettledThenPublishedThenAcknowledged() {
+  @Test func `A next stage is settled then published then acknowledged`() {
     let stage = NextStage(messageID: "job-1.next", body: [1])
     var life = calling(facts())
     #expect(life.handle(.classified(.continued(as: stage)), now: start) == .settleStage(stage))
@@ -466,7 +451,7 @@ import Testing
     #expect(life.handle(.published, now: start) == .acknowledge)
   }
 
-  @Test("Lost jobs are not tried again") func lostJobsAreNotTriedAgain() {
+  @Test func `Lost jobs are not tried again`() {
     var life = calling(facts(onUnknown: .resend), claim: .claimed(unknownCalls: 1))
     #expect(life.unknownCalls == 1)
     #expect(
@@ -474,7 +459,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test("A job may have its own word for unknown") func aJobMayHaveItsOwnWordForUnknown() {
+  @Test func `A job may have its own word for unknown`() {
     var facts = facts()
     facts.unknownReason = Reason("LOST", "Sign in again.")
     let own = Reason("LOST", "Sign in again.", providerCode: "21211")
@@ -492,8 +477,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, reason: facts.unknownReason, attempts: 0)))
   }
 
-  @Test("A job that is harmless however often is sent again until its deadline")
-  func aJobThatIsHarmlessHoweverOftenIsSentAgainUntilItsDeadline() {
+  @Test func `A job that is harmless however often is sent again until its deadline`() {
     var facts = facts(onUnknown: .resend, unknownCalls: 1000)
     facts.maxUnknownResends = .max
     var life = calling(facts)
@@ -506,14 +490,14 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test("The result that another recorded first stands") func theResultThatAnotherRecordedFirstStands() {
+  @Test func `The result that another recorded first stands`() {
     var life = calling(facts())
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     _ = life.handle(.lookedUp(nil), now: start)
     #expect(life.handle(.settled(standing: [4]), now: start) == .publish(recorded: [4]))
   }
 
-  @Test("A result that cannot be published comes back later") func aResultThatCannotBePublishedComesBackLater() {
+  @Test func `A result that cannot be published comes back later`() {
     var life = calling(facts())
     _ = life.handle(.classified(.accepted(reference: nil)), now: start)
     _ = life.handle(.settled(standing: nil), now: start)

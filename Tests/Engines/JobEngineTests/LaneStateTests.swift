@@ -26,7 +26,7 @@ import Testing
 
   private enum Missing: Error { case grant }
 
-  @Test("Slots are bounded and handed on in order") func slotsAreBoundedAndHandedOnInOrder() throws {
+  @Test func `Slots are bounded and handed on in order`() throws {
     var lane = lane()
     let first = try grant(&lane)
     _ = try grant(&lane)
@@ -38,7 +38,7 @@ import Testing
     #expect(lane.waiting == 1)
   }
 
-  @Test("Nobody overtakes a waiter") func nobodyOvertakesAWaiter() throws {
+  @Test func `Nobody overtakes a waiter`() throws {
     var lane = lane(concurrency: 1)
     let first = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
@@ -47,14 +47,14 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
   }
 
-  @Test("Waits are bounded") func waitsAreBounded() throws {
+  @Test func `Waits are bounded`() throws {
     var lane = LaneState(LaneConfiguration(name: "a", concurrency: 1, maxWaiting: 1), now: begin)
     _ = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: far, now: begin) == nil)
     #expect(lane.acquire(ticket: 2, giveUpAt: far, now: begin) == .busy)
   }
 
-  @Test("Waits end by their deadline or a stop") func waitsEndByTheirDeadlineOrAStop() throws {
+  @Test func `Waits end by their deadline or a stop`() throws {
     var lane = lane(concurrency: 1)
     _ = try grant(&lane)
     #expect(lane.acquire(ticket: 1, giveUpAt: begin + .seconds(5), now: begin) == nil)
@@ -65,7 +65,7 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == .stopping)
   }
 
-  @Test("Rate bounds calls and time hands out slots") func rateBoundsCallsAndTimeHandsOutSlots() throws {
+  @Test func `Rate bounds calls and time hands out slots`() throws {
     var lane = lane(concurrency: 10, rate: LaneRate(perSecond: 10, burst: 2))
     _ = try grant(&lane)
     _ = try grant(&lane)
@@ -80,7 +80,7 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin + .seconds(100)) == nil)
   }
 
-  @Test("An unused slot gives its token back") func anUnusedSlotGivesItsTokenBack() throws {
+  @Test func `An unused slot gives its token back`() throws {
     var lane = lane(rate: LaneRate(perSecond: 0.001, burst: 1))
     let unused = try grant(&lane)
     _ = lane.finish(unused, .unused, now: begin, jitter: 0)
@@ -89,8 +89,7 @@ import Testing
     #expect(lane.acquire(ticket: nil, giveUpAt: far, now: begin) == nil)
   }
 
-  @Test("Lane down ends waits and keeps jobs away until the probe")
-  func laneDownEndsWaitsAndKeepsJobsAwayUntilTheProbe() throws {
+  @Test func `Lane down ends waits and keeps jobs away until the probe`() throws {
     var lane = lane(concurrency: 1)
     let call = try grant(&lane)
     #expect(lane.acquire(ticket: 7, giveUpAt: far, now: begin) == nil)
@@ -106,7 +105,7 @@ import Testing
     #expect(!early && due && !again)
   }
 
-  @Test("A probe that succeeds brings it up") func aProbeThatSucceedsBringsItUp() throws {
+  @Test func `A probe that succeeds brings it up`() throws {
     var lane = lane()
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -116,8 +115,7 @@ import Testing
     _ = try grant(&lane, at: begin + .seconds(1))
   }
 
-  @Test("Back off doubles to its ceiling and starts anew after up")
-  func backOffDoublesToItsCeilingAndStartsAnewAfterUp() throws {
+  @Test func `Back off doubles to its ceiling and starts anew after up`() throws {
     var lane = lane(probe: .seconds(1) ... .seconds(4))
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0.999_999)
@@ -137,7 +135,7 @@ import Testing
     #expect(lane.condition == .down(outage, probeAt: now + .milliseconds(500)))
   }
 
-  @Test("One job is the trial when the provider cannot tell") func oneJobIsTheTrialWhenTheProviderCannotTell() throws {
+  @Test func `One job is the trial when the provider cannot tell`() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -154,7 +152,7 @@ import Testing
     #expect(lane.isUp)
   }
 
-  @Test("A trial that fails takes it down again") func aTrialThatFailsTakesItDownAgain() throws {
+  @Test func `A trial that fails takes it down again`() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -168,7 +166,7 @@ import Testing
     #expect(lane.downSince == begin)
   }
 
-  @Test("A trial that made no call passes to the next job") func aTrialThatMadeNoCallPassesToTheNextJob() throws {
+  @Test func `A trial that made no call passes to the next job`() throws {
     var lane = lane(concurrency: 5)
     let call = try grant(&lane)
     _ = lane.finish(call, .down(outage), now: begin, jitter: 0)
@@ -180,8 +178,7 @@ import Testing
     #expect(resumed == [.init(ticket: 1, answer: .granted(SlotGrant(epoch: trial.epoch, isTrial: true)))])
   }
 
-  @Test("Failures in a row open the breaker and an answer resets it")
-  func failuresInARowOpenTheBreakerAndAnAnswerResetsIt() throws {
+  @Test func `Failures in a row open the breaker and an answer resets it`() throws {
     var lane = lane(concurrency: 5, threshold: 3)
     for report in [CallReport.failed(outage), .failed(outage), .answered, .failed(outage), .failed(outage)] {
       let call = try grant(&lane)
@@ -194,12 +191,12 @@ import Testing
   }
 
   /// Many numbers in a row that an account may not send to say nothing against the account.
-  @Test("An answer for another lane counts as an answer") func anAnswerForAnotherLaneCountsAsAnAnswer() {
+  @Test func `An answer for another lane counts as an answer`() {
     #expect(CallReport(.otherLane(outage)) == .answered)
     #expect(CallReport(.retry(outage)) == .failed(outage))
   }
 
-  @Test("Threshold zero never opens the breaker") func thresholdZeroNeverOpensTheBreaker() throws {
+  @Test func `Threshold zero never opens the breaker`() throws {
     var lane = lane(threshold: 0)
     for _ in 0..<100 {
       let call = try grant(&lane)
@@ -208,7 +205,7 @@ import Testing
     #expect(lane.isUp)
   }
 
-  @Test("Calls of an earlier up time are no news") func callsOfAnEarlierUpTimeAreNoNews() throws {
+  @Test func `Calls of an earlier up time are no news`() throws {
     var lane = lane(concurrency: 3)
     let first = try grant(&lane)
     let second = try grant(&lane)

@@ -7,7 +7,7 @@ import Testing
   private let clocks = ManualClocks(start)
   private let longestLease: Duration = .seconds(150)
 
-  @Test("It follows the wall clock") func itFollowsTheWallClock() {
+  @Test func `It follows the wall clock`() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     for _ in 0..<100 {
       clocks.advance(by: .seconds(60))
@@ -21,8 +21,8 @@ import Testing
     }
   }
 
-  @Test("A step forth is left out until no lease runs that knows nothing of it", arguments: [60, 3600])
-  func aStepForthIsLeftOutUntilNoLeaseRunsThatKnowsNothingOfIt(seconds: Int64) {
+  @Test(arguments: [60, 3600])
+  func `A step forth is left out until no lease runs that knows nothing of it`(seconds: Int64) {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(seconds))
     #expect(clock.now() == start)
@@ -34,7 +34,7 @@ import Testing
     #expect(clock.now() == clocks.wall.now())
   }
 
-  @Test("A second step is left out for as long") func aSecondStepIsLeftOutForAsLong() {
+  @Test func `A second step is left out for as long`() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(60))
     _ = clock.now()
@@ -47,7 +47,7 @@ import Testing
     #expect(clock.now() == clocks.wall.now())
   }
 
-  @Test("A step back is followed at once") func aStepBackIsFollowedAtOnce() {
+  @Test func `A step back is followed at once`() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(-3600))
     #expect(clock.now() == start - .seconds(3600))

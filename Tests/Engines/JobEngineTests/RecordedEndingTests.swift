@@ -21,7 +21,7 @@ import Testing
       finishedAt: start),
   ]
 
-  @Test("A result is read back", arguments: results) func aResultIsReadBack(_ result: JobResult) throws {
+  @Test(arguments: results) func `A result is read back`(_ result: JobResult) throws {
     for id in [result.jobID, "another message"] {
       let record = RecordedEnding.result(result).record(of: id)
       guard case .result(let read) = try RecordedEnding(record, of: id) else { throw RecordReader.damaged }
@@ -30,13 +30,13 @@ import Testing
     }
   }
 
-  @Test("A result recorded as JSON is read back", arguments: results) func aResultRecordedAsJSONIsReadBack(
+  @Test(arguments: results) func `A result recorded as JSON is read back`(
     _ result: JobResult
   ) throws {
     #expect(try RecordedEnding(result.fastJSON, of: "a") == .result(result))
   }
 
-  @Test("A record is much smaller than its JSON") func aRecordIsMuchSmallerThanItsJSON() {
+  @Test func `A record is much smaller than its JSON`() {
     let result = JobResult(
       jobID: "0190a6b4-6f3c-7d2a-9d1f-3a5b7c9e1f20.sms.1", outcome: .accepted, lane: "twilio-eu",
       reference: "SM0123456789abcdef0123456789abcdef", attempts: 1, startedAt: start,
@@ -46,7 +46,7 @@ import Testing
     #expect(result.fastJSON.count > 230)
   }
 
-  @Test("Truncated and overlong records are refused") func truncatedAndOverlongRecordsAreRefused() {
+  @Test func `Truncated and overlong records are refused`() {
     for result in Self.results {
       let record = RecordedEnding.result(result).record(of: "a")
       for count in 0..<record.count {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("Arbitrary bytes do not trap") func arbitraryBytesDoNotTrap() {
+  @Test func `Arbitrary bytes do not trap`() {
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
       var bytes = (0..<Int.random(in: 1..<60)).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }

@@ -4,11 +4,10 @@ import Testing
 
 @testable import JobEngine
 
-@Suite("What the doctor is told of a worker") struct RuntimeFactsTests {
+@Suite struct RuntimeFactsTests {
   private let begin = MonotonicTime(nanoseconds: 0)
 
-  @Test("Delays are counted by reason, and the oldest reason goes when there are too many")
-  func delays() {
+  @Test func `Delays are counted by reason, and the oldest reason goes when there are too many`() {
     let delays = RecentDelays()
     for number in 0...RecentDelays.maxReasons {
       delays.note(Reason("CODE_\(number)", "A sentence."), now: begin + .seconds(number))
@@ -22,8 +21,7 @@ import Testing
         == RuntimeReport.Delay(queue: "sms.dispatch", code: "CODE_5", detail: "Another sentence.", count: 2, age: 10))
   }
 
-  @Test("A lane tells of its last failure, of failures in a row, and of the last answer")
-  func lane() throws {
+  @Test func `A lane tells of its last failure, of failures in a row, and of the last answer`() throws {
     var lane = LaneState(LaneConfiguration(name: "twilio", breakerThreshold: 9), now: begin)
     func call(_ report: CallReport, at seconds: Int) throws {
       let now = begin + .seconds(seconds)
@@ -45,8 +43,7 @@ import Testing
     )
   }
 
-  @Test("A lane is up before its first call")
-  func laneUp() {
+  @Test func `A lane is up before its first call`() {
     let registry = MetricsRegistry()
     _ = WorkerMetrics(registry, queue: "sms.dispatch", lanes: ["twilio"])
     #expect(registry.render().contains(#"countersign_lane_up{type="sms.dispatch",lane="twilio"} 1"#))

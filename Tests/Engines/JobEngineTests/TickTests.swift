@@ -7,8 +7,7 @@ import Testing
 
 /// When the engine wakes.
 @Suite struct TickTests {
-  @Test("An idle worker ticks once a second and a busy one at every grain")
-  func anIdleWorkerTicksOnceASecondAndABusyOneAtEveryGrain() async throws {
+  @Test func `An idle worker ticks once a second and a busy one at every grain`() async throws {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { _, _ in
@@ -29,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("A timer that is due earlier is awaited") func aTimerThatIsDueEarlierIsAwaited() async throws {
+  @Test func `A timer that is due earlier is awaited`() async throws {
     let timers = Timers()
     let start = ManualMonotonicClock().now()
     let fired = Mutex<[Int]>([])
@@ -48,8 +47,8 @@ import Testing
     #expect(timers.earliest == nil)
   }
 
-  @Test("A wake ends a long pause and is kept for the next", .timeLimit(.minutes(10)))
-  func aWakeEndsALongPauseAndIsKeptForTheNext() async {
+  @Test(.timeLimit(.minutes(10)))
+  func `A wake ends a long pause and is kept for the next`() async {
     let ticker = SystemTicker()
     async let tick: Void = ticker.next(within: .seconds(3_600))
     ticker.wake()

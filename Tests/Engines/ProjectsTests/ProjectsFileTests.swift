@@ -34,14 +34,12 @@ final class ProjectsDirectory: Sendable {
   }
 }
 
-@Suite("Projects file")
-struct ProjectsFileTests {
+@Suite struct ProjectsFileTests {
   private let file: ProjectsDirectory
 
   init() throws { file = try ProjectsDirectory() }
 
-  @Test("A whole project is read")
-  func aWholeProjectIsRead() throws {
+  @Test func `A whole project is read`() throws {
     let projects = try file.load(
       """
       authDomain: "example.firebaseapp.com", authorizedDomains: ["localhost"], methods: { phone: true },
@@ -66,15 +64,13 @@ struct ProjectsFileTests {
     #expect(project.app(origin: "https://example.com.evil.example") == nil)
   }
 
-  @Test("Methods that are not named are off")
-  func methodsThatAreNotNamedAreOff() throws {
+  @Test func `Methods that are not named are off`() throws {
     #expect(try file.load("").all["example"]?.methods == [])
     let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
     #expect(recentLogin.phone && !recentLogin.linking)
   }
 
   @Test(
-    "What is wrong is named, with its fix",
     arguments: [
       ("authDomain: 'https://example.com',", "projects.example.authDomain: must be a host name"),
       ("authorizedDomains: ['localhost:80'],", "authorizedDomains.0: must be a host name"),
@@ -83,13 +79,12 @@ struct ProjectsFileTests {
       ("recaptcha: { enterpriseKey: 'k' },", "enterpriseKey: must be projects/PROJECT/keys/KEY"),
       ("recaptcha: { phone: 'ENFORCED' },", "did you mean ENFORCE?"),
     ])
-  func whatIsWrongIsNamed(keys: String, problem: String) throws {
+  func `What is wrong is named, with its fix`(keys: String, problem: String) throws {
     let problems = try file.problems(keys)
     #expect(problems.contains(problem), "\(problems)")
   }
 
   @Test(
-    "A wrong app is named, with its fix",
     arguments: [
       ("a: { appID: '1:100000000001:web:01234567' }", "a.platform: is required: ios, web or android"),
       ("a: { platform: 'web' }", "a.appID: is required"),
@@ -109,13 +104,12 @@ struct ProjectsFileTests {
         "b.appID: is that of projects.example.apps.a as well"
       ),
     ])
-  func aWrongAppIsNamed(apps: String, problem: String) throws {
+  func `A wrong app is named, with its fix`(apps: String, problem: String) throws {
     let problems = try file.problems("", apps: apps)
     #expect(problems.contains(problem), "\(problems)")
   }
 
-  @Test("Projects share neither key, number, app nor origin")
-  func projectsShareNothing() throws {
+  @Test func `Projects share neither key, number, app nor origin`() throws {
     let app = "app: { platform: 'web', appID: '1:100000000001:web:01234567', origins: ['https://e.com'] }"
     let problems = try file.problems(
       "", apps: app,
@@ -133,8 +127,7 @@ struct ProjectsFileTests {
     }
   }
 
-  @Test("ID, number and API keys are required and have their forms")
-  func idNumberAndKeysAreRequired() throws {
+  @Test func `ID, number and API keys are required and have their forms`() throws {
     try file.write("{ projects: { Example: { apiKeys: [] }, 'ok-project': { number: 5, apiKeys: ['short'] } } }")
     let error = #expect(throws: ConfigurationError.self) { try ProjectsFile.load(file.path) }
     let problems = try #require(error).description
@@ -150,15 +143,13 @@ struct ProjectsFileTests {
   }
 
   @Test(
-    "Project IDs",
     arguments: [
       ("example", true), ("ex-1-a", true), ("short", false), ("1example", false), ("example-", false),
       ("exam_ple", false), ("Example", false), (String(repeating: "a", count: 31), false),
     ])
-  func projectIDs(id: String, isOne: Bool) { #expect(ProjectForms.isProjectID(id) == isOne) }
+  func `Project IDs`(id: String, isOne: Bool) { #expect(ProjectForms.isProjectID(id) == isOne) }
 
   @Test(
-    "Origins",
     arguments: [
       ("https://example.com", true), ("https://example.com:8443", true), ("http://localhost:5000", true),
       ("http://localhost:*", true), ("http://127.0.0.1:*", true), ("http://[::1]:3000", true),
@@ -167,10 +158,9 @@ struct ProjectsFileTests {
       ("example.com", false), ("https://", false), ("https://a..b", false), ("https://e.com:", false),
       ("https://e.com:08", false), ("https://e.com:70000", false), ("https://u@e.com", false), ("null", false),
     ])
-  func origins(origin: String, isOne: Bool) { #expect(ProjectForms.isOrigin(origin) == isOne) }
+  func `Origins`(origin: String, isOne: Bool) { #expect(ProjectForms.isOrigin(origin) == isOne) }
 
-  @Test("Any port of the own machine")
-  func anyPortOfTheOwnMachine() {
+  @Test func `Any port of the own machine`() {
     let app = ProjectApp(id: "page", platform: .web, appID: "1:1:web:01234567", origins: ["http://localhost:*"])
     for origin in ["http://localhost", "http://localhost:5000"] { #expect(app.accepts(origin: origin), "\(origin)") }
     for origin in [
@@ -187,8 +177,7 @@ struct ProjectsFileTests {
     init(_ section: ConfigurationSection) { file = ProjectsFile(section) }
   }
 
-  @Test("Its problems are those of the configuration that names it, and a variable names another file")
-  func itsProblemsAreThoseOfTheConfiguration() throws {
+  @Test func `Its problems are those of the configuration that names it, and a variable names another file`() throws {
     try file.write("{ projects: { example: { number: 1, apiKeys: ['fake-api-key'] } } }")
     let environment = ["COUNTERSIGN_PROJECTS_FILE": file.path]
     #expect(try Naming.load(file: nil, environment: environment).content.file.projects["example"]?.number == 1)
@@ -203,16 +192,14 @@ struct ProjectsFileTests {
   }
 }
 
-@Suite("Config/projects.json5")
-struct ShippedProjectsTests {
+@Suite struct ShippedProjectsTests {
   private let text: String
 
   init() throws {
     text = String(decoding: try Data(contentsOf: URL(filePath: Repository.config + "/projects.json5")), as: UTF8.self)
   }
 
-  @Test("It is valid, and so is its example, once the comment signs are gone")
-  func itIsValidAndSoIsItsExample() throws {
+  @Test func `It is valid, and so is its example, once the comment signs are gone`() throws {
     #expect(try ProjectsFile.load(Repository.config + "/projects.json5").content.all.isEmpty)
     let file = try ProjectsDirectory()
     try file.write(Self.uncommented(text))
@@ -220,8 +207,7 @@ struct ShippedProjectsTests {
     #expect(project.apps.count == 2 && project.recaptcha?.enterpriseKey != nil)
   }
 
-  @Test("It explains every key")
-  func itExplainsEveryKey() throws {
+  @Test func `It explains every key`() throws {
     let file = try ProjectsDirectory()
     try file.write(Self.uncommented(text))
     let keys = try Projects.keys(file: file.path).map(\.path)
@@ -230,8 +216,7 @@ struct ShippedProjectsTests {
     #expect(unexplained.isEmpty, "\(unexplained)")
   }
 
-  @Test("That of the development stack is valid")
-  func thatOfTheDevelopmentStackIsValid() throws {
+  @Test func `That of the development stack is valid`() throws {
     let projects = try ProjectsFile.load(Repository.root + "/deploy/dev/projects.json5").content
     let project = try #require(projects.project(ofKey: "fake-api-key"))
     #expect(project.id == "example" && project.number == 100_000_000_001 && project.methods == [.phone, .anonymous])

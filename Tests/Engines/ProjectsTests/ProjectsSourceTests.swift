@@ -5,10 +5,8 @@ import Testing
 
 @testable import Projects
 
-@Suite("Projects that change")
-struct ProjectsSourceTests {
-  @Test("They are taken from a file that changes, and stay when it is wrong")
-  func theyAreTakenFromAFileThatChanges() throws {
+@Suite struct ProjectsSourceTests {
+  @Test func `They are taken from a file that changes, and stay when it is wrong`() throws {
     let file = try ProjectsDirectory()
     func configure(_ number: String) throws {
       try file.write("{ projects: { example: { number: \(number), apiKeys: ['fake-api-key'] } } }")
@@ -40,8 +38,7 @@ struct ProjectsSourceTests {
     #expect(metrics.render().contains(#"countersign_projects_reads_total{outcome="taken"} 1"#))
   }
 
-  @Test("A file that changed before the first look is taken")
-  func aFileThatChangedBeforeTheFirstLookIsTaken() throws {
+  @Test func `A file that changed before the first look is taken`() throws {
     let file = try ProjectsDirectory()
     try file.write("{ projects: { example: { number: 1, apiKeys: ['fake-api-key'] } } }")
     let source = ProjectsSource(Projects([]))

@@ -17,7 +17,7 @@ import Testing
       name: "worker", instance: "worker@host/1", logger: Logger(label: "worker", sink: sink), clocks: clocks.clocks)
   }
 
-  @Test("The password file goes before the URL") func thePasswordFileGoesBeforeTheURL() throws {
+  @Test func `The password file goes before the URL`() throws {
     try withTemporaryDirectory { directory in
       try write("from-file\n", to: directory + "/pw")
       let broker = try load([
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("A changed password is the one of the next connect") func aChangedPasswordIsTheOneOfTheNextConnect() throws {
+  @Test func `A changed password is the one of the next connect`() throws {
     try withTemporaryDirectory { directory in
       try write("old\n", to: directory + "/pw")
       let broker = try load([
@@ -46,8 +46,7 @@ import Testing
     }
   }
 
-  @Test("A message that was held for too long is told as such") func aMessageThatWasHeldForTooLongIsToldAsSuch() throws
-  {
+  @Test func `A message that was held for too long is told as such`() throws {
     let broker = try load(["COUNTERSIGN_BROKER_URL": "amqp://me:p@localhost"]).broker
     let text = "the broker says PRECONDITION_FAILED - delivery acknowledgement on channel 1 timed out"
     BrokerConnectionSettings(broker, context()).observer("consumer")(
@@ -55,7 +54,7 @@ import Testing
     #expect(sink.events.last.map { "\($0.message)" }?.contains("held for too long") == true)
   }
 
-  @Test("TLS comes with the scheme") func tlsComesWithTheScheme() throws {
+  @Test func `TLS comes with the scheme`() throws {
     let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://h", "COUNTERSIGN_BROKER_TLS_CA_FILE": "/ca.pem"]).broker
     #expect(broker.endpoint.tls?.caFile == "/ca.pem")
     #expect(broker.endpoint.tls?.verifyPeer == true)
@@ -65,7 +64,7 @@ import Testing
     #expect(error?.description.contains("write amqps:// in broker.url") == true)
   }
 
-  @Test("The network reads no password unless that is allowed") func theNetworkReadsNoPasswordUnlessThatIsAllowed()
+  @Test func `The network reads no password unless that is allowed`()
     throws
   {
     for host in ["broker.example", "10.0.0.1", "127.example", "[::2]"] {
@@ -86,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("A user needs a password") func aUserNeedsAPassword() throws {
+  @Test func `A user needs a password`() throws {
     let error = #expect(throws: ConfigurationError.self) { try load(["COUNTERSIGN_BROKER_URL": "amqps://me@h"]) }
     #expect(error?.description.contains("broker.passwordFile: is required") == true)
     let certified = [
@@ -96,7 +95,7 @@ import Testing
     #expect(try load(certified).broker.endpoint.username == "me")
   }
 
-  @Test("A wrong address is a problem without the password") func aWrongAddressIsAProblemWithoutThePassword() {
+  @Test func `A wrong address is a problem without the password`() {
     let error = #expect(throws: ConfigurationError.self) {
       try load(["COUNTERSIGN_BROKER_URL": "http://me:hunter2@h"])
     }
@@ -104,8 +103,7 @@ import Testing
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test("A list of hosts goes with the password of the file, and a wrong one is a problem of the key")
-  func aListOfHosts() throws {
+  @Test func `A list of hosts goes with the password of the file, and a wrong one is a problem of the key`() throws {
     let broker = try load(["COUNTERSIGN_BROKER_URL": "amqps://me:hunter2@a,b:5700/v"]).broker
     #expect(broker.endpoint.description == "amqps://me@a:5671,b:5700/v")
     let error = #expect(throws: ConfigurationError.self) {
@@ -115,8 +113,7 @@ import Testing
     #expect(error?.description.contains("hunter2") == false)
   }
 
-  @Test("Log, metrics and readiness name the host in use, and repeat no host's error")
-  func theHostInUse() throws {
+  @Test func `Log, metrics and readiness name the host in use, and repeat no host's error`() throws {
     let context = context()
     let settings = BrokerConnectionSettings(
       try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost,127.0.0.1:5673/v"]).broker, context)
@@ -151,7 +148,7 @@ import Testing
     #expect(!sink.lines().joined().contains("hunter2"))
   }
 
-  @Test("Events are logged with advice and counted") func eventsAreLoggedWithAdviceAndCounted() throws {
+  @Test func `Events are logged with advice and counted`() throws {
     let context = context()
     let settings = BrokerConnectionSettings(
       try load(["COUNTERSIGN_BROKER_URL": "amqp://me:hunter2@localhost"]).broker, context)

@@ -34,7 +34,7 @@ private struct PaintOptions: CommandOptions {
   }
 }
 
-@Suite("Typed options") struct CommandOptionsTests {
+@Suite struct CommandOptionsTests {
   private let syntax = CommandSyntax(
     "house", "Looks after a house.", options: SharedOptions.self,
     subcommands: [CommandSyntax("paint", "Paints a wall.", options: PaintOptions.self)])
@@ -46,8 +46,7 @@ private struct PaintOptions: CommandOptions {
     return try PaintOptions.read(arguments)
   }
 
-  @Test("Values are read by the types that their options declare")
-  func valuesAreTyped() throws {
+  @Test func `Values are read by the types that their options declare`() throws {
     let options = try read(
       "-v", "--color", "green", "--coats", "2", "--drying", "2m", "--tool", "brush", "--tool", "tape", "north", "soon")
     #expect(options.shared.verbose)
@@ -58,8 +57,7 @@ private struct PaintOptions: CommandOptions {
     #expect(options.wall == "north" && options.note == "soon")
   }
 
-  @Test("Options that are absent are nil")
-  func absentOptionsAreNil() throws {
+  @Test func `Options that are absent are nil`() throws {
     let options = try read("north")
     #expect(!options.shared.verbose)
     #expect(options.color == nil && options.coats == nil && options.drying == nil && options.note == nil)
@@ -67,7 +65,6 @@ private struct PaintOptions: CommandOptions {
   }
 
   @Test(
-    "A wrong value is refused with its option",
     arguments: [
       (["--coats", "4", "north"], "--coats must be a whole number from 1 to 3"),
       (["--color", "gren", "north"], "did you mean green?"),
@@ -75,7 +72,7 @@ private struct PaintOptions: CommandOptions {
       (["--color", "red", "--coats", "3", "north"], "three coats of red are too many"), ([], "WALL is missing"),
       (["--colr", "red", "north"], "did you mean --color?"),
     ])
-  func wrongValueIsRefused(arguments: [String], message: String) {
+  func `A wrong value is refused with its option`(arguments: [String], message: String) {
     do {
       guard case .run(let arguments) = try syntax.parse(["paint"] + arguments) else {
         Issue.record("help was asked for")
@@ -88,8 +85,8 @@ private struct PaintOptions: CommandOptions {
     }
   }
 
-  @Test("The help lists the options in the order in which they are read, those of the outer command last")
-  func helpFollowsTheInitializer() throws {
+  @Test func `The help lists the options in the order in which they are read, those of the outer command last`() throws
+  {
     guard case .help(let text) = try syntax.parse(["paint", "--help"]) else {
       Issue.record("no help")
       return

@@ -34,7 +34,7 @@ import Testing
     }
   }
 
-  @Test("Options may stand anywhere") func optionsMayStandAnywhere() throws {
+  @Test func `Options may stand anywhere`() throws {
     let arguments = try run(
       "--json", "verify", "-c", "a.json5", "start", "--timeout=2m", "+1415", "--config", "b.json5")
     #expect(arguments.command == ["verify", "start"])
@@ -46,12 +46,12 @@ import Testing
     #expect(try arguments.duration("timeout") == .seconds(120))
   }
 
-  @Test("Arguments after two hyphens are not options") func argumentsAfterTwoHyphensAreNotOptions() throws {
+  @Test func `Arguments after two hyphens are not options`() throws {
     #expect(try run("send", "--", "--json", "-x").operands("FILE") == ["--json", "-x"])
     #expect(try run("send", "-", "-5").operands("FILE") == ["-", "-5"])
   }
 
-  @Test("Mistakes are named with a suggestion") func mistakesAreNamedWithASuggestion() {
+  @Test func `Mistakes are named with a suggestion`() {
     #expect(error("verify", "start", "1", "--jsn") == "unknown option --jsn (did you mean --json?)")
     #expect(error("verify", "strat") == "unknown command strat (did you mean start?)")
     #expect(error("paint") == "unknown command paint; one of verify, send")
@@ -65,7 +65,7 @@ import Testing
     #expect(UsageError("").exitCode.rawValue == 64)
   }
 
-  @Test("Option values are read") func optionValuesAreRead() throws {
+  @Test func `Option values are read`() throws {
     let arguments = try run("verify", "start", "1", "--count", "12", "--timeout", "1.5", "-c", "jsn")
     #expect(try arguments.integer("count", in: 1...20) == 12)
     #expect(throws: UsageError("--count must be a whole number from 1 to 10")) {
@@ -79,7 +79,7 @@ import Testing
     #expect(throws: UsageError.self) { try run("verify", "start", "1", "--timeout", "nan").duration("timeout") }
   }
 
-  @Test("Help shows everything") func helpShowsEverything() throws {
+  @Test func `Help shows everything`() throws {
     guard case .help(let text) = try Self.syntax.parse(["verify", "start", "--help"]) else {
       Issue.record("no help")
       return
@@ -112,13 +112,12 @@ import Testing
   }
 
   @Test(
-    "The nearest option is suggested",
     arguments: [
       ("pasword", "password"), ("PASSWORDFILE", "passwordFile"), ("password_file", "passwordFile"), ("url", "url"),
       ("warn", "warning"),
       ("ulr", "url"), ("zebra", nil), ("passwor", "password"), ("pass", nil),
     ] as [(String, String?)])
-  func theNearestOptionIsSuggested(name: String, meant: String?) {
+  func `The nearest option is suggested`(name: String, meant: String?) {
     #expect(NearestName.of(name, among: ["passwordFile", "password", "url", "tls", "warning"]) == meant)
   }
 }

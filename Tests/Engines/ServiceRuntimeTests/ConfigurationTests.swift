@@ -70,7 +70,7 @@ private struct Sample: Configuration {
     }
   }
 
-  @Test("Values that are absent have defaults") func valuesThatAreAbsentHaveDefaults() throws {
+  @Test func `Values that are absent have defaults`() throws {
     let sample = try load("{ broker: { url: 'amqp://h' } }").content
     #expect(sample.url == "amqp://h")
     #expect(sample.prefetch == 512)
@@ -83,7 +83,7 @@ private struct Sample: Configuration {
     #expect(sample.password == nil)
   }
 
-  @Test("Values of the file") func valuesOfTheFile() throws {
+  @Test func `Values of the file`() throws {
     let sample = try load(
       """
       { // a comment
@@ -106,7 +106,7 @@ private struct Sample: Configuration {
     #expect(sample.apps == ["b", "a"])
   }
 
-  @Test("The environment goes before the file") func theEnvironmentGoesBeforeTheFile() throws {
+  @Test func `The environment goes before the file`() throws {
     let sample = try load(
       "{ broker: { url: 'amqp://h' }, prefetch: 7, lanes: { 'twilio-eu': { type: 'a' } }, apps: [{ id: 'x' }], note: 'n' }",
       [
@@ -126,12 +126,12 @@ private struct Sample: Configuration {
     #expect(sample.note == "n")
   }
 
-  @Test("Without a file the environment has to do") func withoutAFileTheEnvironmentHasToDo() throws {
+  @Test func `Without a file the environment has to do`() throws {
     #expect(try Sample.load(file: nil, environment: ["COUNTERSIGN_BROKER_URL": "amqp://h"]).content.url == "amqp://h")
     #expect(throws: ConfigurationError.self) { try Sample.load(file: nil, environment: [:]) }
   }
 
-  @Test("Unknown keys come with the nearest name") func unknownKeysComeWithTheNearestName() {
+  @Test func `Unknown keys come with the nearest name`() {
     let found = problems("{ broker: { url: 'h', pasword: 'x' }, prefetsh: 1, url: 'h', zebra: 1 }")
     #expect(found.contains("c.json5: prefetsh: unknown key (did you mean prefetch?)"))
     #expect(found.contains("c.json5: url: unknown key (did you mean broker.url?)"))
@@ -145,7 +145,7 @@ private struct Sample: Configuration {
         == ["c.json5: lanes.a.typ: unknown key (did you mean lanes.a.type?)"])
   }
 
-  @Test("Every problem is named at once and no value is") func everyProblemIsNamedAtOnceAndNoValueIs() throws {
+  @Test func `Every problem is named at once and no value is`() throws {
     let found = problems(
       """
       { broker: { url: 5 }, prefetch: "123456", ratio: 2, timeoutSeconds: true, isOn: "123456", onUnknown: "resand",
@@ -169,14 +169,14 @@ private struct Sample: Configuration {
     #expect(!found.joined().contains("123456"))
   }
 
-  @Test("A wrong variable is named") func aWrongVariableIsNamed() {
+  @Test func `A wrong variable is named`() {
     #expect(
       problems("{ broker: { url: 'h' } }", ["COUNTERSIGN_PREFETCH": "many"]) == [
         "c.json5COUNTERSIGN_PREFETCH (overrides prefetch): must be a whole number from 1 to 1000"
       ])
   }
 
-  @Test("Required keys are named with both ways to set them") func requiredKeysAreNamedWithBothWaysToSetThem() throws {
+  @Test func `Required keys are named with both ways to set them`() throws {
     try withTemporaryDirectory { directory in
       try write("{}", to: directory + "/c.json5")
       let error = #expect(throws: ConfigurationError.self) {
@@ -190,37 +190,35 @@ private struct Sample: Configuration {
   }
 
   @Test(
-    "Bad syntax is reported with its line",
     arguments: [
       ("{\n a: 1,\n b: \n}", 4), ("{\n a: 1\n b: 2\n}", 3), ("{\n a: {\n  b: 'x,\n }\n}", 3), ("{ a: 1 ]", 1),
       ("{\n // c {\n a: \"}\", /* [ \n */\n b 1,\n}", 5), ("{ a: 1 }\n}", 2),
     ])
-  func badSyntaxIsReportedWithItsLine(text: String, line: Int) {
+  func `Bad syntax is reported with its line`(text: String, line: Int) {
     #expect(problems(text) == ["c.json5:\(line): this line is not valid JSON5"])
   }
 
   @Test(
-    "A file that may not be read is said",
     arguments: [
       ("{ a: " + String(repeating: "[", count: 513), "the file nests deeper than 32 levels"),
       ("\u{FEFF}{ a: 1 }", "the file starts with a byte order mark; it must be UTF-8 without one"),
       ("{ a: 1 }\0", "the file holds a NUL byte; it must be UTF-8"),
     ])
-  func aFileThatMayNotBeReadIsSaid(text: String, problem: String) {
+  func `A file that may not be read is said`(text: String, problem: String) {
     #expect(problems(text) == ["c.json5: \(problem)"])
   }
 
-  @Test("A file that ends too early is said", arguments: ["", "{\n a: [1,\n 2\n", "{ a: 1\n", "// nothing"])
-  func aFileThatEndsTooEarlyIsSaid(text: String) {
+  @Test(arguments: ["", "{\n a: [1,\n 2\n", "{ a: 1\n", "// nothing"])
+  func `A file that ends too early is said`(text: String) {
     #expect(problems(text) == ["c.json5: the file is empty or ends before everything in it is closed"])
   }
 
-  @Test("A missing file is said") func aMissingFileIsSaid() {
+  @Test func `A missing file is said`() {
     let error = #expect(throws: ConfigurationError.self) { try Sample.load(file: "/nowhere/c.json5", environment: [:]) }
     #expect(error?.description == "configuration: /nowhere/c.json5 does not exist; create it or name another file")
   }
 
-  @Test("Secrets come from files beside the configuration") func secretsComeFromFilesBesideTheConfiguration() throws {
+  @Test func `Secrets come from files beside the configuration`() throws {
     try withTemporaryDirectory { directory in
       try write("{ broker: { url: 'h', passwordFile: 'pw' }, templates: 't' }", to: directory + "/c.json5")
       try write("hunter2\n", to: directory + "/pw")
@@ -248,7 +246,7 @@ private struct Sample: Configuration {
     }
   }
 
-  @Test("The keys can be listed") func theKeysCanBeListed() throws {
+  @Test func `The keys can be listed`() throws {
     let keys = try Sample.keys()
     #expect(keys.first { $0.path == "broker.passwordFile" }?.variable == "COUNTERSIGN_BROKER_PASSWORD_FILE")
     #expect(keys.first { $0.path == "prefetch" }?.kind == "a whole number from 1 to 1000, default 512")

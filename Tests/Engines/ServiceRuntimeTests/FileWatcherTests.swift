@@ -5,10 +5,8 @@ import Testing
 
 @testable import ServiceRuntime
 
-@Suite("A file that is watched")
-struct FileWatcherTests {
-  @Test("A file that takes another's place by renaming is taken, once")
-  func renamedFileIsTaken() throws {
+@Suite struct FileWatcherTests {
+  @Test func `A file that takes another's place by renaming is taken, once`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       #expect(paint.look() == .unchanged && paint.look() == .unchanged)
@@ -21,8 +19,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("A change without a meaning is taken, too")
-  func changeWithoutMeaningIsTaken() throws {
+  @Test func `A change without a meaning is taken, too`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -31,8 +28,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("A change between the start and the first look is taken")
-  func changeBeforeFirstLookIsTaken() throws {
+  @Test func `A change between the start and the first look is taken`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       try paint.replace("{ color: 'blue' }")
@@ -41,9 +37,8 @@ struct FileWatcherTests {
   }
 
   @Test(
-    "Wrong content changes nothing, and is logged and counted once",
     arguments: ["{ color: 'wrong' }", "{ color: 1 }", "{ hue: 'blue' }", "nonsense", ""])
-  func wrongContentIsRefused(content: String) throws {
+  func `Wrong content changes nothing, and is logged and counted once`(content: String) throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -55,8 +50,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("Each wrong content is logged; the right one again is no change")
-  func eachWrongContentIsLogged() throws {
+  @Test func `Each wrong content is logged; the right one again is no change`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -70,8 +64,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("A file that is missing for a moment changes nothing")
-  func missingFileChangesNothing() throws {
+  @Test func `A file that is missing for a moment changes nothing`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -83,8 +76,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("A file above the limit is refused without being read as a configuration")
-  func largeFileIsRefused() throws {
+  @Test func `A file above the limit is refused without being read as a configuration`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -97,8 +89,7 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("A refused file is tried again, as the fault may lie in a file that it names")
-  func refusedFileIsTriedAgain() throws {
+  @Test func `A refused file is tried again, as the fault may lie in a file that it names`() throws {
     try withTemporaryDirectory { directory in
       let paint = try Paint(in: directory, "red")
       paint.look()
@@ -110,8 +101,8 @@ struct FileWatcherTests {
     }
   }
 
-  @Test("Once started it looks after each pause, until it is stopped", .timeLimit(.minutes(10)))
-  func looksAfterEachPause() async throws {
+  @Test(.timeLimit(.minutes(10)))
+  func `Once started it looks after each pause, until it is stopped`() async throws {
     let directory = FileManager.default.temporaryDirectory.path + "/watched-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }  // What is left over is in /tmp.

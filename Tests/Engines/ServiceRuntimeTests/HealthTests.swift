@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 @Suite struct HealthTests {
-  @Test("Ready when running and no check fails") func readyWhenRunningAndNoCheckFails() {
+  @Test func `Ready when running and no check fails`() {
     let health = HealthRegistry()
     #expect(health.report().checks.map(\.problem) == ["is starting"])
     health.setRunning()
@@ -21,7 +21,7 @@ import Testing
     #expect(health.report().checks.first?.problem == "is stopping")
   }
 
-  @Test("It answers nothing beside health and metrics") func itAnswersNothingBesideHealthAndMetrics() async throws {
+  @Test func `It answers nothing beside health and metrics`() async throws {
     let configuration = try Listener.load(
       file: nil, environment: ["COUNTERSIGN_HTTP_PORT": "0", "COUNTERSIGN_BROKER_URL": "amqp://localhost"]
     ).content.common
@@ -43,7 +43,7 @@ import Testing
     await service.run()
   }
 
-  @Test("A port in use is named with the key to change") func aPortInUseIsNamedWithTheKeyToChange() throws {
+  @Test func `A port in use is named with the key to change`() throws {
     let taken = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 0) { _ in .close }
     let configuration = try Listener.load(
       file: nil,

@@ -2,8 +2,7 @@ import PostgreSQL
 import ServiceRuntime
 import Testing
 
-@Suite("Settings of PostgreSQL")
-struct PostgreSQLSettingsTests {
+@Suite struct PostgreSQLSettingsTests {
   private struct Sample: Configuration {
     let settings: PostgreSQLSettings?
 
@@ -29,8 +28,9 @@ struct PostgreSQLSettingsTests {
     return error?.description
   }
 
-  @Test("Hosts, database and user come from the URL, the password from a file, and neither is printed with it")
-  func passwordComesFromAFile() throws {
+  @Test func `Hosts, database and user come from the URL, the password from a file, and neither is printed with it`()
+    throws
+  {
     try withTemporaryDirectory { directory in
       try write("hunter2\n", to: directory + "/pw")
       let settings = try #require(
@@ -43,8 +43,8 @@ struct PostgreSQLSettingsTests {
     }
   }
 
-  @Test("Other machines are reached by TLS, by their certificates, unless the configuration does without")
-  func otherMachinesAreReachedByTLS() throws {
+  @Test func `Other machines are reached by TLS, by their certificates, unless the configuration does without`() throws
+  {
     for host in ["db.example", "10.0.0.1", "127.0.0.1,db.example"] {
       let url = "postgresql://me@\(host)/countersign"
       #expect(try settings(["URL": url]).content.settings?.endpoint.tls == PostgreSQLTLS(), "\(host)")
@@ -62,8 +62,7 @@ struct PostgreSQLSettingsTests {
     #expect(socket?.contains("every host of the URL is a socket of this machine") == true)
   }
 
-  @Test("Problems name the key and the remedy, and repeat no URL")
-  func problemsNameTheKey() {
+  @Test func `Problems name the key and the remedy, and repeat no URL`() {
     #expect(problem([:])?.hasPrefix("database.url: is required") == true)
     let withPassword = problem(["URL": "postgresql://me:hunter2@h/d"])
     #expect(withPassword?.contains("COUNTERSIGN_DATABASE_URL") == true)
@@ -73,8 +72,7 @@ struct PostgreSQLSettingsTests {
     #expect(lock?.contains("must be below statementTimeoutSeconds") == true)
   }
 
-  @Test("Bounds reach the options")
-  func boundsReachTheOptions() throws {
+  @Test func `Bounds reach the options`() throws {
     let options = try #require(
       try settings([
         "URL": "postgresql://me@localhost/d", "READERS": "9", "STATEMENT_TIMEOUT_SECONDS": "60",
@@ -86,8 +84,7 @@ struct PostgreSQLSettingsTests {
     #expect(options.runTimeout >= options.statementTimeout)
   }
 
-  @Test("With another type the keys are known, nothing is read, and a URL is a mistake")
-  func withAnotherTypeNothingIsRead() throws {
+  @Test func `With another type the keys are known, nothing is read, and a URL is a mistake`() throws {
     let names = try Sample.keys().map(\.path)
     for key in ["url", "passwordFile", "caFile", "allowPlaintext", "statementTimeoutSeconds", "lockTimeoutSeconds"] {
       #expect(names.contains("database.\(key)"))

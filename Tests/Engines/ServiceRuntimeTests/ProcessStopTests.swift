@@ -23,7 +23,7 @@ import Testing
       abandon: abandon, sleep: sleep)
   }
 
-  @Test("A signal ends a start that waits, in order", .timeLimit(.minutes(10))) func aSignalEndsAStart() async {
+  @Test(.timeLimit(.minutes(10))) func `A signal ends a start that waits, in order`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let stop = ProcessStop(logger: Logger(label: "test", sink: MemorySink()), ceiling: .seconds(50))
       let signals = try StopSignals(onFirst: { _ in stop.request() })
@@ -35,8 +35,7 @@ import Testing
     }
   }
 
-  @Test("A start is canceled by a request before or in it, and becomes not ready") func aStartIsCanceled() async throws
-  {
+  @Test func `A start is canceled by a request before or in it, and becomes not ready`() async throws {
     for isBefore in [true, false] {
       let calls = Mutex(0)
       let stop = stop { calls.withLock { $0 += 1 } }
@@ -51,8 +50,7 @@ import Testing
     }
   }
 
-  @Test("A start that succeeds all the same is stopped as services are") func aStartThatSucceedsIsStopped() async throws
-  {
+  @Test func `A start that succeeds all the same is stopped as services are`() async throws {
     let stop = stop()
     #expect(
       try await stop.canceling {
@@ -64,12 +62,12 @@ import Testing
     #expect(calls.withLock { $0 } == 1)
   }
 
-  @Test("Without a request, a start fails with its own error") func aStartFailsWithItsOwnError() async {
+  @Test func `Without a request, a start fails with its own error`() async {
     await #expect(throws: Refused.self) { try await stop().canceling { () -> Void in throw Refused() } }
   }
 
-  @Test("A start that does not end is given up after the ceiling", .timeLimit(.minutes(10)))
-  func aStartThatDoesNotEndIsGivenUp() async throws {
+  @Test(.timeLimit(.minutes(10)))
+  func `A start that does not end is given up after the ceiling`() async throws {
     let (codes, continuation) = AsyncStream<ExitCode>.makeStream()
     let stop = stop(abandon: { continuation.yield($0) }, sleep: { _ in })
     let started: ExitCode? = try await stop.canceling {

@@ -10,7 +10,7 @@ import Testing
   import Glibc
 #endif
 
-@Suite("What a process runs with") struct RuntimeTests {
+@Suite struct RuntimeTests {
   private let registry: RuntimeRegistry = {
     let registry = RuntimeRegistry()
     registry.add { report in
@@ -23,8 +23,7 @@ import Testing
     return registry
   }()
 
-  @Test("The health port tells IDs, and neither paths nor check values")
-  func healthPort() async throws {
+  @Test func `The health port tells IDs, and neither paths nor check values`() async throws {
     let configuration = CommonConfiguration.HTTPConfiguration(host: "127.0.0.1", port: 0)
     let service = try HealthService(
       configuration, health: HealthRegistry(), runtime: registry, metrics: MetricsRegistry(),
@@ -45,8 +44,9 @@ import Testing
     #expect(!text.contains("/secret/place") && !text.contains("1234"))
   }
 
-  @Test("The socket tells the rest to its own user alone, and replaces what a killed process has left")
-  func socket() async throws {
+  @Test func `The socket tells the rest to its own user alone, and replaces what a killed process has left`()
+    async throws
+  {
     let directory = FileManager.default.temporaryDirectory.path + "/countersign-tests-\(UUID().uuidString)"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }  // What is left over is in /tmp.
@@ -73,8 +73,7 @@ import Testing
     #expect(throws: StartError.self) { try RuntimeSocket(path: "/nowhere/at/all.socket") { [] } }
   }
 
-  @Test("Check values tell keys apart, whatever they are called")
-  func checkValues() throws {
+  @Test func `Check values tell keys apart, whatever they are called`() throws {
     func ring(_ id: String, _ byte: UInt8) throws -> KeyRing {
       try KeyRing(sealing: SymmetricKey(id: id, bytes: [UInt8](repeating: byte, count: 32)))
     }
@@ -85,8 +84,7 @@ import Testing
     #expect(CheckValue.of(try ring("b", 1), kind: "key")["key b"] == first["key a"])
   }
 
-  @Test("A configuration keeps paths, hosts of providers, names and words, and nothing else")
-  func settings() throws {
+  @Test func `A configuration keeps paths, hosts of providers, names and words, and nothing else`() throws {
     let text = """
       { name: "n", secretText: "s3cret", url: "https://u.example/Accounts/AC1?x=1",
         baseURL: "https://one.example:81/path/AC1", file: "data.sqlite", word: "json", http: { socketDirectory: "run" },

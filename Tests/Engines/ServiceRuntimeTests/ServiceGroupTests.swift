@@ -83,7 +83,7 @@ private struct Failure: ExitingError {
 }
 
 @Suite struct ServicePairTests {
-  @Test("Both are asked to stop before either has ended") func bothAreAskedToStopBeforeEitherHasEnded() async throws {
+  @Test func `Both are asked to stop before either has ended`() async throws {
     let journal = Journal()
     let (first, second) = (Probe("first", journal, .ignoresStopAndCancellation), Probe("second", journal))
     let pair = ServicePair(name: "pair", first, second) { journal.note("finish") }
@@ -96,14 +96,13 @@ private struct Failure: ExitingError {
     #expect(journal.lines.last == "finish")
   }
 
-  @Test("When one ends the other is stopped") func whenOneEndsTheOtherIsStopped() async throws {
+  @Test func `When one ends the other is stopped`() async throws {
     let journal = Journal()
     try await ServicePair(name: "pair", Probe("first", journal, .endsByItself), Probe("second", journal)).run()
     #expect(journal.lines.contains("second ends"))
   }
 
-  @Test("When one fails the other is stopped and the error thrown")
-  func whenOneFailsTheOtherIsStoppedAndTheErrorThrown() async {
+  @Test func `When one fails the other is stopped and the error thrown`() async {
     let journal = Journal()
     let pair = ServicePair(name: "pair", Probe("first", journal), Probe("second", journal, .fails(Failure()))) {
       journal.note("finish")
@@ -123,8 +122,7 @@ private struct Failure: ExitingError {
     try await Task.sleep(for: .seconds(3600))
   }
 
-  @Test("Services stop in reverse order each after the other") func servicesStopInReverseOrderEachAfterTheOther() async
-  {
+  @Test func `Services stop in reverse order each after the other`() async {
     let group = ServiceGroup(
       [Probe("a", journal), Probe("b", journal)], logger: logger, onStopping: { [journal] in journal.note("stopping") },
       sleep: Self.never)
@@ -135,8 +133,7 @@ private struct Failure: ExitingError {
     #expect(stops == ["stopping", "b stop", "b ends", "a stop", "a ends"])
   }
 
-  @Test("A service that fails stops the others with its exit code")
-  func aServiceThatFailsStopsTheOthersWithItsExitCode() async {
+  @Test func `A service that fails stops the others with its exit code`() async {
     let group = ServiceGroup(
       [Probe("a", journal), Probe("b", journal, .fails(Failure()))], logger: logger, sleep: Self.never)
     #expect(await group.run() == .unavailable)
@@ -144,14 +141,14 @@ private struct Failure: ExitingError {
     #expect(sink.lines().contains { $0.contains("service failed service=b error=\"no provider\"") })
   }
 
-  @Test("A service that ends by itself is a fault") func aServiceThatEndsByItselfIsAFault() async {
+  @Test func `A service that ends by itself is a fault`() async {
     let group = ServiceGroup(
       [Probe("a", journal), Probe("b", journal, .endsByItself)], logger: logger, sleep: Self.never)
     #expect(await group.run() == .internalError)
     #expect(journal.lines.contains("a ends"))
   }
 
-  @Test("After the ceiling what is left is canceled") func afterTheCeilingWhatIsLeftIsCanceled() async {
+  @Test func `After the ceiling what is left is canceled`() async {
     let sleeps = Mutex(0)
     let group = ServiceGroup(
       [Probe("a", journal, .ignoresStop), Probe("b", journal)], logger: logger, ceiling: .seconds(7),
@@ -168,7 +165,7 @@ private struct Failure: ExitingError {
     #expect(journal.lines.contains("a ends"))
   }
 
-  @Test("Services that still run are abandoned") func servicesThatStillRunAreAbandoned() async {
+  @Test func `Services that still run are abandoned`() async {
     let group = ServiceGroup(
       [Probe("a", journal, .ignoresStopAndCancellation)], logger: logger,
       abandon: { [journal] code in

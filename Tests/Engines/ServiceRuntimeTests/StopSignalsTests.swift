@@ -8,7 +8,7 @@ import Testing
 #endif
 
 @Suite struct StopSignalsTests {
-  @Test("A hang-up is told and stops nothing", .timeLimit(.minutes(10))) func aHangUpIsToldAndStopsNothing() async {
+  @Test(.timeLimit(.minutes(10))) func `A hang-up is told and stops nothing`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let (stream, continuation) = AsyncStream<Int32>.makeStream()
       let signals = try StopSignals(
@@ -25,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("The second signal ends the process", .timeLimit(.minutes(10))) func theSecondSignalEndsTheProcess() async {
+  @Test(.timeLimit(.minutes(10))) func `The second signal ends the process`() async {
     await #expect(processExitsWith: .exitCode(130)) {
       let (stream, continuation) = AsyncStream<Int32>.makeStream()
       let signals = try StopSignals(onFirst: { continuation.yield($0) })

@@ -3,8 +3,7 @@ import TestSupport
 import Testing
 
 /// Compares the listings of `docs/adding-a-flow.md` with the files of this target.
-@Suite("docs/adding-a-flow.md")
-struct AddingAFlowTests {
+@Suite struct AddingAFlowTests {
   private static let page = "docs/adding-a-flow.md"
   private static let folder = "Tests/Examples/TicketFlowTests/"
 
@@ -13,8 +12,7 @@ struct AddingAFlowTests {
     let text: String
   }
 
-  @Test("Its listings are the files they name, from the first line to the last")
-  func listsWholeFiles() throws {
+  @Test func `Its listings are the files they name, from the first line to the last`() throws {
     let listings = try listings()
     let files = Set(listings.map(\.file))
     #expect(
@@ -29,8 +27,7 @@ struct AddingAFlowTests {
     }
   }
 
-  @Test("The paths that it names exist")
-  func namesExistingPaths() throws {
+  @Test func `The paths that it names exist`() throws {
     let words = try read(Self.page).split(separator: "`").map(String.init)
     let paths = words.filter { $0.hasPrefix("Sources/") || $0.hasPrefix("Tests/") || $0.hasPrefix("Config/") }
     #expect(paths.count > 5)

@@ -40,9 +40,10 @@ struct TicketFlowTests {
   // MARK: Opening
 
   @Test(
-    "A ticket is opened once, its mail goes out after the reply, and a redelivered command is answered alike",
     arguments: ServiceStore.allCases)
-  func aTicketIsOpenedOnce(_ kind: ServiceStore) async throws {
+  func `A ticket is opened once, its mail goes out after the reply, and a redelivered command is answered alike`(
+    _ kind: ServiceStore
+  ) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let command = OpenTicket(app: TicketService.app, holder: "holder@example.com", pin: "1234")
@@ -62,9 +63,10 @@ struct TicketFlowTests {
   }
 
   @Test(
-    "Killed before the reply: the next process answers the command alike, and then sends the mail",
     arguments: ServiceStore.allCases)
-  func killedBeforeTheReply(_ kind: ServiceStore) async throws {
+  func `Killed before the reply: the next process answers the command alike, and then sends the mail`(
+    _ kind: ServiceStore
+  ) async throws {
     try await TicketService.with(kind) { start in
       let first = try await start()
       let message = try first.message(
@@ -82,8 +84,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test("The worker's result is believed from the worker alone, and shown", arguments: ServiceStore.allCases)
-  func theWorkersResult(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `The worker's result is believed from the worker alone, and shown`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let id = try await service.open()
@@ -98,8 +100,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test("A mail that no worker takes in time is told to its ticket", arguments: ServiceStore.allCases)
-  func aMailThatNoWorkerTakes(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A mail that no worker takes in time is told to its ticket`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       service.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
@@ -113,8 +115,9 @@ struct TicketFlowTests {
 
   // MARK: Another service
 
-  @Test("A command waits for another service, and is answered when that has answered", arguments: ServiceStore.allCases)
-  func aCommandWaitsForAnotherService(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A command waits for another service, and is answered when that has answered`(_ kind: ServiceStore) async throws
+  {
     try await TicketService.with(kind) { start in
       let first = try await start()
       let id = try await first.open()
@@ -141,8 +144,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test("A refusal of the other service is passed on", arguments: ServiceStore.allCases)
-  func aRefusalOfTheOtherService(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A refusal of the other service is passed on`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let id = try await service.open()
@@ -154,8 +157,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test("A reply that never comes is a due record", arguments: ServiceStore.allCases)
-  func aReplyThatNeverComes(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A reply that never comes is a due record`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let id = try await service.open()
@@ -175,8 +178,8 @@ struct TicketFlowTests {
 
   // MARK: Secrets
 
-  @Test("A key is answered alike, and only operators get one", arguments: ServiceStore.allCases)
-  func aKeyIsAnsweredAlike(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A key is answered alike, and only operators get one`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let command = IssueTicketKey(ticketID: try await service.open())
@@ -191,8 +194,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test("A ticket is closed with its PIN; few wrong ones are allowed", arguments: ServiceStore.allCases)
-  func aTicketIsClosedWithItsPIN(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A ticket is closed with its PIN; few wrong ones are allowed`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let id = try await service.open()
@@ -212,8 +215,8 @@ struct TicketFlowTests {
 
   // MARK: Deadlines
 
-  @Test("A ticket expires with an event, and is deleted after the retention", arguments: ServiceStore.allCases)
-  func aTicketExpires(_ kind: ServiceStore) async throws {
+  @Test(arguments: ServiceStore.allCases)
+  func `A ticket expires with an event, and is deleted after the retention`(_ kind: ServiceStore) async throws {
     try await TicketService.with(kind) { start in
       let service = try await start()
       let id = try await service.open()

@@ -7,8 +7,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Commands of calls")
-struct BrokerTests {
+@Suite struct BrokerTests {
   private static func gateway(
     _ broker: FakeBroker, timeout: Duration = Broker.usualTimeout, maxInFlight: Int = 64,
     answerTime: Duration = CallLimits.answerTime
@@ -37,7 +36,7 @@ struct BrokerTests {
     }
   }
 
-  @Test("A command carries what other clients' do, and a fresh ID each time") func commands() async throws {
+  @Test func `A command carries what other clients' do, and a fresh ID each time`() async throws {
     let broker = Self.answering()
     let gateway = try Self.gateway(broker)
     for _ in 0..<3 {
@@ -52,14 +51,14 @@ struct BrokerTests {
         #"countersign_gateway_commands_total{type="account.signUp",outcome="answered"} 3"#))
   }
 
-  @Test("A refusal is the protocol's error") func refusal() async throws {
+  @Test func `A refusal is the protocol's error`() async throws {
     let broker = FakeBroker { try FakeBroker.refusal(APIError(.operationNotAllowed, "no"), to: $1) }
     let answer = try await Self.gateway(broker).post(GatewayBench.signUp, "{}")
     #expect(answer.isError(400))
     #expect(answer.message == "OPERATION_NOT_ALLOWED")
   }
 
-  @Test("Without a broker it is 503, soon") func withoutABroker() async throws {
+  @Test func `Without a broker it is 503, soon`() async throws {
     let broker = Self.answering()
     broker.setReady(false)
     let gateway = try Self.gateway(broker)
@@ -70,7 +69,7 @@ struct BrokerTests {
     #expect(broker.commands.isEmpty)
   }
 
-  @Test("A connection that comes back at once is waited for") func aConnectionThatComesBack() async throws {
+  @Test func `A connection that comes back at once is waited for`() async throws {
     let broker = Self.answering()
     broker.setReady(false)
     let gateway = try Self.gateway(broker)
@@ -79,11 +78,10 @@ struct BrokerTests {
   }
 
   @Test(
-    "Failures of the broker are 503",
     arguments: [
       AMQPError(.timedOut, "t"), AMQPError(.notFound, "n"), AMQPError(.nacked, "n"), AMQPError(.closed, "c"),
       AMQPError(.connectionLost, "c"), AMQPError(.accessRefused, "a"),
-    ]) func failuresOfTheBroker(error: AMQPError) async throws
+    ]) func `Failures of the broker are 503`(error: AMQPError) async throws
   {
     let broker = Self.answering()
     broker.fail(error)
@@ -92,7 +90,7 @@ struct BrokerTests {
     #expect(answer.word == "UNAVAILABLE")
   }
 
-  @Test("A service that does not answer is 503 when the time is over") func noAnswer() async throws {
+  @Test func `A service that does not answer is 503 when the time is over`() async throws {
     let broker = Self.answering()
     broker.delay(.seconds(20))
     let gateway = try Self.gateway(broker, timeout: .milliseconds(100))
@@ -100,7 +98,7 @@ struct BrokerTests {
     #expect(gateway.metrics.render().contains(#"outcome="timed_out"} 1"#))
   }
 
-  @Test("A call that takes longer than any may is ended") func answerTime() async throws {
+  @Test func `A call that takes longer than any may is ended`() async throws {
     let broker = Self.answering()
     // Longer than the client waits.
     broker.delay(.seconds(600))
@@ -108,7 +106,7 @@ struct BrokerTests {
     #expect(try await gateway.post(GatewayBench.signUp, "{}").isError(503))
   }
 
-  @Test("A reply of another type, or that cannot be read, is 500") func unreadableReplies() async throws {
+  @Test func `A reply of another type, or that cannot be read, is 500`() async throws {
     let wrong = FakeBroker { try FakeBroker.reply(AccountsReset(deleted: 1), to: $1) }
     #expect(try await Self.gateway(wrong).post(GatewayBench.signUp, "{}").isError(500))
     let broken = FakeBroker { _, message in
@@ -121,13 +119,13 @@ struct BrokerTests {
     #expect(gateway.log.text.contains("a reply breaks the contract"))
   }
 
-  @Test("Times are below those after which SDKs give up") func times() {
+  @Test func `Times are below those after which SDKs give up`() {
     #expect(Broker.usualTimeout + Broker.reconnectTime < CallLimits.answerTime)
     #expect(Broker.startTimeout + Broker.reconnectTime < CallLimits.answerTime)
     #expect(CallLimits.answerTime < .seconds(30))
   }
 
-  @Test("Log and metrics have names and statuses, and nothing of the request") func records() async throws {
+  @Test func `Log and metrics have names and statuses, and nothing of the request`() async throws {
     let broker = Self.answering()
     let gateway = try Self.gateway(broker)
     _ = try await gateway.post(GatewayBench.signUp, #"{"idToken": "secret-token"}"#)

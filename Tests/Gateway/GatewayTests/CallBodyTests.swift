@@ -2,8 +2,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Fields of a call")
-struct CallBodyTests {
+@Suite struct CallBodyTests {
   private func body(_ json: String) throws -> CallBody { try CallBody(json: Array(json.utf8)) }
 
   private func error(_ json: String) -> ProtocolError? {
@@ -15,14 +14,14 @@ struct CallBodyTests {
     }
   }
 
-  @Test("Both spellings are read") func bothSpellingsAreRead() throws {
+  @Test func `Both spellings are read`() throws {
     #expect(try body(#"{"phoneNumber": "+1"}"#).text("phoneNumber") == "+1")
     #expect(try body(#"{"phone_number": "+1"}"#).text("phoneNumber") == "+1")
     #expect(try body(#"{"i_o_s_bundle_id": "a"}"#).text("iOSBundleId") == "a")
     #expect(try body(#"{"_a": "b", "c_": "d", "e__f": "g"}"#).text("_a") == "b")
   }
 
-  @Test("Nothing, null and empty text are absent") func absence() throws {
+  @Test func `Nothing, null and empty text are absent`() throws {
     #expect(try body("").text("a") == nil)
     #expect(try body(" \n").text("a") == nil)
     let fields = try body(#"{"a": null, "b": "", "c": {}}"#)
@@ -37,14 +36,14 @@ struct CallBodyTests {
     #expect(fields.has("b"))
   }
 
-  @Test("Numbers are read as numbers and as text") func numbers() throws {
+  @Test func `Numbers are read as numbers and as text`() throws {
     let fields = try body(#"{"a": 5, "b": "5", "c": 5.0, "d": 5e0, "e": -1, "f": 9223372036854775807}"#)
     for name in ["a", "b", "c", "d"] { #expect(try fields.integer(name) == 5) }
     #expect(try fields.integer("e") == -1)
     #expect(try fields.integer("f") == .max)
   }
 
-  @Test("Enumerations are read as names, numbers and numbers in text") func enumerations() throws {
+  @Test func `Enumerations are read as names, numbers and numbers in text`() throws {
     let names = ["UNSPECIFIED", "REFRESH_TOKEN", "ACCESS_TOKEN", "CODE"]
     let fields = try body(#"{"a": "CODE", "b": 3, "c": "3", "list": ["CODE", 1]}"#)
     for name in ["a", "b", "c"] { #expect(try fields.enumeration(name, names) == "CODE") }
@@ -54,7 +53,7 @@ struct CallBodyTests {
     }
   }
 
-  @Test("Booleans, lists and objects are read") func others() throws {
+  @Test func `Booleans, lists and objects are read`() throws {
     let fields = try body(#"{"a": true, "b": "false", "c": ["x", "y"], "d": {"e_f": {"g": "h"}}}"#)
     #expect(try fields.bool("a") == true)
     #expect(try fields.bool("b") == false)
@@ -63,7 +62,7 @@ struct CallBodyTests {
     #expect(try fields.object("d")?.object("eF")?.text("g") == "h")
   }
 
-  @Test("A wrong type names the field and not the value") func aWrongTypeNamesTheField() throws {
+  @Test func `A wrong type names the field and not the value`() throws {
     let fields = try body(#"{"a": 482913, "b": "482913x", "c": "482913", "d": {"e": [482913]}}"#)
     let wrong: [(String, () throws(ProtocolError) -> Void)] = [
       ("a", { () throws(ProtocolError) in _ = try fields.text("a") }),
@@ -88,13 +87,12 @@ struct CallBodyTests {
     }
   }
 
-  @Test("Texts are decoded") func texts() throws {
+  @Test func `Texts are decoded`() throws {
     let text = try body(#"{"a": "\"\\\/\b\f\n\r\t\u00e9\ud83d\ude00é"}"#).text("a")
     #expect(text == "\"\\/\u{8}\u{C}\n\r\té😀é")
   }
 
   @Test(
-    "What is not JSON is refused",
     arguments: [
       "x", "[]", "\"a\"", "1", "{", "}", "{}x", "{} {}", #"{"a"}"#, #"{"a":}"#, #"{"a":1,}"#, #"{a: 1}"#, #"{'a': 1}"#,
       #"{"a": 01}"#, #"{"a": 1.}"#, #"{"a": .5}"#, #"{"a": +1}"#, #"{"a": 1e}"#, #"{"a": NaN}"#, #"{"a": -}"#,
@@ -102,13 +100,13 @@ struct CallBodyTests {
       #"{"a": "\ud800\u0041"}"#, #"{"a": "\udc00"}"#, #"{"a": "\u0000"}"#, "{\"a\": \"\n\"}", "{\"a\": \"\0\"}",
       #"{"a": 1, "a": 1}"#, #"{"a_b": 1, "aB": 1}"#, #"{"a": [1,]}"#, #"{"a": [1 2]}"#, "\u{FEFF}{}", "{/**/}",
       #"{"a": "\"#, "{\"a\": \"\\", "{\"a\": \"\\u", "{\"a\": [", "{\"a\": {", "{\"a\":-",
-    ]) func whatIsNotJSONIsRefused(json: String)
+    ]) func `What is not JSON is refused`(json: String)
   {
     #expect(error(json)?.status == 400)
     #expect(error(json)?.reason == "parseError")
   }
 
-  @Test("Bytes that are not UTF-8 are refused") func bytesThatAreNotUTF8AreRefused() {
+  @Test func `Bytes that are not UTF-8 are refused`() {
     for bytes in [[0xFF], [0x7B, 0x22, 0xC0, 0x80, 0x22, 0x3A, 0x31, 0x7D], [0x7B, 0x22, 0xED, 0xA0, 0x80, 0x22]]
       as [[UInt8]]
     {
@@ -116,7 +114,7 @@ struct CallBodyTests {
     }
   }
 
-  @Test("Depth and number of values are bounded") func depthAndNumberAreBounded() {
+  @Test func `Depth and number of values are bounded`() {
     let deep = { (levels: Int) in
       "{\"a\":" + String(repeating: "[", count: levels) + String(repeating: "]", count: levels) + "}"
     }
@@ -131,13 +129,13 @@ struct CallBodyTests {
     #expect(error("{\(fields)}") != nil)
   }
 
-  @Test("Huge numbers are read as far as they are numbers") func hugeNumbers() throws {
+  @Test func `Huge numbers are read as far as they are numbers`() throws {
     let fields = try body(#"{"a": 1e999999999, "b": \#(String(repeating: "9", count: 10_000)), "c": -1e-999}"#)
     for name in ["a", "b"] { #expect(throws: ProtocolError.self) { try fields.integer(name) } }
     #expect(try fields.integer("c") == 0)
   }
 
-  @Test("Any beginning of a body, and any changed byte, is read or refused") func noInputTraps() {
+  @Test func `Any beginning of a body, and any changed byte, is read or refused`() {
     let sample = Array(#"{"a_b":[1,-2.5e3,"x\u00e9\ud83d\ude00",true,null,{"c":{}}],"d":"é"}"#.utf8)
     for end in sample.indices { _ = try? CallBody(json: Array(sample[..<end])) }
     for index in sample.indices {
@@ -150,7 +148,7 @@ struct CallBodyTests {
     #expect((try? CallBody(json: sample)) != nil)
   }
 
-  @Test("Forms are read in both spellings; the first of two counts") func forms() throws {
+  @Test func `Forms are read in both spellings; the first of two counts`() throws {
     let form = try CallBody(form: Array("grant_type=refresh_token&refreshToken=a%2Bb+c&grantType=x&&=y&z".utf8))
     #expect(try form.text("grantType") == "refresh_token")
     #expect(try form.text("refreshToken") == "a+b c")

@@ -33,8 +33,7 @@ struct CallClassTests {
     gateway.metrics.render().contains(#"requests_in_flight{class="coordinator"} \#(Self.places)"#)
   }
 
-  @Test("A full class refuses at once, takes no place of another, and goes on when it has places")
-  func aFullClass() async throws {
+  @Test func `A full class refuses at once, takes no place of another, and goes on when it has places`() async throws {
     let latch = Latch()
     let gateway = try gateway(latch)
     let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -62,7 +61,7 @@ struct CallClassTests {
     }
   }
 
-  @Test("Each call has the class of what it waits for") func classes() throws {
+  @Test func `Each call has the class of what it waits for`() throws {
     let routes = try CallFixture(isDevelopment: true).calls.routes
     func names(_ callClass: CallClass) -> Set<String> {
       Set(routes.filter { $0.waitsFor == callClass }.map(\.name))

@@ -4,9 +4,8 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Project, app and client of a call")
-struct CallerTests {
-  @Test("Without a key it is 403, with an unknown one 400") func keys() async throws {
+@Suite struct CallerTests {
+  @Test func `Without a key it is 403, with an unknown one 400`() async throws {
     let gateway = try GatewayBench.echo()
     for target in [GatewayBench.signUp, GatewayBench.signUp + "?key=", GatewayBench.signUp + "?Key=fake-api-key"] {
       let answer = try await gateway.send("POST", target, body: [])
@@ -21,20 +20,19 @@ struct CallerTests {
     #expect(answer.reason == "keyInvalid")
   }
 
-  @Test("The key may come in a header") func theKeyMayComeInAHeader() async throws {
+  @Test func `The key may come in a header`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(
       GatewayBench.signUp, "{}", key: nil, headers: [("X-Goog-Api-Key", GatewayBench.apiKey)])
     #expect(answer["project"] == .text("example"))
   }
 
-  @Test("The key is looked at before the body") func theKeyIsLookedAtBeforeTheBody() async throws {
+  @Test func `The key is looked at before the body`() async throws {
     let gateway = try GatewayBench.echo()
     #expect(try await gateway.post(GatewayBench.signUp, "x", key: nil).isError(403))
   }
 
   @Test(
-    "The app is the one that the request names, else the first web app",
     arguments: [
       ([("X-Ios-Bundle-Identifier", "com.example.app")], "com.example.app"),
       // Apple's SDK sends both; the bundle ID decides.
@@ -47,7 +45,9 @@ struct CallerTests {
       ([("Origin", "http://localhost:5173")], "example-web"),
       ([("Origin", "https://example.firebaseapp.com")], "example-web"),
       ([], "example-web"),
-    ]) func theAppIsTheOneThatTheRequestNames(headers: [(String, String)], app: String) async throws
+    ]) func `The app is the one that the request names, else the first web app`(
+      headers: [(String, String)], app: String
+    ) async throws
   {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(
@@ -56,7 +56,6 @@ struct CallerTests {
   }
 
   @Test(
-    "An app that is not the project's is refused, and a page of another origin",
     arguments: [
       [("X-Ios-Bundle-Identifier", "com.example.other")],
       // An app of another platform.
@@ -68,7 +67,8 @@ struct CallerTests {
       // A page cannot pass for an app, nor for another page's.
       [("Origin", "https://evil.example"), ("X-Ios-Bundle-Identifier", "com.example.app")],
       [("Origin", "https://www.example.com"), ("X-Firebase-GMPID", "1:100000000001:web:fedcba9876543210")],
-    ]) func anAppThatIsNotTheProjectsIsRefused(headers: [(String, String)]) async throws
+    ]) func `An app that is not the project's is refused, and a page of another origin`(headers: [(String, String)])
+    async throws
   {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(
@@ -78,8 +78,8 @@ struct CallerTests {
     #expect(answer.text.contains("evil") == false)
   }
 
-  @Test("A page without an origin is told so", arguments: ["null", "file://"])
-  func pagesWithoutAnOrigin(origin: String) async throws {
+  @Test(arguments: ["null", "file://"])
+  func `A page without an origin is told so`(origin: String) async throws {
     for isDevelopment in [false, true] {
       let gateway = try GatewayBench.echo(isDevelopment: isDevelopment)
       let answer = try await gateway.post(GatewayBench.signUp, "{}", headers: [("Origin", origin)])
@@ -90,14 +90,14 @@ struct CallerTests {
     }
   }
 
-  @Test("In development pages of this machine are accepted") func inDevelopmentLocalPagesAreAccepted() async throws {
+  @Test func `In development pages of this machine are accepted`() async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     let answer = try await gateway.post(
       GatewayBench.signUp, "{}", headers: [("Origin", "http://127.0.0.1:5173")])
     #expect(answer["app"] == .text("example-web"))
   }
 
-  @Test("A project without a web app has no app by default") func noAppByDefault() async throws {
+  @Test func `A project without a web app has no app by default`() async throws {
     var project = GatewayBench.project
     project.apps.removeAll { $0.platform == .web }
     let gateway = try GatewayBench.echo(project: project)
@@ -107,15 +107,14 @@ struct CallerTests {
   }
 
   @Test(
-    "The language is a tag, else absent",
     arguments: [("pt-BR", "pt-BR"), ("pt_BR", "pt-BR"), ("de", "de"), ("x", nil), ("de;q=1", nil), ("", nil)])
-  func theLanguageIsATag(header: String, locale: String?) async throws {
+  func `The language is a tag, else absent`(header: String, locale: String?) async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(GatewayBench.signUp, "{}", headers: [("X-Firebase-Locale", header)])
     #expect(answer["locale"] == locale.map { .text($0) })
   }
 
-  @Test("The instance names app or origin, and the user agent, and is bounded") func instance() async throws {
+  @Test func `The instance names app or origin, and the user agent, and is bounded`() async throws {
     let gateway = try GatewayBench.echo()
     let agent = String(repeating: "é", count: 2_000)
     let answer = try await gateway.post(
@@ -126,14 +125,14 @@ struct CallerTests {
     #expect(instance.utf8.count <= 512)
   }
 
-  @Test("Only administrators name another project, and they are not offered yet") func targetProject() async throws {
+  @Test func `Only administrators name another project, and they are not offered yet`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(GatewayBench.signUp, #"{"targetProjectId": "example"}"#)
     #expect(answer.isError(400))
     #expect(answer.message?.hasPrefix("INSUFFICIENT_PERMISSION : ") == true)
   }
 
-  @Test("A bearer is not valid", arguments: ["Bearer owner", "bearer x", "BEARER"]) func bearer(value: String)
+  @Test(arguments: ["Bearer owner", "bearer x", "BEARER"]) func `A bearer is not valid`(value: String)
     async throws
   {
     let gateway = try GatewayBench.echo()

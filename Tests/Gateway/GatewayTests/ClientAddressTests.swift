@@ -2,20 +2,19 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Address of the client")
-struct ClientAddressTests {
+@Suite struct ClientAddressTests {
   private func client(_ peer: String, _ forwarded: [String], trusted: [String]) -> String {
     TrustedProxies(ranges: trusted.compactMap { AddressRange($0) }).client(peer: peer, forwarded: forwarded)
   }
 
-  @Test("Only a trusted proxy is believed") func onlyATrustedProxyIsBelieved() {
+  @Test func `Only a trusted proxy is believed`() {
     #expect(client("203.0.113.9", ["198.51.100.1"], trusted: ["10.0.0.0/8"]) == "203.0.113.9")
     #expect(client("203.0.113.9", ["198.51.100.1"], trusted: []) == "203.0.113.9")
     #expect(client("10.0.0.7", ["198.51.100.1"], trusted: ["10.0.0.0/8"]) == "198.51.100.1")
     #expect(client("10.0.0.7", [], trusted: ["10.0.0.0/8"]) == "10.0.0.7")
   }
 
-  @Test("The right-most address that is not a proxy's counts") func theRightMostUntrustedCounts() {
+  @Test func `The right-most address that is not a proxy's counts`() {
     let trusted = ["10.0.0.0/8", "192.0.2.1"]
     #expect(client("10.0.0.7", ["1.2.3.4, 198.51.100.1, 192.0.2.1"], trusted: trusted) == "198.51.100.1")
     // Several fields are one list.
@@ -25,39 +24,37 @@ struct ClientAddressTests {
   }
 
   @Test(
-    "What is not an address ends the search",
     arguments: [
       "unknown", "_hidden", "", "1.2.3.4.5", "1.2.3.4:x", "[::1", "1.2.3.4%eth0", "fe80::1%", "%eth0",
     ])
-  func whatIsNotAnAddressEndsTheSearch(entry: String) {
+  func `What is not an address ends the search`(entry: String) {
     #expect(client("10.0.0.7", ["198.51.100.1, \(entry), 10.0.0.8"], trusted: ["10.0.0.0/8"]) == "10.0.0.8")
     #expect(client("10.0.0.7", [entry], trusted: ["10.0.0.0/8"]) == "10.0.0.7")
   }
 
   @Test(
-    "Addresses are read with ports and brackets, and written in one form",
     arguments: [
       ("198.51.100.1:443", "198.51.100.1"), ("[2001:DB8::1]:443", "2001:db8::1"), ("[2001:db8::1]", "2001:db8::1"),
       ("2001:0db8:0:0::1", "2001:db8::1"), ("::ffff:198.51.100.1", "198.51.100.1"), ("\t198.51.100.1 ", "198.51.100.1"),
       ("fe80::1%eth0", "fe80::1"), ("[fe80::1%25eth0]:443", "fe80::1"),
-    ]) func addressesAreReadWithPorts(entry: String, address: String)
+    ]) func `Addresses are read with ports and brackets, and written in one form`(entry: String, address: String)
   {
     #expect(client("::ffff:10.0.0.7", [entry], trusted: ["10.0.0.7"]) == address)
   }
 
-  @Test("Proxies may have IPv6 addresses") func proxiesMayHaveIPv6Addresses() {
+  @Test func `Proxies may have IPv6 addresses`() {
     #expect(client("2001:db8:1::5", ["198.51.100.1"], trusted: ["2001:db8:1::/48"]) == "198.51.100.1")
     #expect(client("2001:db8:2::5", ["198.51.100.1"], trusted: ["2001:db8:1::/48"]) == "2001:db8:2::5")
     #expect(client("2001:db8:1:8000::", ["::2"], trusted: ["2001:db8:1:8000::/49"]) == "::2")
     #expect(client("2001:db8:1:7fff::", ["::2"], trusted: ["2001:db8:1:8000::/49"]) == "2001:db8:1:7fff::")
   }
 
-  @Test("A zone, which means nothing elsewhere, is left out of a peer's address") func zones() {
+  @Test func `A zone, which means nothing elsewhere, is left out of a peer's address`() {
     #expect(client("fe80::7%eth0", [], trusted: []) == "fe80::7")
     #expect(client("fe80::7%eth0", ["198.51.100.1"], trusted: ["fe80::/10"]) == "198.51.100.1")
   }
 
-  @Test("Ranges are read") func ranges() {
+  @Test func `Ranges are read`() {
     #expect(AddressRange("10.0.0.0/8")?.bits == 8)
     #expect(AddressRange("10.0.0.1")?.bits == 32)
     #expect(AddressRange("::ffff:10.0.0.0/104")?.bits == 8)
@@ -70,7 +67,7 @@ struct ClientAddressTests {
     #expect(AddressRange("fc00::/7")?.isTooLarge == false)
   }
 
-  @Test("The header counts behind a trusted proxy, over HTTP") func overHTTP() async throws {
+  @Test func `The header counts behind a trusted proxy, over HTTP`() async throws {
     let trusting = try GatewayBench.echo(proxies: ["127.0.0.1"])
     let headers = [(name: "X-Forwarded-For", value: "1.2.3.4"), (name: "X-Forwarded-For", value: "198.51.100.1")]
     #expect(try await trusting.post(GatewayBench.signUp, "{}", headers: headers)["address"] == .text("198.51.100.1"))

@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Pages of other origins", .serialized)
 struct CrossOriginTests {
-  @Test("A preflight is answered everywhere with what it asks for", arguments: [GatewayBench.signUp, "/nowhere"])
-  func aPreflightIsAnswered(path: String) async throws {
+  @Test(arguments: [GatewayBench.signUp, "/nowhere"])
+  func `A preflight is answered everywhere with what it asks for`(path: String) async throws {
     let gateway = try GatewayBench.echo()
     let names = "content-type,x-client-version,x-firebase-client,x-firebase-gmpid,x-firebase-locale"
     let answer = try await gateway.send(
@@ -23,9 +23,10 @@ struct CrossOriginTests {
     #expect(answer.headers["Vary"]?.contains("Origin") == true)
   }
 
-  @Test(
-    "Pages of other networks may reach a gateway on their user's machine in development mode", arguments: [true, false])
-  func privateNetworks(isDevelopment: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Pages of other networks may reach a gateway on their user's machine in development mode`(isDevelopment: Bool)
+    async throws
+  {
     let gateway = try GatewayBench.echo(isDevelopment: isDevelopment)
     let asking = (name: "Access-Control-Request-Private-Network", value: "true")
     for headers in [[asking], []] {
@@ -36,7 +37,7 @@ struct CrossOriginTests {
     }
   }
 
-  @Test("Answers and errors can be read by pages") func answersAndErrorsCanBeRead() async throws {
+  @Test func `Answers and errors can be read by pages`() async throws {
     let gateway = try GatewayBench.echo()
     for (path, key) in [
       (GatewayBench.signUp, GatewayBench.apiKey), (GatewayBench.signUp, "wrong"), ("/nowhere", GatewayBench.apiKey),
@@ -51,8 +52,8 @@ struct CrossOriginTests {
     }
   }
 
-  @Test("A failure of ours is not for pages in the calls by which their SDK would sign its user out")
-  func failuresAreHidden() async throws {
+  @Test func `A failure of ours is not for pages in the calls by which their SDK would sign its user out`() async throws
+  {
     let cases: [(ProtocolError, keepsUsers: Bool, isReadable: Bool)] = [
       (.unavailable, true, false), (.internalError, true, false), (.account("INVALID_ID_TOKEN"), true, true),
       (.unavailable, false, true), (.internalError, false, true),
@@ -72,14 +73,14 @@ struct CrossOriginTests {
     }
   }
 
-  @Test("Without an origin none is named") func withoutAnOriginNoneIsNamed() async throws {
+  @Test func `Without an origin none is named`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(GatewayBench.signUp, "{}")
     #expect(answer.headers["Access-Control-Allow-Origin"] == nil)
     #expect(answer.headers["Vary"] == "Origin")
   }
 
-  @Test("An origin that cannot stand in a header is not reflected") func oddOrigins() async throws {
+  @Test func `An origin that cannot stand in a header is not reflected`() async throws {
     let gateway = try GatewayBench.echo()
     let text = await RawRequest.send(
       "OPTIONS / HTTP/1.1\r\nHost: localhost\r\nOrigin: https://\u{E9}\r\n\r\n", to: gateway.port)

@@ -14,9 +14,8 @@ struct DevelopmentModeTests {
   }
 
   @Test(
-    "A client on this machine is answered, without a key",
     arguments: ["localhost", "localhost:9099", "LOCALHOST:1", "127.0.0.1", "127.0.0.1:9099", "[::1]:9099", "[::1]"])
-  func aClientOnThisMachineIsAnswered(host: String) async throws {
+  func `A client on this machine is answered, without a key`(host: String) async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     let text = await delete(gateway, host: host, "Authorization: Bearer owner\r\n")
     #expect(text.hasPrefix("HTTP/1.1 200"))
@@ -25,24 +24,22 @@ struct DevelopmentModeTests {
   }
 
   @Test(
-    "A host that is not loopback is refused",
     arguments: [
       "example.com", "localhost.example.com", "127.0.0.1.nip.io", "10.0.0.1:9099", "0.0.0.0", "localhost:",
       "localhost:x",
       "user@localhost", "localhost/x", "", "[::2]", "2130706433", "::1",
-    ]) func aHostThatIsNotLoopbackIsRefused(host: String) async throws
+    ]) func `A host that is not loopback is refused`(host: String) async throws
   {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     #expect(await !delete(gateway, host: host).hasPrefix("HTTP/1.1 200"))
   }
 
   @Test(
-    "Whatever a proxy passed on is refused",
     arguments: [
       "Forwarded: for=127.0.0.1", "X-Forwarded-For: 127.0.0.1", "x-forwarded-host: localhost",
       "X-Forwarded-Proto: http",
       "X-Forwarded-Anything: a", "X-Real-IP: 127.0.0.1", "Via: 1.1 nginx", "X-Forwarded-For:",
-    ]) func whateverAProxyPassedOnIsRefused(header: String) async throws
+    ]) func `Whatever a proxy passed on is refused`(header: String) async throws
   {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     let text = await delete(gateway, host: "localhost", header + "\r\n")
@@ -50,12 +47,12 @@ struct DevelopmentModeTests {
     #expect(text.contains("PERMISSION_DENIED"))
   }
 
-  @Test("Two hosts are refused") func twoHostsAreRefused() async throws {
+  @Test func `Two hosts are refused`() async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     #expect(await !delete(gateway, host: "localhost", "Host: example.com\r\n").hasPrefix("HTTP/1.1 200"))
   }
 
-  @Test("A page of the internet is refused, one of this machine is not") func pages() async throws {
+  @Test func `A page of the internet is refused, one of this machine is not`() async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     for origin in ["https://evil.example", "null", "http://localhost.evil.example"] {
       #expect(await delete(gateway, host: "localhost", "Origin: \(origin)\r\n").hasPrefix("HTTP/1.1 403"), "\(origin)")
@@ -63,7 +60,7 @@ struct DevelopmentModeTests {
     #expect(await delete(gateway, host: "localhost", "Origin: http://localhost:5173\r\n").hasPrefix("HTTP/1.1 200"))
   }
 
-  @Test("A project that is unknown is 404") func anUnknownProjectIs404() async throws {
+  @Test func `A project that is unknown is 404`() async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     for project in ["other", "%2e%2e", "example%2Fx", ""] {
       let path = "/emulator/v1/projects/\(project)/accounts"
@@ -71,12 +68,12 @@ struct DevelopmentModeTests {
     }
   }
 
-  @Test("Outside development mode these addresses do not exist") func outsideDevelopmentMode() async throws {
+  @Test func `Outside development mode these addresses do not exist`() async throws {
     let gateway = try GatewayBench.echo()
     #expect(await delete(gateway, host: "localhost").hasPrefix("HTTP/1.1 404"))
   }
 
-  @Test("Bearer owner is valid only from this machine and without a proxy") func bearerOwner() async throws {
+  @Test func `Bearer owner is valid only from this machine and without a proxy`() async throws {
     let gateway = try GatewayBench.echo(isDevelopment: true)
     let owner = (name: "Authorization", value: "Bearer owner")
     #expect(try await gateway.post(GatewayBench.signUp, "{}", headers: [owner]).status == 200)
@@ -91,7 +88,7 @@ struct DevelopmentModeTests {
     }
   }
 
-  @Test("A client of another machine is refused") func aClientOfAnotherMachineIsRefused() {
+  @Test func `A client of another machine is refused`() {
     let request = HTTPServerRequest(
       method: "DELETE", target: Self.path, headers: ["Host": "localhost"], remoteAddress: "10.0.0.7")
     #expect(!LocalRequest.isLocal(request))

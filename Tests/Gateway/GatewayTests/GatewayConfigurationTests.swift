@@ -8,8 +8,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Config/gateway.json5")
-struct GatewayConfigurationTests {
+@Suite struct GatewayConfigurationTests {
   private let file = Repository.config + "/gateway.json5"
 
   /// Runs a test with the files that a configuration names.
@@ -43,7 +42,7 @@ struct GatewayConfigurationTests {
     }
   }
 
-  @Test("It is valid, and warns only that there is no project yet") func itIsValid() throws {
+  @Test func `It is valid, and warns only that there is no project yet`() throws {
     let loaded = try load([:])
     #expect(loaded.warnings.count == 1 && loaded.warnings.allSatisfy { $0.text.contains("'countersign project add'") })
     #expect(loaded.content.listen.address.port == 9099)
@@ -52,7 +51,7 @@ struct GatewayConfigurationTests {
     #expect(loaded.content.proxies.ranges.count == 2)
   }
 
-  @Test("It has the defaults") func itHasTheDefaults() throws {
+  @Test func `It has the defaults`() throws {
     try withFiles { environment in
       let shipped = try GatewayConfiguration.load(file: file, environment: environment).content
       let changes = environment.merging(["COUNTERSIGN_BROKER_URL": "amqp://gateway@localhost/"]) { $1 }
@@ -66,21 +65,21 @@ struct GatewayConfigurationTests {
     }
   }
 
-  @Test("It explains every key") func itExplainsEveryKey() throws {
+  @Test func `It explains every key`() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let keys = try GatewayConfiguration.keys(file: file).map(\.path)
     let unexplained = keys.filter { !text.contains("\($0.split(separator: ".").last ?? ""):") }
     #expect(unexplained.isEmpty)
   }
 
-  @Test("Development needs loopback") func developmentNeedsLoopback() throws {
+  @Test func `Development needs loopback`() throws {
     #expect(problem(["COUNTERSIGN_DEVELOPMENT": "true"]).isEmpty)
     #expect(
       problem(["COUNTERSIGN_DEVELOPMENT": "true", "COUNTERSIGN_LISTEN_HOST": "0.0.0.0"]).contains("is not loopback"))
     #expect(problem(["COUNTERSIGN_SIMULATOR_URL": "http://127.0.0.1:1"]).contains("no use without development"))
   }
 
-  @Test("The wiring refuses it, too") func theWiringRefusesIt() throws {
+  @Test func `The wiring refuses it, too`() throws {
     let key = try PrivateSealingKey.generate(id: "a")
     let keys = try PublicSealingKeys(jwkSet: Array(PrivateSealingKeys([key]).publicSet.utf8))
     #expect(throws: StartError.self) {
@@ -94,12 +93,12 @@ struct GatewayConfigurationTests {
     }
   }
 
-  @Test("Proxies that hold clients are refused", arguments: ["0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/1", "proxy", ""])
-  func proxiesThatHoldClientsAreRefused(proxies: String) {
+  @Test(arguments: ["0.0.0.0/0", "::/0", "10.0.0.1,0.0.0.0/1", "proxy", ""])
+  func `Proxies that hold clients are refused`(proxies: String) {
     #expect(problem(["COUNTERSIGN_TRUSTED_PROXIES": proxies]).contains("trustedProxies.") == !proxies.isEmpty)
   }
 
-  @Test("Beyond loopback without a proxy there is a warning") func beyondLoopback() throws {
+  @Test func `Beyond loopback without a proxy there is a warning`() throws {
     let open = ["COUNTERSIGN_LISTEN_HOST": "0.0.0.0"]
     let loaded = try load(open)
     let places = loaded.warnings.map(\.place)
@@ -108,8 +107,9 @@ struct GatewayConfigurationTests {
     #expect(try load(open.merging(["COUNTERSIGN_TRUSTED_PROXIES": "10.0.0.7"]) { $1 }).warnings.count == 1)
   }
 
-  @Test("There are more connections than calls in flight, so that these are refused and need not wait to connect")
-  func connections() throws {
+  @Test func `There are more connections than calls in flight, so that these are refused and need not wait to connect`()
+    throws
+  {
     let listen = try load([:]).content.listen
     #expect(listen.connections >= 2 * CallClass.allCases.count * listen.maxInFlight)
     let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "3071"])
@@ -118,7 +118,7 @@ struct GatewayConfigurationTests {
       problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "96", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }
 
-  @Test("Keys of accounts and ports are checked") func others() {
+  @Test func `Keys of accounts and ports are checked`() {
     #expect(problem(["COUNTERSIGN_ACCOUNTS_KEYS_FILE": "/nowhere"]).contains("accountsKeysFile"))
     #expect(problem(["COUNTERSIGN_ACCOUNTS_KEYS_FILE": file]).contains("no usable public keys"))
     #expect(problem(["COUNTERSIGN_LISTEN_PORT": "8086"]).contains("health and metrics"))

@@ -9,8 +9,7 @@ import Testing
 
 @testable import Gateway
 
-@Suite("Port of the gateway")
-struct GatewayPortTests {
+@Suite struct GatewayPortTests {
   private func endpoint(_ context: ServiceContext, begun: Latch) throws -> GatewayEndpoint {
     let key = try PrivateSealingKey.generate(id: "a")
     let rules = try GatewayRules(
@@ -27,7 +26,7 @@ struct GatewayPortTests {
       metrics: GatewayMetrics(context.metrics), logger: context.logger)
   }
 
-  @Test("A stop answers what began, longer than other ports wait, and then ends") func stop() async throws {
+  @Test func `A stop answers what began, longer than other ports wait, and then ends`() async throws {
     let context = ServiceContext(
       name: "gateway", instance: "gateway@test", logger: Logger(label: "gateway", sink: MemoryLog()))
     let settings = ListenSettings(

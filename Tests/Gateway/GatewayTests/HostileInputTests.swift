@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Hostile requests", .serialized)
 struct HostileInputTests {
-  @Test("A body that is too long is 413 in the protocol's form, which a page may read", arguments: [70_000, 900_000])
-  func aBodyThatIsTooLongIs413(size: Int) async throws {
+  @Test(arguments: [70_000, 900_000])
+  func `A body that is too long is 413 in the protocol's form, which a page may read`(size: Int) async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(
       GatewayBench.signUp, #"{"phoneNumber": "\#(String(repeating: "1", count: size))"}"#,
@@ -19,7 +19,7 @@ struct HostileInputTests {
     #expect(gateway.metrics.render().contains(#"countersign_gateway_request_seconds_count{call="signUp"} 1"#))
   }
 
-  @Test("So is one without a declared length") func soIsOneWithoutADeclaredLength() async throws {
+  @Test func `So is one without a declared length`() async throws {
     let gateway = try GatewayBench.echo()
     let chunk = String(repeating: "a", count: 0x8000)
     let text = await RawRequest.send(
@@ -29,7 +29,7 @@ struct HostileInputTests {
     #expect(text.contains(#""code":413"#))
   }
 
-  @Test("The longest body is read") func theLongestBodyIsRead() async throws {
+  @Test func `The longest body is read`() async throws {
     let gateway = try GatewayBench.echo()
     let filler = String(repeating: "1", count: CallLimits.maxBodyBytes - #"{"filler":""}"#.utf8.count)
     #expect(try await gateway.post(GatewayBench.signUp, #"{"filler":"\#(filler)"}"#).status == 200)
@@ -37,11 +37,10 @@ struct HostileInputTests {
   }
 
   @Test(
-    "Bad bodies are 400 in the protocol's form",
     arguments: [
       "x", "[]", String(repeating: "[", count: 60_000), String(repeating: "{\"a\":", count: 12_000),
       #"{"a": 1, "a": 2}"#, #"{"phoneNumber": 5}"#, #"{"phoneNumber": {}}"#, "{\"phoneNumber\": \"\0\"}",
-    ]) func badBodiesAre400(json: String) async throws
+    ]) func `Bad bodies are 400 in the protocol's form`(json: String) async throws
   {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(GatewayBench.signUp, json)
@@ -51,14 +50,14 @@ struct HostileInputTests {
     #expect(answer.message?.hasPrefix("Invalid JSON payload received.") == true)
   }
 
-  @Test("A body that is not UTF-8 is 400") func aBodyThatIsNotUTF8Is400() async throws {
+  @Test func `A body that is not UTF-8 is 400`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send(
       "POST", GatewayBench.signUp + "?key=fake-api-key", body: [0x7B, 0x22, 0xFF, 0x22, 0x3A, 0x31, 0x7D])
     #expect(answer.isError(400))
   }
 
-  @Test("A form with 10,000 fields is 400") func aFormWithManyFieldsIs400() async throws {
+  @Test func `A form with 10,000 fields is 400`() async throws {
     let gateway = try GatewayBench.echo()
     let form = (0..<10_000).map { "f\($0)=" }.joined(separator: "&").utf8.prefix(CallLimits.maxBodyBytes)
     let answer = try await gateway.send(
@@ -67,13 +66,13 @@ struct HostileInputTests {
     #expect(answer.isError(400))
   }
 
-  @Test("A query with 200 parameters is 400") func aQueryWithManyParametersIs400() async throws {
+  @Test func `A query with 200 parameters is 400`() async throws {
     let gateway = try GatewayBench.echo()
     let query = (0..<200).map { "p\($0)=1" }.joined(separator: "&")
     #expect(try await gateway.send("POST", "\(GatewayBench.signUp)?key=fake-api-key&\(query)", body: []).isError(400))
   }
 
-  @Test("Odd queries are read") func oddQueriesAreRead() async throws {
+  @Test func `Odd queries are read`() async throws {
     let gateway = try GatewayBench.echo()
     for query in [
       "key=fake-api-key&%", "?&&key=fake-api-key&=&a", "key=fake%2Dapi-key",
@@ -85,7 +84,7 @@ struct HostileInputTests {
     #expect(try await gateway.send("POST", "\(GatewayBench.signUp)?key=%FF", body: []).isError(400))
   }
 
-  @Test("A token is taken as a form and as JSON in both spellings") func tokenBodies() async throws {
+  @Test func `A token is taken as a form and as JSON in both spellings`() async throws {
     let gateway = try GatewayBench.echo()
     for (type, body) in [
       ("application/x-www-form-urlencoded", "grant_type=refresh_token"),
@@ -105,7 +104,7 @@ struct HostileInputTests {
     #expect(answer.isError(400))
   }
 
-  @Test("A flood of headers ends the request, not the gateway") func aFloodOfHeadersEndsTheRequest() async throws {
+  @Test func `A flood of headers ends the request, not the gateway`() async throws {
     let gateway = try GatewayBench.echo()
     let flood = (0..<5_000).map { "X-Flood-\($0): \(String(repeating: "a", count: 20))\r\n" }.joined()
     let text = await RawRequest.send(
@@ -116,7 +115,7 @@ struct HostileInputTests {
     #expect(try await gateway.post(GatewayBench.signUp, "{}").status == 200)
   }
 
-  @Test("Headers with odd bytes are answered") func headersWithOddBytes() async throws {
+  @Test func `Headers with odd bytes are answered`() async throws {
     let gateway = try GatewayBench.echo()
     for header in [
       "Origin: \u{FF}é", "X-Firebase-GMPID: %00\t\t", "X-Forwarded-For: ,,,", "X-Firebase-Locale: \u{7F}",
@@ -132,12 +131,11 @@ struct HostileInputTests {
   }
 
   @Test(
-    "A length that is given twice is refused, and the connection ends",
     arguments: [
       "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}x", "Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
       "Transfer-Encoding: chunked\r\nContent-Length: 2\r\n\r\n0\r\n\r\n{}",
       "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-    ]) func aLengthThatIsGivenTwiceIsRefused(rest: String) async throws
+    ]) func `A length that is given twice is refused, and the connection ends`(rest: String) async throws
   {
     let gateway = try GatewayBench.echo()
     let text = await RawRequest.send(

@@ -6,7 +6,6 @@ import Testing
 @Suite("Addresses of calls", .serialized)
 struct RoutingTests {
   @Test(
-    "A call is found under its names of v1, v2 and v3",
     arguments: [
       ("POST", "/identitytoolkit.googleapis.com/v1/accounts:signUp", "signUp"),
       ("POST", "/identitytoolkit.googleapis.com/v1/accounts%3AsignUp", "signUp"),
@@ -15,7 +14,7 @@ struct RoutingTests {
       ("GET", "/www.googleapis.com/identitytoolkit/v3/relyingparty/getProjectConfig", "getProjectConfig"),
       ("GET", "/identitytoolkit.googleapis.com/v2/recaptchaConfig", "getRecaptchaConfig"),
       ("POST", "/securetoken.googleapis.com/v1/token", "token"),
-    ]) func aCallIsFound(method: String, path: String, name: String) async throws
+    ]) func `A call is found under its names of v1, v2 and v3`(method: String, path: String, name: String) async throws
   {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send(method, path + "?key=fake-api-key", body: method == "POST" ? [] : nil)
@@ -25,7 +24,6 @@ struct RoutingTests {
   }
 
   @Test(
-    "An unknown address is 404, whatever tricks are in it",
     arguments: [
       "/", "//", "/v1/accounts:signUp", "/identitytoolkit.googleapis.com/v1/accounts:signUp/",
       "/identitytoolkit.googleapis.com//v1/accounts:signUp", "/identitytoolkit.googleapis.com%2Fv1/accounts:signUp",
@@ -33,7 +31,7 @@ struct RoutingTests {
       "/identitytoolkit.googleapis.com/v1/accounts:signUp%FF", "/identitytoolkit.googleapis.com/v1/accounts:signUp%4",
       "/identitytoolkit.googleapis.com/v2/../v1/accounts:signUp", "/identitytoolkit.googleapis.com/v1/ACCOUNTS:SIGNUP",
       "/identitytoolkit.googleapis.com/v9/accounts:signUp", "/emulator/v1/projects/example/accounts",
-    ]) func anUnknownAddressIs404(path: String) async throws
+    ]) func `An unknown address is 404, whatever tricks are in it`(path: String) async throws
   {
     // Not through the client, which would tidy the path up.
     let gateway = try GatewayBench.echo()
@@ -43,14 +41,13 @@ struct RoutingTests {
     #expect(text.contains(#""status":"NOT_FOUND""#))
   }
 
-  @Test("A path that is too long is 404") func aPathThatIsTooLongIs404() async throws {
+  @Test func `A path that is too long is 404`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send("GET", "/" + String(repeating: "a", count: 9_000))
     #expect(answer.isError(404))
   }
 
   @Test(
-    "What is not offered is 501, without a key, by any method",
     arguments: [
       "/identitytoolkit.googleapis.com/v1/publicKeys", "/identitytoolkit.googleapis.com/v1/sessionCookiePublicKeys",
       "/www.googleapis.com/identitytoolkit/v3/relyingparty/publicKeys",
@@ -61,7 +58,9 @@ struct RoutingTests {
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:start",
       "/identitytoolkit.googleapis.com/v2/accounts:revokeToken", "/identitytoolkit.googleapis.com/v2/passwordPolicy",
       "/__/auth/handler", "/emulator/auth/handler", "/emulator/action",
-    ], ["GET", "POST", "PATCH"]) func whatIsNotOfferedIs501(path: String, method: String) async throws
+    ], ["GET", "POST", "PATCH"]) func `What is not offered is 501, without a key, by any method`(
+      path: String, method: String
+    ) async throws
   {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send(method, path, body: method == "GET" ? nil : [])
@@ -76,14 +75,14 @@ struct RoutingTests {
           : "OPERATION_NOT_ALLOWED : This call is not offered."))
   }
 
-  @Test("A wrong method is 405 and names the right ones") func aWrongMethodIs405() async throws {
+  @Test func `A wrong method is 405 and names the right ones`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send("GET", GatewayBench.signUp + "?key=fake-api-key")
     #expect(answer.isError(405))
     #expect(answer.headers["Allow"] == "POST")
   }
 
-  @Test("An open address needs no key, and may be cached") func anOpenAddressNeedsNoKey() async throws {
+  @Test func `An open address needs no key, and may be cached`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.send("GET", "/www.googleapis.com/service_accounts/v1/jwk/keys")
     #expect(answer.status == 200)
@@ -91,7 +90,7 @@ struct RoutingTests {
     #expect(answer.headers["Cache-Control"]?.contains("max-age=3600") == true)
   }
 
-  @Test("No other answer may be cached") func noOtherAnswerMayBeCached() async throws {
+  @Test func `No other answer may be cached`() async throws {
     let gateway = try GatewayBench.echo()
     #expect(try await gateway.post(GatewayBench.signUp, "{}").headers["Cache-Control"] == "no-store")
     #expect(try await gateway.post(GatewayBench.signUp, "x").headers["Cache-Control"] == "no-store")

@@ -5,7 +5,7 @@ import Testing
 @Suite(.timeLimit(.minutes(10))) struct ArrivalsTests {
   private let arrivals = Arrivals<String>()
 
-  @Test("Arrived messages are available") func arrivedMessagesAreAvailable() async {
+  @Test func `Arrived messages are available`() async {
     let now = ContinuousClock.now
     arrivals.add("123456", for: "a", at: now)
     let arrival = await arrivals.next(for: "a")
@@ -13,7 +13,7 @@ import Testing
     #expect(arrival?.at == now)
   }
 
-  @Test("Each waiter gets its own message") func eachWaiterGetsItsOwnMessage() async {
+  @Test func `Each waiter gets its own message`() async {
     async let first = arrivals.next(for: "a")
     async let second = arrivals.next(for: "b")
     arrivals.add("2", for: "b", at: .now)
@@ -23,12 +23,12 @@ import Testing
     #expect(arrivals.repeated == 0)
   }
 
-  @Test("Repeated messages are counted") func repeatedMessagesAreCounted() {
+  @Test func `Repeated messages are counted`() {
     for recipient in ["a", "b", "a", "a"] { arrivals.add("x", for: recipient, at: .now) }
     #expect(arrivals.repeated == 2)
   }
 
-  @Test("A wait ends without an arrival") func aWaitEndsWithoutAnArrival() async {
+  @Test func `A wait ends without an arrival`() async {
     let waiting = Task { await arrivals.next(for: "a") == nil }
     let watch = Task {
       while !Task.isCancelled {

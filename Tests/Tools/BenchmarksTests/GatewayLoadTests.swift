@@ -36,7 +36,7 @@ import Testing
     GatewayLoad(url: "http://127.0.0.1:\(server.port)", apiKey: "fake-api-key", app: "com.example.app")
   }
 
-  @Test("Accounts are made before the refreshes, which bring their tokens") func refreshes() async throws {
+  @Test func `Accounts are made before the refreshes, which bring their tokens`() async throws {
     let gateway = Gateway()
     let server = try gateway.listen()
     let result = try await load(server).refreshes(count: 20, accounts: 3, .closedLoop(inProgress: 4))
@@ -50,7 +50,7 @@ import Testing
     #expect(asked.count == 23)
   }
 
-  @Test("Refusals are counted by status and code, and not as done") func refusals() async throws {
+  @Test func `Refusals are counted by status and code, and not as done`() async throws {
     let server = try Gateway().listen()
     let result = try await load(server).lookUps(count: 5, accounts: 1, .openLoop(perSecond: 1_000))
     await server.stop()

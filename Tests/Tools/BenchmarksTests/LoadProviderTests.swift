@@ -20,7 +20,7 @@ import Testing
     return response.status
   }
 
-  @Test("A push is read as the app reads it") func aPushIsReadAsTheAppReadsIt() async throws {
+  @Test func `A push is read as the app reads it`() async throws {
     let provider = LoadProvider()
     let payload = #"{"aps":{"content-available":1},"com.google.firebase.auth":{"receipt":"r","secret":"s"}}"#
     #expect(try await status(provider, "POST", "/3/device/00ff", payload) == 200)
@@ -29,7 +29,7 @@ import Testing
     #expect(push?.content.secret == "s")
   }
 
-  @Test("A message is read as Twilio reads it") func aMessageIsReadAsTwilioReadsIt() async throws {
+  @Test func `A message is read as Twilio reads it`() async throws {
     let provider = LoadProvider()
     let form = "To=%2B14155550123&From=x&Body=Your+code+is+123456.%0A%40example.com+%23654321"
     #expect(try await status(provider, "POST", "/2010-04-01/Accounts/AC/Messages.json", form) == 201)
@@ -37,12 +37,11 @@ import Testing
   }
 
   @Test(
-    "Other requests are refused",
     arguments: [
       ("POST", "/3/device/00ff", #"{"aps":{}}"#, 400), ("POST", "/3/device/00ff", "", 400),
       ("POST", "/x", "To=%2B1&Body=no+code", 400), ("POST", "/3/device", "", 400), ("GET", "/3/device/00ff", "", 405),
     ])
-  func otherRequestsAreRefused(method: String, path: String, body: String, expected: Int) async throws {
+  func `Other requests are refused`(method: String, path: String, body: String, expected: Int) async throws {
     #expect(try await status(LoadProvider(), method, path, body) == expected)
   }
 }

@@ -6,7 +6,7 @@ import Testing
 @Suite struct AlertsTests {
   static let root = URL(filePath: Repository.root)
 
-  @Test("Every metric of an alert is one of the processes") func everyMetricOfAnAlertIsOneOfTheProcesses() throws {
+  @Test func `Every metric of an alert is one of the processes`() throws {
     let alerts = try String(contentsOf: Self.root.appending(path: "deploy/prometheus/alerts.yml"), encoding: .utf8)
     let metrics = try Self.names(in: Self.sources())
     let named = Self.names(in: alerts)

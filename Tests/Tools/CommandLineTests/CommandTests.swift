@@ -128,7 +128,7 @@ struct Run {
     "resent": .bool(false), "testNumber": .bool(false),
   ])
 
-  @Test("Start sends what was asked for") func startSendsWhatWasAskedFor() async {
+  @Test func `Start sends what was asked for`() async {
     let backend = FakeBackend(reply: .success(Self.started))
     let run = await Run(
       backend, "verify", "start", "4155550123", "--region", "US", "--language", "pt-BR", "--timeout", "3s")
@@ -144,8 +144,7 @@ struct Run {
     }
   }
 
-  @Test("A start carries the purpose of the code, its subject and its requester")
-  func startCarriesPurpose() async {
+  @Test func `A start carries the purpose of the code, its subject and its requester`() async {
     let backend = FakeBackend(reply: .success(Self.started))
     let run = await Run(
       backend, "verify", "start", "+14155550123", "--purpose", "secondFactorSignIn", "--subject", "account-1",
@@ -162,12 +161,12 @@ struct Run {
     #expect(wrong.error.contains("did you mean signIn?"))
   }
 
-  @Test("Start prints the reply as JSON") func startPrintsTheReplyAsJSON() async {
+  @Test func `Start prints the reply as JSON`() async {
     let run = await Run(FakeBackend(reply: .success(Self.started)), "--json", "verify", "start", "+14155550123")
     #expect(run.output == Self.started.json() + "\n")
   }
 
-  @Test("A refusal has its code and its wait") func aRefusalHasItsCodeAndItsWait() async {
+  @Test func `A refusal has its code and its wait`() async {
     let refusal = CommandLineError(APIError(.tooManyAttempts, "too many", retryAfter: 40))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "check", "v1", "123456", "--json")
     #expect(run.code == .failure)
@@ -176,7 +175,7 @@ struct Run {
     #expect(run.output.contains("\"retryAfter\":40"))
   }
 
-  @Test("The timeline names processes and reasons") func theTimelineNamesProcessesAndReasons() async {
+  @Test func `The timeline names processes and reasons`() async {
     let status = JSONValue.object([
       "verificationID": .text("v1"), "app": .text("com.example.app"), "phoneNumber": .text("+14155550123"),
       "state": .text("approved"), "expiresAt": .text("2026-07-01T12:05:00Z"),
@@ -203,7 +202,7 @@ struct Run {
     ])
   }
 
-  @Test("A body without a deadline gets one") func aBodyWithoutADeadlineGetsOne() async {
+  @Test func `A body without a deadline gets one`() async {
     let backend = FakeBackend(reply: .success(Self.result("accepted")))
     let run = await Run(
       backend, input: #"{"to": "+14155550123", "text": "Hello"}"#, "enqueue", "sms.dispatch", "--deadline", "2m",
@@ -216,7 +215,7 @@ struct Run {
       job.map { String(decoding: $0.body, as: UTF8.self) }?.contains("\"deadline\":\"2026-07-01T12:02:00Z\"") == true)
   }
 
-  @Test("A message that can wait goes to its queue") func aMessageThatCanWaitGoesToItsQueue() async {
+  @Test func `A message that can wait goes to its queue`() async {
     let input = #"{"to": "+14155550123", "text": "Hello"}"#
     for (more, queue) in [([], nil), (["--bulk"], "sms.bulk")] {
       let backend = FakeBackend(reply: .success(Self.result("accepted")))
@@ -229,7 +228,7 @@ struct Run {
     #expect(run.error.contains("--bulk is for sms.dispatch"))
   }
 
-  @Test("An outcome that is not accepted is a failure") func anOutcomeThatIsNotAcceptedIsAFailure() async {
+  @Test func `An outcome that is not accepted is a failure`() async {
     let run = await Run(
       FakeBackend(reply: .success(Self.result("refused"))), input: #"{"to": "+14155550123", "text": "Hello"}"#,
       "enqueue", "sms.dispatch.v1")
@@ -237,13 +236,12 @@ struct Run {
   }
 
   @Test(
-    "A body that the worker would refuse is not sent",
     arguments: [
       ("{", "NOT_JSON"), ("[]", "NOT_JSON"), (#"{"text": "Hello"}"#, "MISSING_FIELD: to"),
       (#"{"to": "+14155550123"}"#, "text is missing"),
       (#"{"to": "+14155550123", "text": "x", "deadline": "soon"}"#, "INVALID_FIELD: deadline"),
     ])
-  func aBodyThatTheWorkerWouldRefuseIsNotSent(body: String, message: String) async {
+  func `A body that the worker would refuse is not sent`(body: String, message: String) async {
     let backend = FakeBackend()
     let run = await Run(backend, input: body, "enqueue", "sms.dispatch")
     #expect(run.code == .badInput)
@@ -251,7 +249,7 @@ struct Run {
     #expect(backend.jobs.withLock { $0.isEmpty })
   }
 
-  @Test("A type that nobody serves is said so") func aTypeThatNobodyServesIsSaidSo() async {
+  @Test func `A type that nobody serves is said so`() async {
     let run = await Run(FakeBackend(), input: "{}", "enqueue", "sms.dispach")
     #expect(run.code == .usage)
     #expect(run.error.contains("did you mean sms.dispatch?"))
@@ -259,14 +257,14 @@ struct Run {
 }
 
 @Suite struct OtherCommandTests {
-  @Test("Topology check fails with what is missing") func topologyCheckFailsWithWhatIsMissing() async {
+  @Test func `Topology check fails with what is missing`() async {
     let run = await Run(FakeBackend(), "topology", "check")
     #expect(run.code == .failure)
     #expect(run.output.contains("queue sms.dispatch is missing"))
     #expect(run.output.contains("countersign topology apply"))
   }
 
-  @Test("Apply counts what is a lot") func applyCountsWhatIsALot() async {
+  @Test func `Apply counts what is a lot`() async {
     let backend = FakeBackend()
     let run = await Run(backend, "topology", "apply")
     let topology = TopologyDeclaration.countersign
@@ -279,18 +277,17 @@ struct Run {
   }
 
   @Test(
-    "A check that left users out says so",
     arguments: [
       (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
     ])
-  func aCheckThatLeftUsersOutSaysSo(differs: Bool, unchecked: String?, code: ExitCode) {
+  func `A check that left users out says so`(differs: Bool, unchecked: String?, code: ExitCode) {
     let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
     let output = TopologyCommand.Check.output(TopologyReport(differences: differences, unchecked: unchecked))
     #expect(output.exitCode == code)
     #expect(output.text.contains("note: nobody may") == (unchecked != nil))
   }
 
-  @Test("A user of a services own is spelled out") func aUserOfAServicesOwnIsSpelledOut() async {
+  @Test func `A user of a services own is spelled out`() async {
     let run = await Run(FakeBackend(), "topology", "user", "billing", "--like", "service")
     #expect(run.code == .success)
     let lines = run.output.split(separator: "\n")
@@ -301,7 +298,7 @@ struct Run {
     #expect(lines[1].contains(#"'^(amq\.gen-.*|countersign\.reply\.billing\..*)$'"#))
   }
 
-  @Test("A queue that keeps events is declared for a service") func aQueueThatKeepsEventsIsDeclaredForAService() async {
+  @Test func `A queue that keeps events is declared for a service`() async {
     let backend = FakeBackend()
     let run = await Run(backend, "topology", "user", "billing", "--like", "service", "--events")
     #expect(run.code == .success)
@@ -318,18 +315,17 @@ struct Run {
   }
 
   @Test(
-    "A user that cannot be is refused",
     arguments: [
       ["bil.ling", "--like", "service"], ["billing", "--like", "operator"], ["billing"],
       ["sender", "--like", "service"],
       ["a'b", "--like", "sender"],
     ])
-  func aUserThatCannotBeIsRefused(arguments: [String]) async {
+  func `A user that cannot be is refused`(arguments: [String]) async {
     let run = await Run(FakeBackend(), arguments: ["topology", "user"] + arguments)
     #expect(run.code == .usage)
   }
 
-  @Test("Apply lists what is little") func applyListsWhatIsLittle() {
+  @Test func `Apply lists what is little`() {
     let difference = TopologyDifference(
       "queue x is missing", remedy: .declareQueue(TopologyQueue(name: "x")))
     let output = TopologyCommand.Apply.output(fixed: [difference], left: TopologyReport(differences: []))
@@ -337,7 +333,7 @@ struct Run {
     #expect(output.exitCode == .success)
   }
 
-  @Test("Drop shows first and does it only with yes") func dropShowsFirstAndDoesItOnlyWithYes() async {
+  @Test func `Drop shows first and does it only with yes`() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
     let shown = await Run(backend, "dead", "drop")
     #expect(shown.code == .failure)
@@ -349,8 +345,8 @@ struct Run {
     #expect(again.dead.left == [])
   }
 
-  @Test("Options of a group are taken before and after the command", arguments: [true, false])
-  func groupOptionsAreTakenAnywhere(isBefore: Bool) async {
+  @Test(arguments: [true, false])
+  func `Options of a group are taken before and after the command`(isBefore: Bool) async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
     let queue = ["--queue", "mail.relay"]
     let run = await Run(
@@ -359,14 +355,14 @@ struct Run {
     #expect(backend.dead.left == [])
   }
 
-  @Test("A dry run publishes nothing") func aDryRunPublishesNothing() async {
+  @Test func `A dry run publishes nothing`() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")])
     let run = await Run(backend, "dead", "redrive", "--dry-run")
     #expect(run.output.contains("1 would be redriven"))
     #expect(backend.dead.published.isEmpty)
   }
 
-  @Test("Show covers what may be secret") func showCoversWhatMayBeSecret() async {
+  @Test func `Show covers what may be secret`() async {
     let message = Message(
       headers: ["x-dead-reason": "INVALID_FIELD", "x-own": "654321"], messageID: "a", type: "sms.dispatch.v1",
       body: Array(RedactedJSONTests.body.utf8))
@@ -378,7 +374,7 @@ struct Run {
     #expect(revealed.output.contains("654321"))
   }
 
-  @Test("Without a queue all are looked at") func withoutAQueueAllAreLookedAt() async {
+  @Test func `Without a queue all are looked at`() async {
     let backend = FakeBackend(dead: [DeadLettersTests.message("a")], deadIn: "mail.relay.dead")
     let listed = await Run(backend, "dead", "list")
     #expect(listed.output.contains("mail.relay") && listed.output.contains("NOT_JSON"), "\(listed.output)")
@@ -389,25 +385,24 @@ struct Run {
     #expect(again.dead.left == ["a"])
   }
 
-  @Test("A letter that is not there is said so") func aLetterThatIsNotThereIsSaidSo() async {
+  @Test func `A letter that is not there is said so`() async {
     let run = await Run(FakeBackend(), "dead", "show", "nothing")
     #expect(run.code == .failure)
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 
-  @Test("The doctor says what to mend") func theDoctorSaysWhatToMend() async {
+  @Test func `The doctor says what to mend`() async {
     let run = await Run(FakeBackend(), "doctor")
     #expect(run.code == .failure)
     #expect(run.output.contains("FAILED  topology: queue x is missing\n        hint: countersign topology apply"))
   }
 
   @Test(
-    "Wrong arguments are said so",
     arguments: [
       ["verify", "start"], ["verify", "strat", "x"], ["nothing"], [], ["dead", "list", "--limit", "0"],
       ["dead", "list", "--queue", "elsewhere"], ["verify", "status", "v1", "--timeout", "soon"],
     ])
-  func wrongArgumentsAreSaidSo(arguments: [String]) async {
+  func `Wrong arguments are said so`(arguments: [String]) async {
     let written = Mutex("")
     let program = CountersignProgram(
       streams: ProgramStreams(

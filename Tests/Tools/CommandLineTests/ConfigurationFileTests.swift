@@ -5,9 +5,8 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("Where the command line finds its configuration") struct ConfigurationFileTests {
-  @Test("The first file that nobody else can write, and word of the others")
-  func theFirstFile() throws {
+@Suite struct ConfigurationFileTests {
+  @Test func `The first file that nobody else can write, and word of the others`() throws {
     let directory = FileManager.default.temporaryDirectory.path + "/command-line-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(atPath: directory) }  // What is left over is in /tmp.
@@ -27,8 +26,7 @@ import Testing
     #expect(CountersignProgram.defaultFiles == ["Config/countersign.json5", "/etc/countersign/countersign.json5"])
   }
 
-  @Test("Several coordinators, in either key")
-  func severalCoordinators() throws {
+  @Test func `Several coordinators, in either key`() throws {
     for name in ["COUNTERSIGN_COORDINATOR_URL", "COUNTERSIGN_COORDINATOR_URLS"] {
       let loaded = try OperatorConfiguration.load(file: nil, environment: [name: "http://a:1,http://b:2"])
       #expect(loaded.content.coordinatorURLs == ["http://a:1", "http://b:2"])

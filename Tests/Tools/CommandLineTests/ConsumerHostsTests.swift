@@ -3,8 +3,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("From how many hosts jobs are taken")
-struct ConsumerHostsTests {
+@Suite struct ConsumerHostsTests {
   private func files(_ sms: String) throws -> ConfigurationFiles {
     let directory = FileManager.default.temporaryDirectory.path + "/hosts-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
@@ -18,8 +17,7 @@ struct ConsumerHostsTests {
     ConsumerState(queue: "mail.relay", host: "10.0.0.1"), ConsumerState(queue: "sms.dispatch", host: nil),
   ]
 
-  @Test("Several hosts that think they are one are a finding")
-  func severalHostsThatThinkTheyAreOneAreAFinding() throws {
+  @Test func `Several hosts that think they are one are a finding`() throws {
     let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'oneHost' } }"))
     #expect(found.map(\.check) == ["hosts of sms.dispatch"])
     #expect(found.first?.status == .failed)
@@ -27,30 +25,26 @@ struct ConsumerHostsTests {
     #expect(ConsumerHostsCheck.findings(two, nil).first?.status == .warning)
   }
 
-  @Test("Several hosts that know of each other are told")
-  func severalHostsThatKnowOfEachOtherAreTold() throws {
+  @Test func `Several hosts that know of each other are told`() throws {
     let found = ConsumerHostsCheck.findings(two, try files("{ queue: { consumers: 'severalHosts' } }"))
     #expect(found.first { $0.check == "hosts of sms.dispatch" }?.status == .note)
     #expect(found.first?.detail.contains("2 now") == true)
   }
 
-  @Test("Several hosts that share a ledger are told, and are no fault")
-  func severalHostsThatShareALedgerAreNoFault() throws {
+  @Test func `Several hosts that share a ledger are told, and are no fault`() throws {
     let shared = try files("{ ledger: { type: 'postgresql' }, queue: { consumers: 'severalHosts' } }")
     #expect(ConsumerHostsCheck.findings(two, shared).map(\.status) == [.ok])
     #expect(ConsumerHostsCheck.findings(two, try files("{ ledger: { type: 'sqlite' } }")).first?.status == .failed)
   }
 
-  @Test("One host is no finding, under whichever of its names")
-  func oneHostIsNoFindingUnderWhicheverOfItsNames() throws {
+  @Test func `One host is no finding, under whichever of its names`() throws {
     let one = [
       ConsumerState(queue: "sms.dispatch", host: "127.0.0.1"), ConsumerState(queue: "sms.dispatch", host: "::1"),
     ]
     #expect(ConsumerHostsCheck.findings(one, try files("{}")).isEmpty)
   }
 
-  @Test("The management API's answers are read before its statistics are complete")
-  func theManagementAPIsAnswersAreReadBeforeItsStatistics() throws {
+  @Test func `The management API's answers are read before its statistics are complete`() throws {
     let json = #"""
       [{"queue": {"name": "a"}, "channel_details": {"peer_host": "10.0.0.1"}}, {"queue": {"name": "b"}, "channel_details": []}]
       """#

@@ -20,7 +20,7 @@ import Testing
       }, regions: [], prefixes: [])
   }
 
-  @Test("A block is a note that says how to lift it") func aBlockIsANoteThatSaysHowToLiftIt() {
+  @Test func `A block is a note that says how to lift it`() {
     let findings = ConversionCheck.findings(
       Self.list(blockCount: 2, [(.prefix, "+1415555", "US"), (.region, "ZZ", "ZZ")]))
     #expect(findings.map(\.status) == [.note, .note])
@@ -32,7 +32,7 @@ import Testing
     #expect(findings.first?.hint == "if they are customers: countersign conversion lift +1415555")
   }
 
-  @Test("More than are shown are counted") func moreThanAreShownAreCounted() {
+  @Test func `More than are shown are counted`() {
     let blocks = (0..<12).map { (scope: ConversionScope.prefix, key: "+14155\($0)", region: "US") }
     let findings = ConversionCheck.findings(Self.list(blockCount: 30, blocks))
     #expect(findings.count == ConversionCheck.shownBlocks + 1)
@@ -40,17 +40,16 @@ import Testing
   }
 
   @Test(
-    "No block is one line",
     arguments: [
       (true, "nothing is blocked"), (false, "nothing is blocked: conversion.enabled of the coordinator is false"),
     ])
-  func noBlockIsOneLine(enabled: Bool, detail: String) {
+  func `No block is one line`(enabled: Bool, detail: String) {
     let findings = ConversionCheck.findings(Self.list(enabled: enabled, blockCount: 0))
     #expect(findings.map(\.status) == [.ok])
     #expect(findings.map(\.detail) == [detail])
   }
 
-  @Test("Note and skipped are no failure") func noteAndSkippedAreNoFailure() {
+  @Test func `Note and skipped are no failure`() {
     let blocked = ConversionCheck.findings(Self.list(blockCount: 1, [(.prefix, "+1415555", "US")]))
     let output = DoctorCommand.output(blocked + [ConversionCheck.skipped("no answer")])
     #expect(output.exitCode == .success)

@@ -22,7 +22,7 @@ import Testing
         prefixes: blocks.map { _ in .init(key: "+1415556", region: "US", sent: 30, verified: 28) }))
   }
 
-  @Test("The list is asked for as an operator") func theListIsAskedForAsAnOperator() async {
+  @Test func `The list is asked for as an operator`() async {
     let backend = FakeBackend(reply: .success(Self.list(blockCount: 3)))
     let run = await Run(backend, "conversion", "list", "--limit", "1")
     #expect(run.code == .success)
@@ -45,25 +45,25 @@ import Testing
       backend.sent.withLock { $0 } == ["as operator", #"conversion.list.v1 {"limit":1} 10.0 seconds"#])
   }
 
-  @Test("An empty list says so") func anEmptyListSaysSo() async {
+  @Test func `An empty list says so`() async {
     let run = await Run(FakeBackend(reply: .success(Self.list(enabled: false, blockCount: 0))), "conversion", "list")
     #expect(
       run.output == "nothing is blocked: conversion.enabled of the coordinator is false\n\nno block is in force\n")
   }
 
-  @Test("The list is JSON for programs") func theListIsJSONForPrograms() async {
+  @Test func `The list is JSON for programs`() async {
     let reply = Self.list(blockCount: 1)
     let run = await Run(FakeBackend(reply: .success(reply)), "--json", "conversion", "list")
     #expect(run.output == reply.json() + "\n")
   }
 
-  @Test("A limit that cannot be is a mistake", arguments: ["0", "101", "x"])
-  func aLimitThatCannotBeIsAMistake(limit: String) async {
+  @Test(arguments: ["0", "101", "x"])
+  func `A limit that cannot be is a mistake`(limit: String) async {
     let run = await Run(FakeBackend(), "conversion", "list", "--limit", limit)
     #expect(run.code == .usage)
   }
 
-  @Test("A lift says what it lifted") func aLiftSaysWhatItLifted() async {
+  @Test func `A lift says what it lifted`() async {
     let lifted = ConversionLifted(
       scope: .region, key: "US", region: "US", blockedAt: Self.time, until: Self.time, liftedAt: Self.time)
     let backend = FakeBackend(reply: .success(JSONValue(encoding: lifted)))
@@ -73,7 +73,7 @@ import Testing
     #expect(backend.sent.withLock { $0 } == ["as operator", #"conversion.lift.v1 {"key":"US"} 10.0 seconds"#])
   }
 
-  @Test("Erased rows are counted") func erasedRowsAreCounted() async {
+  @Test func `Erased rows are counted`() async {
     let forgotten = NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 4)
     let backend = FakeBackend(reply: .success(JSONValue(encoding: forgotten)))
     let run = await Run(backend, "forget", "+14155550123")
@@ -85,7 +85,7 @@ import Testing
     #expect(await Run(FakeBackend(), "forget").code == .usage)
   }
 
-  @Test("A lift of nothing is a no") func aLiftOfNothingIsANo() async {
+  @Test func `A lift of nothing is a no`() async {
     let refusal = CommandLineError(
       APIError(.invalidArgument, "nothing is blocked", field: "key", reason: "NOT_BLOCKED"))
     let run = await Run(FakeBackend(reply: .failure(refusal)), "conversion", "lift", "US", "--json")
@@ -94,13 +94,12 @@ import Testing
   }
 
   @Test(
-    "Missing arguments are reported",
     arguments: [["conversion"], ["conversion", "lift"], ["conversion", "list", "US"]])
-  func missingArgumentsAreReported(arguments: [String]) async {
+  func `Missing arguments are reported`(arguments: [String]) async {
     #expect(await Run(FakeBackend(), arguments: arguments).code == .usage)
   }
 
-  @Test("Help names both commands") func helpNamesBothCommands() async {
+  @Test func `Help names both commands`() async {
     let run = await Run(FakeBackend(), "conversion", "--help")
     #expect(run.code == .success)
     #expect(run.output.contains("list") && run.output.contains("lift"))

@@ -77,9 +77,9 @@ final class FakeDeadQueue: DeadQueue {
   }
 
   @Test(
-    "Nobody but operator redrives: another's word for a message's sender is not believed",
     arguments: ["ada", "service", "coordinator", "", "Operator"])
-  func refusesOtherUsers(user: String) async throws {
+  func `Nobody but operator redrives: another's word for a message's sender is not believed`(user: String) async throws
+  {
     let broker = FakeDeadQueue([Self.message("a")], user: user)
     let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(error?.code == .notPermitted)
@@ -92,7 +92,7 @@ final class FakeDeadQueue: DeadQueue {
         == 1)
   }
 
-  @Test("Listing leaves everything where it is") func listingLeavesEverythingWhereItIs() async throws {
+  @Test func `Listing leaves everything where it is`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "MAXLEN"), Self.message("c")])
     let found = try await DeadLetters(broker: broker).list(
       queue: Self.queue, filter: DeadLetterFilter(reason: "not_json"), limit: 10)
@@ -101,7 +101,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.left == ["a", "b", "c"])
   }
 
-  @Test("The limit ends the walk and says what was not seen") func theLimitEndsTheWalkAndSaysWhatWasNotSeen()
+  @Test func `The limit ends the walk and says what was not seen`()
     async throws
   {
     let broker = FakeDeadQueue((1...5).map { Self.message("\($0)") })
@@ -110,7 +110,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(found.unseen == 3)
   }
 
-  @Test("A redrive keeps the ID and leaves the first life behind") func aRedriveKeepsTheIDAndLeavesTheFirstLifeBehind()
+  @Test func `A redrive keeps the ID and leaves the first life behind`()
     async throws
   {
     let broker = FakeDeadQueue([Self.message("a")])
@@ -129,7 +129,6 @@ final class FakeDeadQueue: DeadQueue {
   }
 
   @Test(
-    "A redriven message keeps its first sender; what the broker itself has buried is not believed about it",
     arguments: [
       // Buried by its consumer.
       ("sms.dispatch", "sms.dispatch.v1", "sms-worker", "coordinator", "coordinator"),
@@ -143,20 +142,22 @@ final class FakeDeadQueue: DeadQueue {
       ("coordinator.results", "sms.dispatch.result.v1", "mail-worker", "coordinator", "mail-worker"),
       ("coordinator.results", "sms.delivery.result.v1", "coordinator", "coordinator", "coordinator"),
     ] as [(String, String, String?, String, String)])
-  func senderOfARedrive(queue: String, type: String, user: String?, stated: String, sender: String) {
+  func `A redriven message keeps its first sender; what the broker itself has buried is not believed about it`(
+    queue: String, type: String, user: String?, stated: String, sender: String
+  ) {
     let message = Message(headers: ["x-sender": .string(stated)], messageID: "m", type: type, userID: user)
     let revived = DeadLetter(message: message, queue: queue).revived(redriveID: "r", by: "operator")
     #expect(revived.userID == "operator" && revived.headers["x-sender"] == .string(sender))
   }
 
-  @Test("Only what matches is redriven") func onlyWhatMatchesIsRedriven() async throws {
+  @Test func `Only what matches is redriven`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     _ = try await redrive(broker, DeadLetterFilter(ids: ["b"]))
     #expect(broker.published.map(\.message.messageID) == ["b"])
     #expect(broker.left == ["a", "c"])
   }
 
-  @Test("Letters redriven too often stay") func lettersRedrivenTooOftenStay() async throws {
+  @Test func `Letters redriven too often stay`() async throws {
     let broker = FakeDeadQueue([Self.message("a", redrives: 10), Self.message("b", redrives: 9)])
     let outcome = try await redrive(broker)
     #expect(outcome.worn.map(\.id) == ["a"])
@@ -165,13 +166,13 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.published.first?.message.headers["x-redrive-count"] == 10)
   }
 
-  @Test("A message that no queue took is not removed") func aMessageThatNoQueueTookIsNotRemoved() async throws {
+  @Test func `A message that no queue took is not removed`() async throws {
     let broker = FakeDeadQueue([Self.message("a")], answer: .returned(code: 312, text: "NO_ROUTE"))
     await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(broker.left == ["a"])
   }
 
-  @Test("A queue that is full leaves the rest for later") func aQueueThatIsFullLeavesTheRestForLater() async throws {
+  @Test func `A queue that is full leaves the rest for later`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b")], answer: .nacked)
     let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
     #expect(error?.isRetriable == true)
@@ -179,14 +180,14 @@ final class FakeDeadQueue: DeadQueue {
     #expect(broker.published.count == 1)
   }
 
-  @Test("There is a pause between two messages only") func thereIsAPauseBetweenTwoMessagesOnly() async throws {
+  @Test func `There is a pause between two messages only`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b"), Self.message("c")])
     var pauses = 0
     _ = try await redrive(broker, pause: { () throws(CommandLineError) in pauses += 1 })
     #expect(pauses == 2)
   }
 
-  @Test("Dropping removes what matches") func droppingRemovesWhatMatches() async throws {
+  @Test func `Dropping removes what matches`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b", reason: "REJECTED")])
     let outcome = try await DeadLetters(broker: broker).drop(
       queue: Self.queue, filter: DeadLetterFilter(reason: "REJECTED"), limit: 10)
@@ -202,7 +203,7 @@ final class FakeDeadQueue: DeadQueue {
       queue: "sms.dispatch")
   }
 
-  @Test("The workers reason goes before the brokers") func theWorkersReasonGoesBeforeTheBrokers() {
+  @Test func `The workers reason goes before the brokers`() {
     let death = FieldValue.array([.table(["reason": "delivery_limit", "time": .timestamp(1_782_907_200)])])
     #expect(letter(["x-death": death]).reason == "DELIVERY_LIMIT")
     #expect(letter(["x-death": death]).diedAt?.rfc3339 == "2026-07-01T12:00:00Z")
@@ -216,20 +217,20 @@ final class FakeDeadQueue: DeadQueue {
     #expect(letter(["x-death": returned]).reason == "NO_QUEUE")
   }
 
-  @Test("A message without an ID is named by its contents") func aMessageWithoutAnIDIsNamedByItsContents() {
+  @Test func `A message without an ID is named by its contents`() {
     let one = letter([:], id: nil, body: "one")
     #expect(one.id == letter([:], id: nil, body: "one").id)
     #expect(one.id != letter([:], id: nil, body: "two").id)
     #expect(one.id.hasPrefix("body-"))
   }
 
-  @Test("A filter by type takes it with or without its version") func aFilterByTypeTakesItWithOrWithoutItsVersion() {
+  @Test func `A filter by type takes it with or without its version`() {
     #expect(DeadLetterFilter(type: "sms.dispatch").matches(letter([:])))
     #expect(DeadLetterFilter(type: "sms.dispatch.v1").matches(letter([:])))
     #expect(!DeadLetterFilter(type: "sms").matches(letter([:])))
   }
 
-  @Test("A filter by age needs a time") func aFilterByAgeNeedsATime() throws {
+  @Test func `A filter by age needs a time`() throws {
     let noon = try #require(UnixTime(rfc3339: "2026-07-01T12:00:00Z"))
     let later = letter(["x-dead-at": "2026-07-01T12:00:01Z"])
     let earlier = letter(["x-dead-at": "2026-07-01T11:59:59Z"])
@@ -246,13 +247,13 @@ final class FakeDeadQueue: DeadQueue {
      "unheardOf": "4155550123", "list": ["654321"], "isFine": true, "attempts": 3}
     """
 
-  @Test("Nothing that could be a secret is shown") func nothingThatCouldBeASecretIsShown() throws {
+  @Test func `Nothing that could be a secret is shown`() throws {
     let shown = try #require(RedactedJSON.show(Array(Self.body.utf8), reveal: false))
     let text = "\(shown)"
     for secret in ["654321", "5550123", "Example"] { #expect(!text.contains(secret)) }
   }
 
-  @Test("Helpful fields are shown") func helpfulFieldsAreShown() throws {
+  @Test func `Helpful fields are shown`() throws {
     guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: false) else {
       Issue.record("not an object")
       return
@@ -264,7 +265,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(shown["isFine"] == .bool(true))
   }
 
-  @Test("All is shown on request") func allIsShownOnRequest() throws {
+  @Test func `All is shown on request`() throws {
     guard case .object(let shown)? = RedactedJSON.show(Array(Self.body.utf8), reveal: true) else {
       Issue.record("not an object")
       return
@@ -272,7 +273,7 @@ final class FakeDeadQueue: DeadQueue {
     #expect(shown["code"] == .integer(654_321))
   }
 
-  @Test("Bodies that are not JSON are not shown") func bodiesThatAreNotJSONAreNotShown() {
+  @Test func `Bodies that are not JSON are not shown`() {
     #expect(RedactedJSON.show(Array("code 654321".utf8), reveal: false) == nil)
   }
 }

@@ -6,28 +6,28 @@ import Testing
 @testable import CommandLine
 
 @Suite struct DefinitionsDocumentTests {
-  @Test("The committed file is what the code declares") func theCommittedFileIsWhatTheCodeDeclares() throws {
+  @Test func `The committed file is what the code declares`() throws {
     let file = URL(filePath: Repository.root).appending(path: "Config/rabbitmq/definitions.json")
     let committed = try String(contentsOf: file, encoding: .utf8)
     let declared = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
     #expect(committed == declared, "run: countersign topology export > Config/rabbitmq/definitions.json")
   }
 
-  @Test("The broker takes twice the largest body") func theBrokerTakesTwiceTheLargestBody() throws {
+  @Test func `The broker takes twice the largest body`() throws {
     let file = URL(filePath: Repository.root).appending(path: "Config/rabbitmq/countersign.conf")
     let lines = try String(contentsOf: file, encoding: .utf8).split(separator: "\n")
     #expect(lines.contains("max_message_size = \(2 * MessageLimits.maxBodyBytes)"))
   }
 
-  @Test("No password is in it") func noPasswordIsInIt() throws {
+  @Test func `No password is in it`() throws {
     let text = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
     for line in text.split(separator: "\n") where line.contains("\"password_hash\"") {
       #expect(line.contains("\"password_hash\" : \"\""))
     }
   }
 
-  @Test("Each delay of a work queue goes back to that queue and nowhere else", arguments: Topology.Queues.jobs)
-  func eachDelayOfAWorkQueueGoesBackToThatQueueAndNowhereElse(queue: String) throws {
+  @Test(arguments: Topology.Queues.jobs)
+  func `Each delay of a work queue goes back to that queue and nowhere else`(queue: String) throws {
     let policies = try RetryStep.allCases.map { step in
       let name = Topology.Queues.retry(queue, step)
       // One policy only: the broker merges none.
@@ -47,8 +47,8 @@ import Testing
     #expect(policies.map { $0.definition["message-ttl"] } == [5000, 30_000, 120_000, 600_000, 3_600_000])
   }
 
-  @Test("Every work queue dead letters under its own name", arguments: Topology.Queues.work + Topology.Queues.accounts)
-  func everyWorkQueueDeadLettersUnderItsOwnName(queue: String) throws {
+  @Test(arguments: Topology.Queues.work + Topology.Queues.accounts)
+  func `Every work queue dead letters under its own name`(queue: String) throws {
     let topology = TopologyDeclaration.countersign
     let policy = try #require(topology.policies.first { $0.pattern == NamePattern.names([queue]) })
     #expect(policy.definition["dead-letter-routing-key"] == .text(queue))

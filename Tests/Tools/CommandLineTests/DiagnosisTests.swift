@@ -5,9 +5,8 @@ import Testing
 @testable import CommandLine
 @testable import ServiceRuntime
 
-@Suite("The doctor's order") struct FindingOrderTests {
-  @Test("What follows from a failure stands below it, and nothing else fails")
-  func consequences() {
+@Suite struct FindingOrderTests {
+  @Test func `What follows from a failure stands below it, and nothing else fails`() {
     let found = Finding.ordered([
       Finding("clocks", .ok, "agree"),
       Finding("provider", .failed, "refused", about: .provider("http://p")),
@@ -21,8 +20,7 @@ import Testing
     #expect(found.map(\.cause) == [nil, "provider", "provider", "provider", nil, nil])
   }
 
-  @Test("A failure that one of its parts alone explains is a failure of its own")
-  func halfExplained() {
+  @Test func `A failure that one of its parts alone explains is a failure of its own`() {
     let found = Finding.ordered([
       Finding("broker", .failed, "down", about: .broker),
       Finding("process", .failed, "no broker, no disk", needs: [[.broker], []]),
@@ -33,7 +31,7 @@ import Testing
   }
 }
 
-@Suite("The doctor's diagnosis") struct DiagnosisTests {
+@Suite struct DiagnosisTests {
   private static let conversion = ConversionList(
     enabled: true, floorPercent: 20, windowSeconds: 3600, blockCount: 0, blocks: [], regions: [], prefixes: [])
 
@@ -97,16 +95,14 @@ import Testing
     return DoctorCheck.diagnosis(facts).filter { [.failed, .follows].contains($0.status) }
   }
 
-  @Test("A healthy server has no failure, whatever lies in its directory")
-  func healthyServer() {
+  @Test func `A healthy server has no failure, whatever lies in its directory`() {
     #expect(failures { _ in }.isEmpty)
     let found = DoctorCheck.diagnosis(healthy)
     #expect(!found.contains { $0.status == .warning }, "\(found)")
     #expect(found.first { $0.check == "process mail-worker" }?.status == .note)
   }
 
-  @Test("Keys that a worker runs with and that do not open what is sealed")
-  func wrongKeys() {
+  @Test func `Keys that a worker runs with and that do not open what is sealed`() {
     let found = failures { facts in
       facts.processes[1].report?.keys.opens = ["old"]
       facts.management = facts.management.map { known in
@@ -128,8 +124,7 @@ import Testing
     )
   }
 
-  @Test("Processes whose sockets this user may not open are named")
-  func closedSockets() {
+  @Test func `Processes whose sockets this user may not open are named`() {
     var facts = healthy
     facts.processes[1].report?.guarded = nil
     facts.processes[1].report?.socket = "/run/s"
@@ -138,8 +133,7 @@ import Testing
     #expect(skipped.first?.detail.contains("sms-worker at http://sms-worker") == true)
   }
 
-  @Test("Different peppers of coordinators, unless one names the other's as the former one")
-  func peppers() {
+  @Test func `Different peppers of coordinators, unless one names the other's as the former one`() {
     func found(_ values: [String: String]) -> [String] {
       failures { facts in
         var second = facts.processes[0]
@@ -153,8 +147,7 @@ import Testing
     #expect(found(["pepper": "bb", "previous pepper": "aa"]).isEmpty)
   }
 
-  @Test("Regions that a worker refuses or no lane takes")
-  func regions() {
+  @Test func `Regions that a worker refuses or no lane takes`() {
     let refused = failures { $0.processes[1].report?.regions = ["US"] }
     #expect(refused.map(\.detail) == ["the coordinator allows FR, which it refuses (REGION_NOT_ALLOWED)"])
     let lost = failures {
@@ -167,8 +160,7 @@ import Testing
     #expect(wider.isEmpty)
   }
 
-  @Test("Every lane down is a failure with the lane's reason; one of several is to watch")
-  func lanes() {
+  @Test func `Every lane down is a failure with the lane's reason; one of several is to watch`() {
     let reason = "PROVIDER_CREDENTIALS (20003): Twilio refuses the credentials"
     let down = RuntimeReport.Lane(
       name: "twilio", queue: "sms.dispatch", isUp: false, reason: reason, failures: 0, answered: 9)
@@ -193,8 +185,7 @@ import Testing
     #expect(warned?.status == .warning)
   }
 
-  @Test("A provider that answers 503 to everything is named, with the delays")
-  func errorsOfTheProvider() {
+  @Test func `A provider that answers 503 to everything is named, with the delays`() {
     let found = failures { facts in
       facts.processes[1].report?.lanes = [
         .init(
@@ -209,8 +200,7 @@ import Testing
     #expect(found[1].detail.contains("3 were delayed since its start, the last one 4 s ago"))
   }
 
-  @Test("A provider that cannot be reached explains its lanes, and the worker that is not ready")
-  func unreachableProvider() {
+  @Test func `A provider that cannot be reached explains its lanes, and the worker that is not ready`() {
     let found = failures { facts in
       facts.processes[1].report?.lanes = [
         .init(name: "twilio", queue: "sms.dispatch", isUp: false, reason: "NOT_CONNECTED", failures: 0, answered: nil)
@@ -225,8 +215,7 @@ import Testing
     #expect(found.first?.check == "provider at http://p (twilio of sms-worker)")
   }
 
-  @Test("A process that does not answer explains its queue; a hung one is told from a stopped one")
-  func silentProcess() {
+  @Test func `A process that does not answer explains its queue; a hung one is told from a stopped one`() {
     func found(_ problem: String) -> [Finding] {
       failures { facts in
         facts.processes[1].readiness = .failure(CommandLineError(.unavailable, problem))
@@ -243,8 +232,7 @@ import Testing
     #expect(found("127.0.0.1:8081: timed out (firstByte)").first?.hint?.contains("it hangs") == true)
   }
 
-  @Test("The broker explains processes that wait for it, each hint once")
-  func broker() {
+  @Test func `The broker explains processes that wait for it, each hint once`() {
     let away = #"{"name": "broker.consumer", "ok": false, "problem": "lost", "mend": "start it"}"#
     let found = failures { facts in
       facts.service = [Finding("broker, as a service", .failed, "certificate has expired", about: .broker)]
@@ -256,8 +244,7 @@ import Testing
     #expect(alone.map(\.status) == [.failed])
   }
 
-  @Test("A missing queue explains the process that wants it")
-  func missingQueue() {
+  @Test func `A missing queue explains the process that wants it`() {
     let found = failures { facts in
       facts.management = facts.management.map { known in
         var known = known
@@ -274,8 +261,7 @@ import Testing
     #expect(found.map(\.check) == ["topology", "process sms-worker"])
   }
 
-  @Test("Apps that the coordinator lacks or trusts, and projects that differ")
-  func apps() {
+  @Test func `Apps that the coordinator lacks or trusts, and projects that differ`() {
     #expect(
       failures { $0.processes[0].report?.apps = [:] }.first?.detail.contains("has no app com.example.app") == true)
     let trusted = failures { $0.processes[0].report?.apps = ["com.example.app": "trusted"] }
@@ -290,9 +276,8 @@ import Testing
     #expect(DoctorCheck.diagnosis(facts).first?.check == "projects of gateway at http://gateway")
   }
 
-  @Test(
-    "A certificate that ends within 14 days is to watch", arguments: [(Int64(13), Finding.Status.warning), (15, .ok)])
-  func certificates(days: Int64, status: Finding.Status) {
+  @Test(arguments: [(Int64(13), Finding.Status.warning), (15, .ok)])
+  func `A certificate that ends within 14 days is to watch`(days: Int64, status: Finding.Status) {
     let now = UnixTime(milliseconds: 1_800_000_000_000)
     let state = CertificateCheck.State(server: "broker", host: "h:5671", end: now + .seconds(days * 86_400))
     #expect(CertificateCheck.finding(state, now: now)?.status == status)
@@ -301,15 +286,14 @@ import Testing
   }
 }
 
-@Suite("Whom the doctor asks") struct ProcessFactsTests {
+@Suite struct ProcessFactsTests {
   private func report(_ instance: String, socket: String? = nil) throws -> [UInt8] {
     var report = RuntimeReport()
     (report.instance, report.socket, report.now) = (instance, socket, 5)
     return try report.json()
   }
 
-  @Test("The socket is believed only if the same process answers there")
-  func socket() async throws {
+  @Test func `The socket is believed only if the same process answers there`() async throws {
     let answers = [
       "http://x/readyz": HTTPProbeAnswer(status: 200, body: []),
       "http://x/runtime": HTTPProbeAnswer(status: 200, body: try report("w@h/1", socket: "/s")),
@@ -327,8 +311,9 @@ import Testing
     }
   }
 
-  @Test("Processes are expected where they are configured or enabled, and else asked at the port of their file")
-  func addresses() throws {
+  @Test func `Processes are expected where they are configured or enabled, and else asked at the port of their file`()
+    throws
+  {
     let files = ConfigurationFiles(files: [
       .init(name: "coordinator.json5", directory: "/", settings: []),
       .init(name: "mail-worker.json5", directory: "/", settings: [], integers: ["http.port": 9]),

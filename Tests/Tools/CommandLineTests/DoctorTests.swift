@@ -17,24 +17,21 @@ struct FakeProbe: HTTPProbe {
 
 @Suite struct ClockCheckTests {
   @Test(
-    "Judges the difference",
     arguments: [
       (Int64(900), Finding.Status.ok), (-1900, .ok), (-10_000, .warning), (60_000, .failed), (-600_000, .failed),
     ])
-  func judgesTheDifference(ahead: Int64, status: Finding.Status) {
+  func `Judges the difference`(ahead: Int64, status: Finding.Status) {
     #expect(ClockCheck.findings([ClockCheck.Reading("x", ahead: ahead)]).map(\.status) == [status])
   }
 
-  @Test("Names the process whose clock is wrong, and the direction")
-  func namesTheProcess() {
+  @Test func `Names the process whose clock is wrong, and the direction`() {
     let clocks = [("coordinator at http://a", Int64(-600_000)), ("gateway at http://b", 100), ("the broker", -400)]
     let findings = ClockCheck.findings(clocks.map { ClockCheck.Reading("clock of \($0.0)", ahead: $0.1) })
     #expect(findings.map(\.check) == ["clock of coordinator at http://a"])
     #expect(findings.first?.detail == "is 600 s behind this machine's")
   }
 
-  @Test("If most others agree with each other, the clock of this machine is wrong")
-  func thisMachine() {
+  @Test func `If most others agree with each other, the clock of this machine is wrong`() {
     let clocks = [("a", Int64(30_100)), ("b", 29_800), ("c", 30_000), ("d", 90_000)]
     let findings = ClockCheck.findings(clocks.map { ClockCheck.Reading("clock of \($0.0)", ahead: $0.1) })
     #expect(findings.map(\.check) == ["clock of this machine", "clock of d"])
@@ -59,33 +56,33 @@ struct FakeProbe: HTTPProbe {
 
   private func names(_ count: Int, _ prefix: String) -> [String] { (0..<count).map { "\(prefix)\($0)" } }
 
-  @Test("Up to 80 percent there is room") func upTo80PercentThereIsRoom() async throws {
+  @Test func `Up to 80 percent there is room`() async throws {
     let found = try await finding(names(800, "countersign.reply.orders."))
     #expect(found == Finding("queues of the virtual host", .ok, "800 of at most 1000"))
   }
 
-  @Test("Beyond it the user with most queues is named") func beyondItTheUserWithMostQueuesIsNamed() async throws {
+  @Test func `Beyond it the user with most queues is named`() async throws {
     let own = names(500, "countersign.reply.orders.x.")
     let found = try await finding(own + names(301, "amq.gen-"))
     #expect(found?.status == .warning)
     #expect(found?.detail.hasPrefix("801 of at most 1000, most of them of user orders: ") == true)
   }
 
-  @Test("Exclusive queues are their connections'") func exclusiveQueuesAreTheirConnections() async throws {
+  @Test func `Exclusive queues are their connections'`() async throws {
     let exclusive = names(700, "amq.gen-")
     let owners = Dictionary(uniqueKeysWithValues: exclusive.map { ($0, $0.hasSuffix("0") ? "c -> d" : "a -> b") })
     let found = try await finding(exclusive + names(101, "countersign.reply.orders."), owners: owners)
     #expect(found?.detail.hasPrefix("801 of at most 1000, most of them of user billing: ") == true)
   }
 
-  @Test("An owner that cannot be told is left out") func anOwnerThatCannotBeToldIsLeftOut() async throws {
+  @Test func `An owner that cannot be told is left out`() async throws {
     let found = try await finding(names(900, "amq.gen-"))
     #expect(found?.detail.hasPrefix("900 of at most 1000: ") == true)
   }
 }
 
 @Suite struct QueueCheckTests {
-  @Test("A queue that nobody consumes is a failure") func aQueueThatNobodyConsumesIsAFailure() {
+  @Test func `A queue that nobody consumes is a failure`() {
     let findings = QueueCheck.findings(
       [
         QueueState(name: "sms.dispatch", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
@@ -94,8 +91,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.first?.detail == "no consumer; 3 messages wait")
   }
 
-  @Test("The queue of a worker that is not used is no failure, until jobs for it arrive")
-  func aWorkerThatIsNotUsed() {
+  @Test func `The queue of a worker that is not used is no failure, until jobs for it arrive`() {
     func findings(_ ready: Int, _ inUse: Set<String>) -> [Finding.Status] {
       QueueCheck.findings(
         [QueueState(name: "push.verify", messages: ready, ready: ready, unacknowledged: 0, consumers: 0)],
@@ -107,14 +103,12 @@ struct FakeProbe: HTTPProbe {
     #expect(findings(0, ["push-worker"]) == [.failed])
   }
 
-  @Test("A queue that nothing consumes by design is no failure")
-  func aQueueThatNothingConsumes() {
+  @Test func `A queue that nothing consumes by design is no failure`() {
     let events = QueueState(name: "accounts.operations", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
     #expect(QueueCheck.findings([events], inUse: ["accounts"]).map(\.status) == [.ok])
   }
 
-  @Test("Delayed jobs that do not come back are to watch")
-  func delayedJobs() {
+  @Test func `Delayed jobs that do not come back are to watch`() {
     let step = "countersign.retry.sms.bulk.5s"
     func findings(_ ready: Int) -> [Finding] {
       QueueCheck.delays([QueueState(name: step, messages: 4, ready: ready, unacknowledged: 0, consumers: 0)])
@@ -123,8 +117,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings(1).map(\.detail) == ["3 delayed jobs cannot return to their work queue"])
   }
 
-  @Test("A queue that is switched on by configuration may be unused")
-  func aQueueThatIsSwitchedOnByConfigurationMayBeUnused() {
+  @Test func `A queue that is switched on by configuration may be unused`() {
     func bulk(_ ready: Int) -> Finding? {
       QueueCheck.findings(
         [
@@ -137,7 +130,7 @@ struct FakeProbe: HTTPProbe {
     #expect(bulk(1)?.hint?.contains("start the sms-worker with bulk.share") == true)
   }
 
-  @Test("A site may do without accounts, until commands wait") func aSiteMayDoWithoutAccountsUntilCommandsWait() {
+  @Test func `A site may do without accounts, until commands wait`() {
     func commands(_ ready: Int) -> Finding? {
       QueueCheck.findings(
         [
@@ -150,7 +143,7 @@ struct FakeProbe: HTTPProbe {
     #expect(commands(1)?.hint?.contains("start accounts,") == true)
   }
 
-  @Test("Messages that are nowhere wait for their dead queue") func messagesThatAreNowhereWaitForTheirDeadQueue() {
+  @Test func `Messages that are nowhere wait for their dead queue`() {
     let findings = QueueCheck.findings(
       [
         QueueState(name: "sms.dispatch", messages: 5, ready: 1, unacknowledged: 2, consumers: 1)
@@ -158,7 +151,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.map(\.detail) == ["2 messages wait to be dead-lettered"])
   }
 
-  @Test("Dead letters are to watch") func deadLettersAreToWatch() {
+  @Test func `Dead letters are to watch`() {
     let findings = QueueCheck.findings(
       [
         QueueState(name: "coordinator.results", messages: 0, ready: 0, unacknowledged: 0, consumers: 1),
@@ -169,13 +162,12 @@ struct FakeProbe: HTTPProbe {
   }
 
   @Test(
-    "The broker has to be new enough",
     arguments: [("3.10.8", Finding.Status.ok), ("4.1.0", .ok), ("3.9.29", .failed), ("?", .failed)])
-  func theBrokerHasToBeNewEnough(version: String, status: Finding.Status) {
+  func `The broker has to be new enough`(version: String, status: Finding.Status) {
     #expect(BrokerCheck.version(version).status == status)
   }
 
-  @Test("Users that were not compared are said so") func usersThatWereNotComparedAreSaidSo() {
+  @Test func `Users that were not compared are said so`() {
     let unchecked = BrokerCheck.topology(TopologyReport(differences: [], unchecked: "nobody may"))
     #expect(unchecked.map(\.status) == [.ok, .skipped])
     let noted = BrokerCheck.topology(TopologyReport(differences: [], notes: ["user billing has the rights of service"]))
@@ -199,7 +191,7 @@ struct FakeProbe: HTTPProbe {
     try body(directory.path)
   }
 
-  @Test("Says which files are missing empty or open") func saysWhichFilesAreMissingEmptyOrOpen() throws {
+  @Test func `Says which files are missing empty or open`() throws {
     try withFiles([
       "a.json5": """
       { // comments are allowed
@@ -217,8 +209,8 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("A database in a directory that does not exist may be elsewhere by the environment of its process")
-  func aDatabaseMayBeElsewhereByTheEnvironmentOfItsProcess() throws {
+  @Test func `A database in a directory that does not exist may be elsewhere by the environment of its process`() throws
+  {
     try withFiles(["a.json5": "{ database: { path: 'gone/data.sqlite' } }"]) { directory in
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
       #expect(findings.map(\.check) == ["a.json5: database.path"])
@@ -227,7 +219,7 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("A secret that everybody may read is to watch") func aSecretThatEverybodyMayReadIsToWatch() throws {
+  @Test func `A secret that everybody may read is to watch`() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: "\(directory)/keys")
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
@@ -235,8 +227,8 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("A ledger near its bound is to watch", arguments: [(1, Finding.Status.warning), (2, .ok)])
-  func aLedgerNearItsBoundIsToWatch(bound: Int, status: Finding.Status) throws {
+  @Test(arguments: [(1, Finding.Status.warning), (2, .ok)])
+  func `A ledger near its bound is to watch`(bound: Int, status: Finding.Status) throws {
     try withFiles([
       "a.json5": "{ ledger: { path: 'l.sqlite', maxMegabytes: \(bound) } }",
       "l.sqlite": "SQLite format 3\u{0}" + String(repeating: "x", count: 1 << 20),
@@ -246,8 +238,8 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("The path of a file that is not used is not looked at", arguments: ["postgresql", "none"])
-  func aPathThatIsNotUsedIsNotLookedAt(type: String) throws {
+  @Test(arguments: ["postgresql", "none"])
+  func `The path of a file that is not used is not looked at`(type: String) throws {
     try withFiles([
       "a.json5": "{ ledger: { type: '\(type)', path: '/nowhere/at/all/ledger.sqlite' } }"
     ]) { directory in
@@ -256,14 +248,14 @@ struct FakeProbe: HTTPProbe {
     }
   }
 
-  @Test("Files that are all there are one line") func filesThatAreAllThereAreOneLine() throws {
+  @Test func `Files that are all there are one line`() throws {
     try withFiles(["a.json5": "{ keysFile: 'keys' }", "keys": "{}"]) { directory in
       let findings = FileChecks.findings(try ConfigurationFiles(directory: directory))
       #expect(findings.map(\.status) == [.ok])
     }
   }
 
-  @Test("Providers are asked once each, as their lanes trust them") func providersAreAskedOnceEach() async throws {
+  @Test func `Providers are asked once each, as their lanes trust them`() async throws {
     func setting(_ path: String, _ value: String) -> ConfigurationFiles.Setting {
       ConfigurationFiles.Setting(path: path, value: value)
     }
@@ -286,7 +278,7 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct ConfigurationCheckTests {
-  @Test("Each process checks its own file") func eachProcessChecksItsOwnFile() async throws {
+  @Test func `Each process checks its own file`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -304,8 +296,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings.last?.detail == "broker.ulr: unknown key (did you mean broker.url?)")
   }
 
-  @Test("A key that is only absent from the file may come from the variables of a unit")
-  func anAbsentKey() async throws {
+  @Test func `A key that is only absent from the file may come from the variables of a unit`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -316,29 +307,28 @@ struct FakeProbe: HTTPProbe {
     #expect(await check.findings(try ConfigurationFiles(directory: directory.path)).map(\.status) == [.warning])
   }
 
-  @Test("A program is run to its end") func aProgramIsRunToItsEnd() async throws {
+  @Test func `A program is run to its end`() async throws {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "echo out; echo err >&2; exit 7"]))
     #expect(outcome.status == 7)
     #expect(outcome.output == "out\nerr\n")
     #expect(await ChildProcess.run("/nowhere/program", []) == nil)
   }
 
-  @Test("A program that says a lot is heard to its end") func aProgramThatSaysALotIsHeardToItsEnd() async throws {
+  @Test func `A program that says a lot is heard to its end`() async throws {
     let outcome = try #require(await ChildProcess.run("/bin/sh", ["-c", "yes | head -c 1000000; kill -9 $$"]))
     #expect(outcome.status == 137)
     #expect(outcome.output.utf8.count == ChildProcess.maxOutput)
   }
 }
 
-@Suite("Hosts of the broker") struct BrokerHostsCheckTests {
+@Suite struct BrokerHostsCheckTests {
   private func state(_ number: Int, _ outcome: Result<String?, CommandLineError>) -> BrokerHostsCheck.State {
     .init(host: BrokerHost("h\(number)", port: 5672), outcome: outcome)
   }
 
   private let away = CommandLineError(.unavailable, "cannot connect")
 
-  @Test("Hosts that do not answer are warnings, while others do")
-  func deadHostsAreWarnings() {
+  @Test func `Hosts that do not answer are warnings, while others do`() {
     let findings = BrokerHostsCheck.findings([
       state(1, .success("c")), state(2, .failure(away)), state(3, .success("c")),
     ])
@@ -347,8 +337,7 @@ struct FakeProbe: HTTPProbe {
     #expect(findings[1].detail == "2 of 3 answer, as one cluster")
   }
 
-  @Test("A host that refuses the user is not said to be down")
-  func aHostThatRefuses() {
+  @Test func `A host that refuses the user is not said to be down`() {
     let refused = CommandLineError(.notPermitted, "the broker refuses user 'service' or the password")
     let findings = BrokerHostsCheck.findings([state(1, .success("c")), state(2, .failure(refused))])
     #expect(findings.map(\.status) == [.warning, .ok])
@@ -356,59 +345,54 @@ struct FakeProbe: HTTPProbe {
     #expect(findings[0].hint?.contains("users") == true)
   }
 
-  @Test("Two brokers in one list are a failure")
-  func twoBrokersAreAFailure() {
+  @Test func `Two brokers in one list are a failure`() {
     let findings = BrokerHostsCheck.findings([state(1, .success("c")), state(2, .success("d"))])
     #expect(findings.map(\.status) == [.failed])
     #expect(findings[0].detail.contains("h1:5672 is of the cluster 'c', h2:5672 of 'd'"))
   }
 
-  @Test("Without an answer nothing is said of the cluster")
-  func withoutAnAnswer() {
+  @Test func `Without an answer nothing is said of the cluster`() {
     #expect(BrokerHostsCheck.findings([state(1, .failure(away)), state(2, .success(nil))]).count == 1)
   }
 }
 
 @Suite struct HTTPAddressTests {
   @Test(
-    "Takes an address apart",
     arguments: [
       ("http://u:p%40ss@h:15672/", "http://h:15672", "u:p@ss"), ("https://h", "https://h", nil),
       ("http://[::1]:80/x?y", "http://[::1]:80", nil),
     ])
-  func takesAnAddressApart(text: String, base: String, credentials: String?) throws {
+  func `Takes an address apart`(text: String, base: String, credentials: String?) throws {
     let address = try HTTPAddress(text)
     #expect(address.base == base)
     #expect(address.credentials == credentials)
   }
 
-  @Test("Refuses what is none", arguments: ["", "h:15672", "ftp://h", "http://"])
-  func refusesWhatIsNone(text: String) {
+  @Test(arguments: ["", "h:15672", "ftp://h", "http://"])
+  func `Refuses what is none`(text: String) {
     #expect(throws: CommandLineError.self) { try parse(text) }
     #expect(throws: CommandLineError.self) { try list(text) }
   }
 
   @Test(
-    "Reads the hosts of a list, each with the user",
     arguments: [
       ("http://u:p%40s,s@h:15672/", ["http://h:15672"]),
       ("https://u:p%40s%2Cs@a,b:1", ["https://a:443", "https://b:1"]),
       ("HTTP://u:p%40s%2Cs@[::1]:15672,localhost/", ["http://[::1]:15672", "http://localhost:80"]),
     ])
-  func readsTheHostsOfAList(text: String, bases: [String]) throws {
+  func `Reads the hosts of a list, each with the user`(text: String, bases: [String]) throws {
     let addresses = try list(text)
     #expect(addresses.map(\.base) == bases)
     #expect(addresses.allSatisfy { $0.credentials == "u:p@s,s" })
   }
 
   @Test(
-    "Refuses a wrong list without repeating it",
     arguments: [
       "http://u:secret@a,", "http://u:secret@a,a", "http://a,b:0", "http://u:secret@a,b c", "ftp://a,b",
       "http://u:secret@a,u:secret@b", "http://u:secret@a,u:secret@b,c", "http://u:secret@a,http://u:secret@b",
       "https://a,u:secret@b", "https://u:secret@a,http://b",
     ])
-  func refusesAWrongList(text: String) {
+  func `Refuses a wrong list without repeating it`(text: String) {
     let error = #expect(throws: CommandLineError.self) { try list(text) }
     #expect(error?.code == .configuration)
     #expect(error?.description.contains("secret") == false)

@@ -6,8 +6,8 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("countersign keys") struct KeysCommandTests {
-  @Test("Keys are read back by their reader") func keysAreReadBackByTheirReader() async throws {
+@Suite struct KeysCommandTests {
+  @Test func `Keys are read back by their reader`() async throws {
     let run = await Run(FakeBackend(), "keys", "generate", "--id", "k1")
     #expect(run.code == .success)
     #expect(try KeyRing(jwkSet: Array(run.output.utf8)).sealing?.id == "k1")
@@ -21,8 +21,7 @@ import Testing
     return await Run(FakeBackend(), arguments: arguments + [file.path])
   }
 
-  @Test("Keys of accounts are rotated, and their public part is printed")
-  func keysOfAccountsAreRotatedAndTheirPublicPartIsPrinted() async throws {
+  @Test func `Keys of accounts are rotated, and their public part is printed`() async throws {
     let first = await Run(FakeBackend(), "keys", "generate", "--sealing", "--id", "k1")
     #expect(first.code == .success)
     let old = try #require(PrivateSealingKeys(jwkSet: Array(first.output.utf8)).first)
@@ -35,8 +34,8 @@ import Testing
     #expect(sealing == keys.first?.publicKey)
   }
 
-  @Test("Keys of one kind are refused where the other is needed", arguments: [false, true])
-  func keysOfOneKindAreRefusedWhereTheOtherIsNeeded(isSealing: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `Keys of one kind are refused where the other is needed`(isSealing: Bool) async throws {
     let shared = await Run(FakeBackend(), "keys", "generate").output
     let sealing = await Run(FakeBackend(), "keys", "generate", "--sealing").output
     let rotation = ["keys", "generate"] + (isSealing ? ["--sealing"] : []) + ["--rotate"]
@@ -46,8 +45,7 @@ import Testing
     #expect(printed.code == .badInput && printed.output.isEmpty)
   }
 
-  @Test("Keys for ID tokens are rotated by accounts, as the operator")
-  func keysForIDTokensAreRotated() async throws {
+  @Test func `Keys for ID tokens are rotated by accounts, as the operator`() async throws {
     let reply = JSONValue.object([
       "key": .text("k2"), "signsFrom": .text("2026-07-01T12:00:00Z"), "withdrawn": .array([.text("k1")]),
     ])

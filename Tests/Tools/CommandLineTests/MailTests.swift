@@ -60,7 +60,7 @@ private struct MailFixture {
     "_dmarc.example.com": ["v=DMARC1; p=reject; adkim=s; aspf=s"],
   ]
 
-  @Test("A healthy mail set up passes all checks") func aHealthyMailSetUpPassesAllChecks() async throws {
+  @Test func `A healthy mail set up passes all checks`() async throws {
     try await MailFixture.with { fixture in
       let findings = try await fixture.findings(Self.good)
       #expect(findings == ["Apple's": .ok, "SPF": .ok, "DKIM": .ok, "DMARC": .ok])
@@ -68,7 +68,6 @@ private struct MailFixture {
   }
 
   @Test(
-    "Faults are reported",
     arguments: [
       ("example.com", [], "SPF", Finding.Status.failed),
       ("example.com", ["v=spf1 -all", "v=spf1 ~all"], "SPF", .failed),
@@ -84,7 +83,7 @@ private struct MailFixture {
       ("_dmarc.example.com", [], "DMARC", .warning),
       ("_dmarc.example.com", ["v=DMARC1; x=y"], "DMARC", .failed),
     ] as [(String, [String], String, Finding.Status)])
-  func faultsAreReported(name: String, records: [String], check: String, status: Finding.Status) async throws {
+  func `Faults are reported`(name: String, records: [String], check: String, status: Finding.Status) async throws {
     try await MailFixture.with { fixture in
       var all = Self.good
       all[name] = records
@@ -93,7 +92,7 @@ private struct MailFixture {
     }
   }
 
-  @Test("Look ups of what is included count") func lookUpsOfWhatIsIncludedCount() async throws {
+  @Test func `Look ups of what is included count`() async throws {
     try await MailFixture.with { fixture in
       var all = Self.good
       all["example.com"] = ["v=spf1 include:a.example include:b.example -all"]
@@ -112,7 +111,7 @@ private struct MailFixture {
     }
   }
 
-  @Test("The relay wants the senders registered") func theRelayWantsTheSendersRegistered() async throws {
+  @Test func `The relay wants the senders registered`() async throws {
     try await MailFixture.with(registered: #""other.example""#) { fixture in
       let found = try await fixture.findings(Self.good)
       #expect(found["Apple's"] == .failed)
@@ -125,7 +124,7 @@ private struct MailFixture {
 }
 
 @Suite struct MailCommandTests {
-  @Test("Sending makes a mail job") func sendingMakesAMailJob() async throws {
+  @Test func `Sending makes a mail job`() async throws {
     let backend = FakeBackend()
     _ = await Run(
       backend, "mail", "send", "ada@example.com", "--template", "address-verification", "--language", "fr", "--code",
@@ -140,13 +139,13 @@ private struct MailFixture {
     #expect(body.deadline.rfc3339 == "2026-07-01T12:10:00Z")
   }
 
-  @Test("Send needs something to say") func sendNeedsSomethingToSay() async {
+  @Test func `Send needs something to say`() async {
     let run = await Run(FakeBackend(), "mail", "send", "ada@example.com")
     #expect(run.code == .usage)
     #expect(run.error.contains("--template"))
   }
 
-  @Test("Preview writes the signed mail") func previewWritesTheSignedMail() async throws {
+  @Test func `Preview writes the signed mail`() async throws {
     try await MailFixture.with { fixture in
       let output = fixture.directory + "/mail.eml"
       let run = await Run(
@@ -167,14 +166,13 @@ private struct MailFixture {
   /// It checks what the worker checks: an address of unsubscription cannot add a field, and the relay would drop what
   /// it drops.
   @Test(
-    "Preview refuses what the worker refuses",
     arguments: [
       ("ada@example.org", "https://example.com/\r\nBcc: eve@example.org", "INVALID_UNSUBSCRIBE_URL"),
       ("ada@example.org", "javascript:alert(1)", "INVALID_UNSUBSCRIBE_URL"),
       ("ada@example.org", "https://example.com/" + String(repeating: "x", count: 1_000), "INVALID_UNSUBSCRIBE_URL"),
       ("ada@privaterelay.appleid.com", "https://example.com/u", "SENDER_NOT_REGISTERED"),
     ])
-  func previewRefusesWhatTheWorkerRefuses(to: String, unsubscribe: String, reason: String) async throws {
+  func `Preview refuses what the worker refuses`(to: String, unsubscribe: String, reason: String) async throws {
     try await MailFixture.with(registered: #""other.example""#) { fixture in
       let run = await Run(
         FakeBackend(), "mail", "preview", to, "--template", "sign-in-link", "--link", "https://example.com/l",
@@ -185,8 +183,7 @@ private struct MailFixture {
     }
   }
 
-  @Test("The suppressions of another file are added, and those that are there stay")
-  func theSuppressionsOfAnotherFileAreAdded() async throws {
+  @Test func `The suppressions of another file are added, and those that are there stay`() async throws {
     try await MailFixture.with { fixture in
       func entry(_ address: String, job: String) -> Suppression {
         Suppression(
@@ -215,7 +212,7 @@ private struct MailFixture {
     }
   }
 
-  @Test("The suppression list is shown and lifted") func theSuppressionListIsShownAndLifted() async throws {
+  @Test func `The suppression list is shown and lifted`() async throws {
     try await MailFixture.with { fixture in
       let options = ["--worker-config", fixture.file]
       #expect(

@@ -4,7 +4,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("Hosts of the management API") struct ManagementHostsTests {
+@Suite struct ManagementHostsTests {
   private func withManagement(
     _ bases: [String], _ body: (CurlManagement) async throws -> Void
   ) async throws {
@@ -17,8 +17,7 @@ import Testing
 
   private func base(_ server: RawServer) -> String { "http://127.0.0.1:\(server.port)" }
 
-  @Test("The next one is asked when one cannot be reached, and stays the one that is asked first")
-  func theNextOneIsAsked() async throws {
+  @Test func `The next one is asked when one cannot be reached, and stays the one that is asked first`() async throws {
     let server = RawServer { server, peer, _ in while server.read(peer) { peer.write(RawServer.ok) } }
     defer { server.stop() }
     let dead = RawServer { _, _, _ in }
@@ -34,8 +33,7 @@ import Testing
     #expect((1...3).contains(dead.connections))
   }
 
-  @Test("A refusal is an answer")
-  func aRefusalIsAnAnswer() async throws {
+  @Test func `A refusal is an answer`() async throws {
     let refusing = RawServer { server, peer, _ in
       if server.read(peer) { peer.write("HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n") }
     }
@@ -49,8 +47,7 @@ import Testing
     #expect(other.connections == 0)
   }
 
-  @Test("Where none answers, each is named")
-  func whereNoneAnswers() async throws {
+  @Test func `Where none answers, each is named`() async throws {
     try await withManagement(["http://127.0.0.1:1", "http://127.0.0.1:2"]) { management in
       let error = await #expect(throws: CommandLineError.self) {
         _ = try await management.send("GET", "/api/whoami", body: nil)

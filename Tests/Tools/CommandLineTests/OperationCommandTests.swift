@@ -26,7 +26,7 @@ import Testing
     return .object(fields)
   }
 
-  @Test("App verify says what became of the push") func appVerifySaysWhatBecameOfThePush() async {
+  @Test func `App verify says what became of the push`() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.accepted")))
     let run = await Run(backend, "app", "verify", "00ff", "--app", "a", "--environment", "sandbox", "--ip", "192.0.2.1")
     #expect(run.code == .success)
@@ -40,7 +40,7 @@ import Testing
     #expect(sent.last?.contains(#""operationID":"r1""#) == true)
   }
 
-  @Test("A push that failed is a failure") func aPushThatFailedIsAFailure() async {
+  @Test func `A push that failed is a failure`() async {
     let failed = Self.reply(state: "failed", event: "push.refused", failure: .object(["code": .text("WRONG_TOPIC")]))
     let run = await Run(FakeBackend(reply: .success(failed)), "app", "verify", "00ff", "--json")
     #expect(run.code == .failure)
@@ -48,14 +48,14 @@ import Testing
     #expect(run.output.contains(#""code":"WRONG_TOPIC""#))
   }
 
-  @Test("Without waiting nothing is asked for") func withoutWaitingNothingIsAskedFor() async {
+  @Test func `Without waiting nothing is asked for`() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.queued")))
     let run = await Run(backend, "app", "verify", "00ff", "--no-wait", "--json")
     #expect(run.output == #"{"receipt":"r1","suggestedTimeout":1}"# + "\n")
     #expect(backend.sent.withLock { $0.count } == 1)
   }
 
-  @Test("The watch looks until its time is over") func theWatchLooksUntilItsTimeIsOver() async throws {
+  @Test func `The watch looks until its time is over`() async throws {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.queued")))
     var watch = OperationWatch(backend: backend)
     watch.pause = { _ in }
@@ -65,11 +65,10 @@ import Testing
   }
 
   @Test(
-    "Revoke sends one token",
     arguments: [
       ("--code", "authorizationCode"), ("--refresh-token", "refreshToken"), ("--access-token", "accessToken"),
     ])
-  func revokeSendsOneToken(option: String, field: String) async {
+  func `Revoke sends one token`(option: String, field: String) async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "completed", event: "revoke.accepted")))
     let run = await Run(
       backend, input: " t\n", "revoke", option, "-", "--client-id", "c", "--redirect-uri", "https://example.com/",
@@ -86,7 +85,7 @@ import Testing
     }
   }
 
-  @Test("A revocation without its notice is a failure") func aRevocationWithoutItsNoticeIsAFailure() async {
+  @Test func `A revocation without its notice is a failure`() async {
     let reply = Self.reply(
       state: "completed", event: "notice.refused",
       failure: .object(["code": .text("SENDER_NOT_REGISTERED"), "detail": .text("not registered")]))
@@ -95,7 +94,7 @@ import Testing
     #expect(run.output.contains("why: SENDER_NOT_REGISTERED (not registered)"))
   }
 
-  @Test("Status shows the timeline") func statusShowsTheTimeline() async {
+  @Test func `Status shows the timeline`() async {
     let backend = FakeBackend(reply: .success(Self.reply(state: "running", event: "push.accepted")))
     let run = await Run(backend, "operation", "status", "o1")
     #expect(run.output.contains("running: apple.revoke for com.example.app, until 2026-07-01T13:00:00Z"))
@@ -103,11 +102,10 @@ import Testing
   }
 
   @Test(
-    "Start carries the proof",
     arguments: [
       ["--receipt", "r", "--secret", "s"], ["--recaptcha-token", "t"], ["--recaptcha-token", "t", "--receipt", "r"],
     ])
-  func startCarriesTheProof(options: [String]) async {
+  func `Start carries the proof`(options: [String]) async {
     let backend = FakeBackend(reply: .success(VerifyCommandTests.started))
     let run = await Run(backend, arguments: ["verify", "start", "+14155550123"] + options)
     #expect(run.code == .success)
@@ -120,14 +118,13 @@ import Testing
   }
 
   @Test(
-    "Wrong arguments are said so",
     arguments: [
       ["verify", "start", "+1", "--receipt", "r"], ["verify", "start", "+1", "--secret", "s"],
       ["verify", "start", "+1", "--secret", "s", "--recaptcha-token", "t"], ["revoke"],
       ["revoke", "--code", "a", "--refresh-token", "b"], ["revoke", "--code", "a", "--language", "fr"],
       ["app", "verify"], ["app", "verify", "00ff", "--environment", "sandbx"], ["operation", "status"],
     ])
-  func wrongArgumentsAreSaidSo(arguments: [String]) async {
+  func `Wrong arguments are said so`(arguments: [String]) async {
     let backend = FakeBackend()
     let run = await Run(backend, arguments: arguments)
     #expect(run.code == .usage)

@@ -12,7 +12,7 @@ import Testing
     return try #require(matching.max { $0.priority < $1.priority }, "\(queue) has no policy")
   }
 
-  @Test("Every queue is bounded in messages and bytes") func everyQueueIsBoundedInMessagesAndBytes() throws {
+  @Test func `Every queue is bounded in messages and bytes`() throws {
     for queue in topology.queues where !Topology.Queues.locks.contains(queue.name) {
       let definition = try policy(of: queue.name).definition
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
@@ -20,8 +20,8 @@ import Testing
     }
   }
 
-  @Test("A lock holds nothing and stays", arguments: Topology.Queues.locks)
-  func aLockHoldsNothingAndStays(lock: String) throws {
+  @Test(arguments: Topology.Queues.locks)
+  func `A lock holds nothing and stays`(lock: String) throws {
     #expect(topology.queues.contains(TopologyQueue(name: lock, kind: .classic)))
     #expect(!topology.bindings.contains { $0.queue == lock })
     let definition = try policy(of: lock).definition
@@ -38,9 +38,8 @@ import Testing
   }
 
   @Test(
-    "Whatever a user may declare is bounded",
     arguments: UserDeclaration.countersign + [.service("billing"), .sender("crm")])
-  func whateverAUserMayDeclareIsBounded(user: UserDeclaration) throws {
+  func `Whatever a user may declare is bounded`(user: UserDeclaration) throws {
     guard user.configure != NamePattern.nothing, user.name != Topology.Users.operator else { return }
     for name in Self.names(of: user.configure) {
       let definition = try policy(of: name).definition
@@ -51,13 +50,12 @@ import Testing
     }
   }
 
-  @Test("Names are made of patterns") func namesAreMadeOfPatterns() {
+  @Test func `Names are made of patterns`() {
     #expect(Self.names(of: UserDeclaration.service("a").configure) == ["amq.gen-x", "countersign.reply.a.x"])
   }
 
   /// README says how much disk the broker needs.
-  @Test("All queues at their bounds fit on the disk that is asked for")
-  func allQueuesAtTheirBoundsFitOnTheDiskThatIsAskedFor() {
+  @Test func `All queues at their bounds fit on the disk that is asked for`() {
     // The locks hold nothing.
     let delays = Int64(TopologyDeclaration.delayQueues.count)
     let others = Int64(topology.queues.filter { $0.kind == .quorum }.count) - delays
@@ -67,7 +65,7 @@ import Testing
     #expect(services <= 16 << 30)
   }
 
-  @Test("Streams of services have a policy that they understand") func streamsOfServicesHaveAPolicyThatTheyUnderstand()
+  @Test func `Streams of services have a policy that they understand`()
     throws
   {
     let streams = try #require(topology.policies.first { $0.name == "countersign.services.streams" })

@@ -7,8 +7,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("Commands for projects")
-final class ProjectCommandTests {
+@Suite final class ProjectCommandTests {
   private let directory = FileManager.default.temporaryDirectory.appending(path: "project-\(UUID().uuidString)")
   private var path: String { directory.appending(path: "projects.json5").path(percentEncoded: false) }
 
@@ -27,8 +26,7 @@ final class ProjectCommandTests {
 
   private var projects: Projects { get throws { try ProjectsFile.load(path).content } }
 
-  @Test("The first project makes the file; its key has the form that SDKs expect")
-  func theFirstProjectMakesTheFile() async throws {
+  @Test func `The first project makes the file; its key has the form that SDKs expect`() async throws {
     let run = await run("add", "example", "--number", "100000000001", "--domain", "localhost", "--method", "anonymous")
     #expect(run.code == .success, "\(run.error)")
     let project = try #require(try projects["example"])
@@ -41,8 +39,7 @@ final class ProjectCommandTests {
     #expect(try projects["second-one"]?.apiKeys != project.apiKeys && projects["second-one"]?.methods == [.phone])
   }
 
-  @Test("An app gets an ID, and its settings are printed in three forms")
-  func anAppGetsAnIDAndItsSettingsArePrinted() async throws {
+  @Test func `An app gets an ID, and its settings are printed in three forms`() async throws {
     _ = await run("add", "example", "--number", "100000000001")
     let added = await run("app", "example", "--platform", "ios", "--id", "com.example.app")
     #expect(added.code == .success, "\(added.error)")
@@ -75,8 +72,7 @@ final class ProjectCommandTests {
     #expect(await run("list").output.contains("example  100000000001  phone    2"))
   }
 
-  @Test("Comments, order and mode stay, in files of several styles")
-  func commentsOrderAndModeStay() async throws {
+  @Test func `Comments, order and mode stay, in files of several styles`() async throws {
     let styles = [
       "{\n  // Ours.\n  projects: {\n    'b-first': { number: 1, apiKeys: ['fake-api-key'] } // no comma {\n  },\n}\n",
       "{projects:{'b-first':{number:1,apiKeys:['fake-api-key'],apps:{}}}} // end }",
@@ -106,8 +102,7 @@ final class ProjectCommandTests {
     #expect(names == ["projects.json5"])
   }
 
-  @Test("The shipped file takes a project where its comments show one")
-  func theShippedFileTakesAProject() async throws {
+  @Test func `The shipped file takes a project where its comments show one`() async throws {
     let shipped = try Data(contentsOf: URL(filePath: Repository.config + "/projects.json5"))
     try shipped.write(to: URL(filePath: path))
     #expect(await run("add", "example", "--number", "2").code == .success)
@@ -117,8 +112,7 @@ final class ProjectCommandTests {
     #expect(added.contains("    \"example\": {\n      number: 2,"), "\(added)")
   }
 
-  @Test("Duplicates and wrong values are refused, and the file stays")
-  func duplicatesAndWrongValuesAreRefused() async throws {
+  @Test func `Duplicates and wrong values are refused, and the file stays`() async throws {
     _ = await run("add", "example", "--number", "100000000001")
     _ = await run("app", "example", "--platform", "ios", "--id", "com.example.app")
     let before = try text
@@ -151,16 +145,14 @@ final class ProjectCommandTests {
     #expect(await Run(FakeBackend(), "project", "list", "--file", path + ".absent").code == .noInput)
   }
 
-  @Test("A file that is wrong already is not written")
-  func aFileThatIsWrongAlreadyIsNotWritten() async throws {
+  @Test func `A file that is wrong already is not written`() async throws {
     try write("{ projects: { example: { number: 0 } } }")
     let run = await run("add", "second-one", "--number", "2")
     #expect(run.code == .badInput && run.error.contains("projects.example.number"))
     #expect(try text == "{ projects: { example: { number: 0 } } }")
   }
 
-  @Test("Commands at the same time lose nothing of each other")
-  func commandsAtTheSameTimeLoseNothing() async throws {
+  @Test func `Commands at the same time lose nothing of each other`() async throws {
     let count = 16
     await withTaskGroup(of: Run.self) { group in
       for number in 1...count {
@@ -175,8 +167,7 @@ final class ProjectCommandTests {
     #expect(try projects.all.count == count)
   }
 
-  @Test("A change waits for one that another command has begun, and gives up in the end")
-  func aChangeWaitsForAnother() throws {
+  @Test func `A change waits for one that another command has begun, and gives up in the end`() throws {
     try write("{ projects: { } }")
     try ProjectsDocument.change(path) { _ throws(CommandLineError) in
       let error = #expect(throws: CommandLineError.self) {

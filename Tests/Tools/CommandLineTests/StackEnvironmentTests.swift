@@ -8,7 +8,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("The development stack's addresses") struct StackEnvironmentTests {
+@Suite struct StackEnvironmentTests {
   /// A directory with the file of a development stack.
   private func withStackFile<Result>(mode: Int, _ body: (String) async throws -> Result) async throws -> Result {
     let directory = FileManager.default.temporaryDirectory.appending(path: "stack-env-\(UInt64.random(in: 0 ... .max))")
@@ -27,8 +27,7 @@ import Testing
     }
   }
 
-  @Test("A file that the caller alone can write is taken")
-  func ownFileIsTaken() async throws {
+  @Test func `A file that the caller alone can write is taken`() async throws {
     try await withStackFile(mode: 0o600) { path in
       #expect(
         StackEnvironment.read(path) == .taken(["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator@evil.example"]))
@@ -36,8 +35,8 @@ import Testing
     #expect(StackEnvironment.read("/nonexistent/stack.env") == .absent)
   }
 
-  @Test("A file that others can write is left alone", arguments: [0o620, 0o602, 0o666])
-  func foreignFileIsIgnored(_ mode: Int) async throws {
+  @Test(arguments: [0o620, 0o602, 0o666])
+  func `A file that others can write is left alone`(_ mode: Int) async throws {
     try await withStackFile(mode: mode) { path in
       guard case .ignored(let reason) = StackEnvironment.read(path) else {
         Issue.record("the file was not ignored")
@@ -47,8 +46,7 @@ import Testing
     }
   }
 
-  @Test("A file of another user is left alone")
-  func fileOfAnotherUserIsIgnored() async throws {
+  @Test func `A file of another user is left alone`() async throws {
     // Only root can give a file away; anybody else has files of root's at hand.
     guard geteuid() == 0 else {
       #expect(StackEnvironment.read("/etc/passwd") == .ignored("it belongs to another user"))
@@ -60,8 +58,7 @@ import Testing
     }
   }
 
-  @Test("Any variable that names an installation keeps the stack's file out")
-  func variablesNameAnInstallation() {
+  @Test func `Any variable that names an installation keeps the stack's file out`() {
     for name in ["COUNTERSIGN_AMQP_URL", "COUNTERSIGN_OPERATOR_AMQP_PASSWORD_FILE", "COUNTERSIGN_CONFIG_DIR"] {
       #expect(StackEnvironment.isNamed(by: [name: "x"]), "\(name)")
     }
@@ -79,8 +76,7 @@ import Testing
     return written.withLock { $0 }
   }
 
-  @Test("The password of the operator never goes to another machine without TLS")
-  func plaintextManagementIsRefused() async throws {
+  @Test func `The password of the operator never goes to another machine without TLS`() async throws {
     let url = "http://operator:hunter2@broker.example:15672"
     let said = try await error(["topology", "check", "--management", url], environment: [:])
     #expect(said.contains("use https://"))
@@ -88,8 +84,8 @@ import Testing
     #expect(!said.contains("hunter2"))
   }
 
-  @Test("One host of a list on another machine is enough to refuse it", arguments: ["management", "broker"])
-  func plaintextListIsRefused(option: String) async throws {
+  @Test(arguments: ["management", "broker"])
+  func `One host of a list on another machine is enough to refuse it`(option: String) async throws {
     let scheme = option == "broker" ? "amqp" : "http"
     let url = "\(scheme)://operator:hunter2@127.0.0.1:1,broker.example:2"
     let said = try await error(
@@ -99,8 +95,7 @@ import Testing
     #expect(!said.contains("hunter2"))
   }
 
-  @Test("Neither does any password of the broker")
-  func plaintextBrokerIsRefused() async throws {
+  @Test func `Neither does any password of the broker`() async throws {
     let environment = ["COUNTERSIGN_OPERATOR_AMQP_URL": "amqp://operator:hunter2@broker.example"]
     let said = try await error(["dead", "list"], environment: environment)
     #expect(said.contains("use amqps://, or set operator.amqp.allowPlaintext"))
@@ -108,9 +103,8 @@ import Testing
   }
 }
 
-@Suite("The units of systemd") struct SystemdUnitTests {
-  @Test("The target starts every unit that is enabled, and names none")
-  func targetWantsWhatIsEnabled() throws {
+@Suite struct SystemdUnitTests {
+  @Test func `The target starts every unit that is enabled, and names none`() throws {
     let directory = Repository.root + "/deploy/systemd"
     let target = try String(contentsOfFile: directory + "/countersign.target", encoding: .utf8)
     let units = try FileManager.default.contentsOfDirectory(atPath: directory).filter { $0.hasSuffix(".service") }
@@ -122,8 +116,7 @@ import Testing
     }
   }
 
-  @Test("Every unit keeps its keys, its ports and its memory to itself")
-  func unitsAreClosed() throws {
+  @Test func `Every unit keeps its keys, its ports and its memory to itself`() throws {
     let directory = Repository.root + "/deploy/systemd"
     for unit in try FileManager.default.contentsOfDirectory(atPath: directory) where unit.hasSuffix(".service") {
       let lines = try String(contentsOfFile: "\(directory)/\(unit)", encoding: .utf8).split(separator: "\n").map(

@@ -38,8 +38,7 @@ struct StoreCommandTests {
     try await PrivatePostgreSQL.shared.administrator(of: try await PrivatePostgreSQL.shared.database())
   }
 
-  @Test("It makes database, roles and tables once, and whatever is there stays")
-  func itMakesWhatIsMissing() async throws {
+  @Test func `It makes database, roles and tables once, and whatever is there stays`() async throws {
     var endpoint = try await administrator()
     endpoint.database += "_new"
     let roles = roles()
@@ -61,8 +60,7 @@ struct StoreCommandTests {
     }
   }
 
-  @Test("Accounts have a database of their own, with tables of their own, and no workers")
-  func accountsHaveADatabaseOfTheirOwn() async throws {
+  @Test func `Accounts have a database of their own, with tables of their own, and no workers`() async throws {
     let endpoint = try await administrator()
     var roles = StoreRoles.accounts
     #expect(roles.users == ["countersign_accounts"])
@@ -81,8 +79,7 @@ struct StoreCommandTests {
     #expect(await Run(FakeBackend(), arguments: same).code == .success)
   }
 
-  @Test("Errors name what to change: an absent database, a user without rights, a wrong password")
-  func errorsNameWhatToChange() async throws {
+  @Test func `Errors name what to change: an absent database, a user without rights, a wrong password`() async throws {
     let administrator = try await administrator()
     let roles = roles()
     let lines = try await creation(administrator, roles).run()
@@ -100,8 +97,7 @@ struct StoreCommandTests {
     #expect(CommandLineError(PostgreSQLError(.loginRefused, "no")).description.contains("--password-file"))
   }
 
-  @Test("Processes change rows, and no tables")
-  func processesChangeRowsOnly() async throws {
+  @Test func `Processes change rows, and no tables`() async throws {
     var endpoint = try await administrator()
     let roles = roles()
     _ = try await creation(endpoint, roles).run()
@@ -116,8 +112,7 @@ struct StoreCommandTests {
     await connection.close()
   }
 
-  @Test("Passwords are set without the server's log seeing them, and let the processes in")
-  func passwordsAreSet() async throws {
+  @Test func `Passwords are set without the server's log seeing them, and let the processes in`() async throws {
     let endpoint = try await administrator()
     let roles = roles()
     let lines = try await creation(endpoint, roles, [roles.service: Secret("it's hunter2")]).run()
@@ -132,8 +127,9 @@ struct StoreCommandTests {
     await connection.close()
   }
 
-  @Test("The owner of a database needs no further rights when the roles are there, and is told what is missing")
-  func ownerOfADatabase() async throws {
+  @Test func `The owner of a database needs no further rights when the roles are there, and is told what is missing`()
+    async throws
+  {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let roles = roles()
     let error = await #expect(throws: PostgreSQLError.self) { _ = try await creation(endpoint, roles).run() }
@@ -152,8 +148,7 @@ struct StoreCommandTests {
     #expect(await findings(endpoint, roles.service, StoreParts.coordinator).allSatisfy { $0.status == .ok })
   }
 
-  @Test("The printed statements make the same")
-  func printedStatements() async throws {
+  @Test func `The printed statements make the same`() async throws {
     let result = await Run(FakeBackend(), arguments: ["store", "create", "--print", "--owner", "the_owner"])
     #expect(result.code == .success)
     for text in ["CREATE ROLE the_owner NOLOGIN;", "CREATE TABLE store_record", "CREATE TABLE ledger_job", "\\connect"]
@@ -167,8 +162,7 @@ struct StoreCommandTests {
     #expect(!secret.error.contains("hunter2") && secret.error.contains("--password-file"))
   }
 
-  @Test("The check finds what a process would stumble over")
-  func checkFindsProblems() async throws {
+  @Test func `The check finds what a process would stumble over`() async throws {
     let endpoint = try await administrator()
     let roles = roles()
     let bare = await findings(endpoint, "postgres", StoreParts.coordinator)
@@ -196,8 +190,7 @@ struct StoreCommandTests {
     #expect(await findings(nowhere, "postgres", StoreParts.coordinator).map(\.status) == [.failed])
   }
 
-  @Test("The planner keeps no samples of what may hold numbers, addresses or codes")
-  func noSamples() async throws {
+  @Test func `The planner keeps no samples of what may hold numbers, addresses or codes`() async throws {
     let endpoint = try await administrator()
     _ = try await creation(endpoint, roles()).run()
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
@@ -231,8 +224,7 @@ struct StoreCommandTests {
     #expect(sampled.isDisjoint(with: kept))
   }
 
-  @Test("Processes with one database and one user are named together, in one check of the tables of all")
-  func processesOfOneDatabase() {
+  @Test func `Processes with one database and one user are named together, in one check of the tables of all`() {
     func endpoint(_ user: String) -> PostgreSQLEndpoint {
       PostgreSQLEndpoint(hosts: [ServerAddress(host: "localhost")], database: "d", user: user)
     }
@@ -244,8 +236,8 @@ struct StoreCommandTests {
     #expect(uses.map(\.parts) == [StoreParts.coordinator, StoreParts.worker])
   }
 
-  @Test("Findings about facts", arguments: ["pooler", "old", "standby", "full", "fsync"])
-  func findingsAboutFacts(problem: String) {
+  @Test(arguments: ["pooler", "old", "standby", "full", "fsync"])
+  func `Findings about facts`(problem: String) {
     var facts = DatabaseFacts()
     (facts.version, facts.maxConnections, facts.connections, facts.synchronousCommit) = (150_000, 100, 20, "on")
     let endpoint = PostgreSQLEndpoint(hosts: [ServerAddress(host: "localhost")], database: "d", user: "u")

@@ -11,8 +11,7 @@ import Testing
 @testable import CommandLine
 
 /// The processes' roles, which may do nothing beyond what `countersign store create` grants them.
-@Suite("Rights of the roles that countersign makes")
-struct StoreRightsTests {
+@Suite struct StoreRightsTests {
   private static let now = UnixTime(seconds: 1_782_907_200)
   private static let ticket = RecordKind("ticket")
 
@@ -46,8 +45,7 @@ struct StoreRightsTests {
       OutboxMessage(type: "x", content: [], hold: OutboxMessage.Hold(untilReplyTo: command, orAt: now + .seconds(9))))
   }
 
-  @Test("A coordinator's role suffices for all that a store does")
-  func coordinatorsStore() async throws {
+  @Test func `A coordinator's role suffices for all that a store does`() async throws {
     try await PrivatePostgreSQL.admit {
       let endpoint = try await database()
       let stores = [try await PostgreSQLStore.open(endpoint), try await PostgreSQLStore.open(endpoint)]
@@ -86,8 +84,8 @@ struct StoreRightsTests {
     }
   }
 
-  @Test("Both roles suffice for marks", arguments: ["coordinator", "worker"])
-  func marks(role: String) async throws {
+  @Test(arguments: ["coordinator", "worker"])
+  func `Both roles suffice for marks`(role: String) async throws {
     try await PrivatePostgreSQL.admit {
       let store = try await PostgreSQLMarkStore.open(try await database(isWorkers: role == "worker"))
       let key = MessageKey(Delivery(message: Message(messageID: "m")), queue: "q")

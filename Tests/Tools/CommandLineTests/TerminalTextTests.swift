@@ -3,7 +3,7 @@ import Testing
 
 @testable import CommandLine
 
-@Suite("Texts of services in an operator's terminal") struct TerminalTextTests {
+@Suite struct TerminalTextTests {
   /// Writes to the clipboard in terminals that allow it (OSC 52), and turns the writing direction round.
   static let hostile = "a\u{1B}]52;c;ZXZpbA==\u{7}\u{9B}31m\u{202E}z\r\nforged line"
 
@@ -15,8 +15,7 @@ import Testing
     }
   }
 
-  @Test("Control sequences of a dead letter are written out, in text and in JSON")
-  func deadLettersCannotSteerTheTerminal() async {
+  @Test func `Control sequences of a dead letter are written out, in text and in JSON`() async {
     let message = Message(
       headers: ["x-dead-reason": "UNKNOWN_TYPE", "x-last-error": .string(Self.hostile)], messageID: Self.hostile,
       type: Self.hostile, body: Array("{}".utf8))
@@ -28,16 +27,14 @@ import Testing
     }
   }
 
-  @Test("An error that repeats somebody's text is harmless as well")
-  func errorsCannotSteerTheTerminal() async {
+  @Test func `An error that repeats somebody's text is harmless as well`() async {
     let refusal = CommandLineError(.unavailable, Self.hostile)
     let run = await Run(FakeBackend(reply: .failure(refusal)), "verify", "status", "v1")
     #expect(run.error.contains("\\u009b"))
     #expect(Self.isHarmless(run.error))
   }
 
-  @Test("Ordinary text, other scripts and line feeds stay")
-  func ordinaryTextStays() {
+  @Test func `Ordinary text, other scripts and line feeds stay`() {
     let text = "a line\nאב ‏ 日本 é"
     #expect(TerminalText.lines(text) == text)
     #expect(TerminalText.line("a\nb") == "a\\u000ab")

@@ -7,13 +7,13 @@ import Testing
 private let config = Repository.config
 
 @Suite struct TemplatesCommandTests {
-  @Test("The shipped ones are right") func theShippedOnesAreRight() async {
+  @Test func `The shipped ones are right`() async {
     let run = await Run(FakeBackend(), "templates", "check", config + "/templates/sms")
     #expect(run.code == .success, "\(run.output)")
     #expect(run.output.contains("no problems"))
   }
 
-  @Test("Findings end in exit code1") func findingsEndInExitCode1() async throws {
+  @Test func `Findings end in exit code1`() async throws {
     let name = String(repeating: "Ж", count: 64)
     let arguments = ["templates", "check", config + "/templates/sms", "--app-name", name]
     let run = await Run(FakeBackend(), arguments: arguments)
@@ -24,7 +24,7 @@ private let config = Repository.config
     #expect(json.output.contains(#""findings":[{"#))
   }
 
-  @Test("A directory that is not there is no input") func aDirectoryThatIsNotThereIsNoInput() async {
+  @Test func `A directory that is not there is no input`() async {
     let run = await Run(FakeBackend(), "templates", "check", "/nonexistent")
     #expect(run.code == .noInput)
     #expect(await Run(FakeBackend(), "templates", "check", "--domain", "no domain").code == .badInput)
@@ -34,7 +34,7 @@ private let config = Repository.config
 @Suite struct SMSPreviewTests {
   private static let table = config + "/transliteration.json5"
 
-  @Test("A short text fits one segment") func aShortTextFitsOneSegment() async {
+  @Test func `A short text fits one segment`() async {
     let run = await Run(FakeBackend(), "sms", "preview", "Größe: 5€")
     #expect(run.code == .success)
     #expect(
@@ -49,7 +49,7 @@ private let config = Repository.config
         """)
   }
 
-  @Test("A segment that could be spared") func aSegmentThatCouldBeSpared() async {
+  @Test func `A segment that could be spared`() async {
     let text = String(repeating: "Doğrulama kodunuz. ", count: 5)
     let run = await Run(FakeBackend(), input: text + "\n", "sms", "preview", "--transliteration", Self.table)
     #expect(run.output.contains("encoding  ucs2\nsegments  2, 95 units in all, 67 fit each\ncost      avoidable"))
@@ -60,7 +60,7 @@ private let config = Repository.config
     #expect(run.output.contains("2/2  28 units"))
   }
 
-  @Test("Unfixable texts are reported") func unfixableTextsAreReported() async {
+  @Test func `Unfixable texts are reported`() async {
     let run = await Run(
       FakeBackend(), "sms", "preview", String(repeating: "あ", count: 71), "--json", "--transliteration", Self.table)
     for part in [
@@ -71,7 +71,7 @@ private let config = Repository.config
     }
   }
 
-  @Test("A template is rendered and counted") func aTemplateIsRenderedAndCounted() async {
+  @Test func `A template is rendered and counted`() async {
     let directory = config + "/templates/sms"
     let run = await Run(
       FakeBackend(), "sms", "preview", "--template", "verification", "--language", "de-AT", "--templates", directory,

@@ -5,20 +5,18 @@ import Testing
 @Suite struct TopologyDifferencesTests {
   let declared = TopologyDeclaration.countersign
 
-  @Test("A broker that holds all of it has no differences") func aBrokerThatHoldsAllOfItHasNoDifferences() {
+  @Test func `A broker that holds all of it has no differences`() {
     #expect(declared.differences(from: declared.asState) == [])
   }
 
-  @Test("An empty broker lacks everything and all of it can be applied")
-  func anEmptyBrokerLacksEverythingAndAllOfItCanBeApplied() {
+  @Test func `An empty broker lacks everything and all of it can be applied`() {
     let differences = declared.differences(from: TopologyState())
     let count = declared.exchanges.count + declared.queues.count + declared.bindings.count + declared.policies.count
     #expect(differences.count == count)
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test("Policies come before queues and dead queues before work queues")
-  func policiesComeBeforeQueuesAndDeadQueuesBeforeWorkQueues() throws {
+  @Test func `Policies come before queues and dead queues before work queues`() throws {
     let names = declared.differences(from: TopologyState()).map(\.description)
     let policy = try #require(names.firstIndex(of: "policy countersign.work.sms.dispatch is missing"))
     let dead = try #require(names.firstIndex(of: "queue sms.dispatch.dead is missing"))
@@ -28,7 +26,7 @@ import Testing
     #expect(policy < dead && dead < work && work < binding)
   }
 
-  @Test("A changed policy names the keys that differ") func aChangedPolicyNamesTheKeysThatDiffer() throws {
+  @Test func `A changed policy names the keys that differ`() throws {
     var state = declared.asState
     let index = try #require(state.policies.firstIndex { $0.name == "countersign.retry.sms.bulk.5s" })
     let policy = state.policies[index]
@@ -44,7 +42,7 @@ import Testing
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test("A classic queue is for a person to replace") func aClassicQueueIsForAPersonToReplace() throws {
+  @Test func `A classic queue is for a person to replace`() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -54,7 +52,7 @@ import Testing
     #expect(!differences.contains { $0.isFixable })
   }
 
-  @Test("Arguments that no policy can change are told") func argumentsThatNoPolicyCanChangeAreTold() throws {
+  @Test func `Arguments that no policy can change are told`() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -66,7 +64,7 @@ import Testing
       ])
   }
 
-  @Test("A stronger policy of somebody else is told") func aStrongerPolicyOfSomebodyElseIsTold() throws {
+  @Test func `A stronger policy of somebody else is told`() throws {
     var state = declared.asState
     let index = try #require(state.queues.firstIndex { $0.name == "sms.dispatch" })
     state.queues[index] = TopologyState.Queue(
@@ -77,7 +75,7 @@ import Testing
       ])
   }
 
-  @Test("A binding that nobody declared is told") func aBindingThatNobodyDeclaredIsTold() {
+  @Test func `A binding that nobody declared is told`() {
     var state = declared.asState
     state.bindings.append(
       .init(source: "amq.topic", destination: "sms.dispatch", destinationType: "queue", routingKey: "#"))
@@ -87,8 +85,7 @@ import Testing
       ])
   }
 
-  @Test("A binding of an earlier version is taken away after its successors have come")
-  func aBindingOfAnEarlierVersionIsTakenAwayAfterItsSuccessorsHaveCome() throws {
+  @Test func `A binding of an earlier version is taken away after its successors have come`() throws {
     var state = declared.asState
     state.bindings.removeAll { $0.destination == "coordinator.results" }
     state.bindings.append(
@@ -104,7 +101,7 @@ import Testing
     #expect(last.remedy == .unbind(binding, propertiesKey: "%23"))
   }
 
-  @Test("A binding that no version declared is left to a person") func aBindingThatNoVersionDeclaredIsLeftToAPerson() {
+  @Test func `A binding that no version declared is left to a person`() {
     var state = declared.asState
     state.bindings.append(
       .init(
@@ -113,7 +110,7 @@ import Testing
     #expect(declared.differences(from: state).map(\.isFixable) == [false])
   }
 
-  @Test("A queue of a service that refuses is told") func aQueueOfAServiceThatRefusesIsTold() {
+  @Test func `A queue of a service that refuses is told`() {
     var state = declared.asState
     for (name, overflow) in [("amq.gen-a", "reject-publish"), ("amq.gen-b", "drop-head"), ("theirs", "reject-publish")]
     {
@@ -132,7 +129,7 @@ import Testing
       ])
   }
 
-  @Test("An exchange of another type is for a person to replace") func anExchangeOfAnotherTypeIsForAPersonToReplace()
+  @Test func `An exchange of another type is for a person to replace`()
     throws
   {
     var state = declared.asState

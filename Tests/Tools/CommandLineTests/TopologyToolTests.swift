@@ -43,7 +43,7 @@ final class FakeManagement: ManagementTransport {
     TopologyTool(declaration: .countersign, api: ManagementAPI(transport: broker, virtualHost: virtualHost))
   }
 
-  @Test("Applies everything to an empty broker") func appliesEverythingToAnEmptyBroker() async throws {
+  @Test func `Applies everything to an empty broker`() async throws {
     let broker = FakeManagement()
     var tool = tool(broker)
     tool.includesUsers = false
@@ -78,7 +78,7 @@ final class FakeManagement: ManagementTransport {
         ]))
   }
 
-  @Test("Queues are declared with their type only") func queuesAreDeclaredWithTheirTypeOnly() async throws {
+  @Test func `Queues are declared with their type only`() async throws {
     let broker = FakeManagement()
     _ = try await tool(broker).apply()
     let queue = try #require(broker.writes.first { $0.line == "PUT /api/queues/%2F/sms.dispatch" })
@@ -86,7 +86,7 @@ final class FakeManagement: ManagementTransport {
     #expect(body == .object(["durable": .bool(true), "arguments": .object(["x-queue-type": .text("quorum")])]))
   }
 
-  @Test("Reads what the broker says") func readsWhatTheBrokerSays() async throws {
+  @Test func `Reads what the broker says`() async throws {
     let broker = FakeManagement([
       "/api/queues/%2F": """
       [{"name": "sms.dispatch", "durable": true, "type": "classic", "arguments": {}, "policy": null, "messages": 3}]
@@ -101,8 +101,7 @@ final class FakeManagement: ManagementTransport {
     #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
   }
 
-  @Test("The binding of an earlier version is deleted under the name that the broker gives it")
-  func theBindingOfAnEarlierVersionIsDeletedUnderTheNameThatTheBrokerGivesIt() async throws {
+  @Test func `The binding of an earlier version is deleted under the name that the broker gives it`() async throws {
     let broker = FakeManagement([
       "/api/bindings/%2F": """
       [{"source": "countersign.results", "vhost": "/", "destination": "coordinator.results", "destination_type": "queue",
@@ -119,19 +118,18 @@ final class FakeManagement: ManagementTransport {
   }
 
   @Test(
-    "A refusal has its own code",
     arguments: [
       (401, CommandLineError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),
       (503, .unavailable),
     ])
-  func aRefusalHasItsOwnCode(status: Int, code: CommandLineError.Code) async throws {
+  func `A refusal has its own code`(status: Int, code: CommandLineError.Code) async throws {
     let broker = FakeManagement(
       refusal: ManagementResponse(status: status, body: Array(#"{"error": "x", "reason": "because"}"#.utf8)))
     let error = await #expect(throws: CommandLineError.self) { try await tool(broker).check() }
     #expect(error?.code == code)
   }
 
-  @Test("An administrators apply makes users and rights") func anAdministratorsApplyMakesUsersAndRights() async throws {
+  @Test func `An administrators apply makes users and rights`() async throws {
     let broker = FakeManagement()
     _ = try await tool(broker).apply()
     let writes = broker.writes
@@ -143,7 +141,7 @@ final class FakeManagement: ManagementTransport {
     #expect(writes.contains { $0.line == "PUT /api/vhost-limits/%2F/max-queues" && $0.body == #"{"value":1000}"# })
   }
 
-  @Test("Users without the right are told which user has it") func usersWithoutTheRightAreToldWhichUserHasIt()
+  @Test func `Users without the right are told which user has it`()
     async throws
   {
     let broker = FakeManagement()
@@ -153,7 +151,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!report.differences.contains { $0.description.contains("user") })
   }
 
-  @Test("Users are left out on request") func usersAreLeftOutOnRequest() async throws {
+  @Test func `Users are left out on request`() async throws {
     var tool = tool(FakeManagement())
     tool.includesUsers = false
     let report = try await tool.check()
@@ -161,7 +159,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!report.differences.contains { $0.description.contains("user") })
   }
 
-  @Test("Reads users as the broker tells them") func readsUsersAsTheBrokerTellsThem() async throws {
+  @Test func `Reads users as the broker tells them`() async throws {
     let broker = FakeManagement([
       "/api/users": """
       [{"name": "a", "password_hash": "x", "tags": ["impersonator"], "limits": []},
@@ -174,7 +172,7 @@ final class FakeManagement: ManagementTransport {
     #expect(!found.contains { $0.contains("max-queues") })
   }
 
-  @Test("Names are escaped in paths") func namesAreEscapedInPaths() {
+  @Test func `Names are escaped in paths`() {
     #expect(PercentEncoding.encode("/") == "%2F")
     #expect(PercentEncoding.encode("a b\u{e9}~x.y-z_1") == "a%20b%C3%A9~x.y-z_1")
     #expect(PercentEncoding.encode("\n") == "%0A")
@@ -182,7 +180,7 @@ final class FakeManagement: ManagementTransport {
 }
 
 @Suite struct SupportTests {
-  @Test("Reads assignments of a shell") func readsAssignmentsOfAShell() {
+  @Test func `Reads assignments of a shell`() {
     let text = """
       # a comment=1
       export A=one
@@ -196,7 +194,7 @@ final class FakeManagement: ManagementTransport {
       EnvironmentFile.parse(text) == ["A": "one", "B": "two words", "C": "three", "D": "", "E": "a=b"])
   }
 
-  @Test("A table has straight columns") func aTableHasStraightColumns() {
+  @Test func `A table has straight columns`() {
     var table = TextTable("ID", "REASON")
     table.rows = [["a-long-id", "X"], ["b", ""]]
     #expect(table.text == "ID         REASON\na-long-id  X\nb")

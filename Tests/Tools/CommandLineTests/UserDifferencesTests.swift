@@ -12,11 +12,11 @@ import Testing
 
   func texts(_ state: UserState) -> [String] { found(state).map(\.description) }
 
-  @Test("Users as declared have no differences") func usersAsDeclaredHaveNoDifferences() {
+  @Test func `Users as declared have no differences`() {
     #expect(found(declared.asState) == [])
   }
 
-  @Test("A missing user can be added") func aMissingUserCanBeAdded() {
+  @Test func `A missing user can be added`() {
     var state = declared.asState
     state.users.removeAll { $0.name == "gateway" }
     let differences = found(state)
@@ -24,7 +24,7 @@ import Testing
     #expect(differences.allSatisfy { $0.isFixable })
   }
 
-  @Test("Rights that differ are named and can be set") func rightsThatDifferAreNamedAndCanBeSet() throws {
+  @Test func `Rights that differ are named and can be set`() throws {
     var state = declared.asState
     let index = try #require(state.permissions.firstIndex { $0.user == "service" })
     let old = state.permissions[index]
@@ -34,7 +34,7 @@ import Testing
     #expect(differences[0].description.hasPrefix("rights of user service: configure is .* instead of ^("))
   }
 
-  @Test("Missing and foreign routing keys are told") func missingAndForeignRoutingKeysAreTold() {
+  @Test func `Missing and foreign routing keys are told`() {
     var state = declared.asState
     state.topicPermissions.removeAll { $0.user == "gateway" }
     state.topicPermissions.append(.init(user: "operator", exchange: "countersign.jobs", write: "x", read: "y"))
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test("Tags that nobody declared are for a person") func tagsThatNobodyDeclaredAreForAPerson() throws {
+  @Test func `Tags that nobody declared are for a person`() throws {
     var state = declared.asState
     let index = try #require(state.users.firstIndex { $0.name == "service" })
     state.users[index] = .init(name: "service", tags: ["management"], limits: state.users[index].limits)
@@ -54,8 +54,8 @@ import Testing
     #expect(differences.map(\.remedy) == [.byHand("rabbitmqctl set_user_tags service")])
   }
 
-  @Test("Nobody may speak for another", arguments: ["service", "operator", "stranger"])
-  func nobodyMaySpeakForAnother(user: String) throws {
+  @Test(arguments: ["service", "operator", "stranger"])
+  func `Nobody may speak for another`(user: String) throws {
     var state = declared.asState
     let old = state.users.first { $0.name == user }
     state.users.removeAll { $0.name == user }
@@ -68,8 +68,7 @@ import Testing
     #expect(!differences.contains { $0.isFixable })
   }
 
-  @Test("Limits that are missing can be set and others are the sites choice")
-  func limitsThatAreMissingCanBeSetAndOthersAreTheSitesChoice() throws {
+  @Test func `Limits that are missing can be set and others are the sites choice`() throws {
     var state = declared.asState
     let service = try #require(state.users.firstIndex { $0.name == "service" })
     let sender = try #require(state.users.firstIndex { $0.name == "sender" })
@@ -80,7 +79,7 @@ import Testing
       texts(state) == ["user service has no limit max-connections", "the virtual host / has no limit max-queues"])
   }
 
-  @Test("A stranger with rights is told") func aStrangerWithRightsIsTold() {
+  @Test func `A stranger with rights is told`() {
     var state = declared.asState
     state.users.append(.init(name: "old"))
     state.users.append(.init(name: "idle"))
@@ -89,7 +88,7 @@ import Testing
     #expect(texts(state) == ["user old has undeclared rights: configure , write , read .*"])
   }
 
-  @Test("A service with a user of its own is as it should be") func aServiceWithAUserOfItsOwnIsAsItShouldBe() {
+  @Test func `A service with a user of its own is as it should be`() {
     let state = (declared + [.service("billing"), .sender("crm")]).asState
     #expect(found(state) == [])
     #expect(
@@ -98,7 +97,7 @@ import Testing
       ])
   }
 
-  @Test("An administrator is noted and guest is not") func anAdministratorIsNotedAndGuestIsNot() {
+  @Test func `An administrator is noted and guest is not`() {
     var state = declared.asState
     for name in ["admin", "guest"] {
       state.users.append(.init(name: name, tags: ["administrator"]))

@@ -21,7 +21,7 @@ import Testing
     return try key.firstMatch(of: Regex(topic[keyPath: right])) != nil
   }
 
-  @Test("Every user is declared once") func everyUserIsDeclaredOnce() {
+  @Test func `Every user is declared once`() {
     #expect(
       UserDeclaration.countersign.map(\.name) == [
         "accounts", "coordinator", "gateway", "mail-worker", "operator", "push-worker", "revocation-worker", "sender",
@@ -30,7 +30,6 @@ import Testing
   }
 
   @Test(
-    "Reads its own only",
     arguments: [
       ("coordinator", "coordinator.commands", "sms.dispatch"),
       ("coordinator", "coordinator.commands.lock", "coordinator.commands.dead"),
@@ -54,13 +53,12 @@ import Testing
       ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.operations", "amq.gen-abc"),
       ("operator", "sms.dispatch.dead", "somebody.else"),
     ])
-  func readsItsOwnOnly(user: String, allowed: String, refused: String) throws {
+  func `Reads its own only`(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.read, allowed))
     #expect(try !may(user, \.read, refused))
   }
 
   @Test(
-    "Writes its own only",
     arguments: [
       ("coordinator", "countersign.jobs", "countersign.results"),
       ("coordinator", "amq.default", "countersign.commands"),
@@ -78,13 +76,12 @@ import Testing
       ("accounts", "countersign.commands", "countersign.results"), ("accounts", "amq.default", "accounts.commands"),
       ("operator", "amq.default", "amq.topic"),
     ])
-  func writesItsOwnOnly(user: String, allowed: String, refused: String) throws {
+  func `Writes its own only`(user: String, allowed: String, refused: String) throws {
     #expect(try may(user, \.write, allowed))
     #expect(try !may(user, \.write, refused))
   }
 
   @Test(
-    "Writes its own routing keys only",
     arguments: [
       ("sms-worker", "countersign.results", "sms.dispatch.accepted", "push.verify.accepted"),
       ("sms-worker", "countersign.results", "sms.bulk.accepted", "sms.bulk"),
@@ -96,26 +93,24 @@ import Testing
       ("accounts", "countersign.events", "keys.published", "verification.approved"),
       ("accounts", "countersign.events", "account.deleted", "accountx.deleted"),
     ])
-  func writesItsOwnRoutingKeysOnly(user: String, exchange: String, allowed: String, refused: String) throws {
+  func `Writes its own routing keys only`(user: String, exchange: String, allowed: String, refused: String) throws {
     #expect(try topic(user, exchange, \.write, allowed))
     #expect(try !topic(user, exchange, \.write, refused))
   }
 
   @Test(
-    "Binds its own routing keys only",
     arguments: [
       ("gateway", "countersign.events", "keys.published", "#"),
       ("gateway", "countersign.events", "keys.published", "keys.*"),
       ("gateway", "countersign.events", "keys.published", "verification.approved"),
       ("sender", "countersign.results", "sms.delivery.*", "#"),
     ])
-  func bindsItsOwnRoutingKeysOnly(user: String, exchange: String, allowed: String, refused: String) throws {
+  func `Binds its own routing keys only`(user: String, exchange: String, allowed: String, refused: String) throws {
     #expect(try topic(user, exchange, \.read, allowed))
     #expect(try !topic(user, exchange, \.read, refused))
   }
 
-  @Test("Every event of the contract may be published by one of the two services")
-  func everyEventOfTheContractMayBePublishedByOneOfTheTwoServices() throws {
+  @Test func `Every event of the contract may be published by one of the two services`() throws {
     let root = URL(filePath: Repository.root)
     let data = try Data(contentsOf: root.appending(path: "Config/asyncapi.json"))
     guard case .object(let contract) = try JSONDecoder().decode(JSONValue.self, from: data),
@@ -136,9 +131,8 @@ import Testing
   }
 
   @Test(
-    "Only the operator configures the topology",
     arguments: UserDeclaration.countersign.map(\.name).filter { $0 != "operator" })
-  func onlyTheOperatorConfiguresTheTopology(user: String) throws {
+  func `Only the operator configures the topology`(user: String) throws {
     for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))
     }
@@ -146,13 +140,12 @@ import Testing
 
   /// The most queues of the virtual host may be taken at any time.
   @Test(
-    "No process of ours declares a queue",
     arguments: UserDeclaration.countersign.filter { $0.limits == nil && $0.name != "operator" })
-  func noProcessOfOursDeclaresAQueue(user: UserDeclaration) {
+  func `No process of ours declares a queue`(user: UserDeclaration) {
     #expect(user.configure == NamePattern.nothing)
   }
 
-  @Test("The operator configures all of it") func theOperatorConfiguresAllOfIt() throws {
+  @Test func `The operator configures all of it`() throws {
     let topology = TopologyDeclaration.countersign
     for name in topology.queues.map(\.name) + topology.exchanges.map(\.name) {
       #expect(try may("operator", \.configure, name))
@@ -161,12 +154,12 @@ import Testing
     }
   }
 
-  @Test("Outside users have connection limits", arguments: ["service", "sender", "gateway"])
-  func outsideUsersHaveConnectionLimits(user: String) throws {
+  @Test(arguments: ["service", "sender", "gateway"])
+  func `Outside users have connection limits`(user: String) throws {
     #expect(try #require(UserDeclaration.countersign.first { $0.name == user }).limits == .services)
   }
 
-  @Test("A further service has queues of its own") func aFurtherServiceHasQueuesOfItsOwn() throws {
+  @Test func `A further service has queues of its own`() throws {
     let user = UserDeclaration.service("billing")
     #expect(try "countersign.reply.billing.a".firstMatch(of: Regex(user.read)) != nil)
     #expect(try "countersign.reply.service.a".firstMatch(of: Regex(user.read)) == nil)

@@ -28,7 +28,7 @@ struct APNsTests {
     #expect(answer.response.headers["apns-id"]?.isEmpty == false)
   }
 
-  @Test("Push is taken and shown") func pushIsTakenAndShown() async throws {
+  @Test func `Push is taken and shown`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let answer = try await bench.push(Self.device, ["apns-id": Self.pushID])
@@ -51,7 +51,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Push without an ID gets one") func pushWithoutAnIDGetsOne() async throws {
+  @Test func `Push without an ID gets one`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let answer = try await bench.push(Self.device)
@@ -63,7 +63,6 @@ struct APNsTests {
   }
 
   @Test(
-    "Wrong header is refused",
     arguments: [
       (["apns-id": "1"], "BadMessageId"), (["apns-push-type": nil], "InvalidPushType"),
       (["apns-push-type": "silent"], "InvalidPushType"), (["apns-priority": "10"], "BadPriority"),
@@ -72,7 +71,7 @@ struct APNsTests {
       (["apns-topic": "com.example.other"], "TopicDisallowed"),
       (["apns-collapse-id": String(repeating: "x", count: 65)], "BadCollapseId"),
     ] as [([String: String?], String)])
-  func wrongHeaderIsRefused(changes: [String: String?], reason: String) async throws {
+  func `Wrong header is refused`(changes: [String: String?], reason: String) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect(reason, 400, try await bench.push(Self.device, changes))
@@ -80,7 +79,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Alert may have any priority") func alertMayHaveAnyPriority() async throws {
+  @Test func `Alert may have any priority`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       for priority in ["1", "5", "10", nil] {
@@ -90,14 +89,14 @@ struct APNsTests {
     }
   }
 
-  @Test("Field that comes twice is refused") func fieldThatComesTwiceIsRefused() async throws {
+  @Test func `Field that comes twice is refused`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect("DuplicateHeaders", 400, try await bench.push(Self.device, ["APNS-Topic": "com.example.push"]))
     }
   }
 
-  @Test("Payload is checked") func payloadIsChecked() async throws {
+  @Test func `Payload is checked`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let fitting = #"{"aps":{"content-available":1},"x":""# + String(repeating: "x", count: 4_058) + "\"}"
@@ -111,16 +110,15 @@ struct APNsTests {
   }
 
   @Test(
-    "Wrong device token is refused",
     arguments: ["", "zz", String(repeating: "a", count: 62), String(repeating: "a", count: 65), "not-hexadecimal"])
-  func wrongDeviceTokenIsRefused(token: String) async throws {
+  func `Wrong device token is refused`(token: String) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect(token.isEmpty ? "MissingDeviceToken" : "BadDeviceToken", 400, try await bench.push(token))
     }
   }
 
-  @Test("Path and method are checked") func pathAndMethodAreChecked() async throws {
+  @Test func `Path and method are checked`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       try expect("BadPath", 404, try await bench.send("POST", "/3/devices/x"))
@@ -128,7 +126,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Provider token is checked") func providerTokenIsChecked() async throws {
+  @Test func `Provider token is checked`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let now = bench.clock.now()
@@ -149,7 +147,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Provider token ages") func providerTokenAges() async throws {
+  @Test func `Provider token ages`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let token = try bench.providerToken()
@@ -161,8 +159,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Connection takes new tokens no sooner than after twenty minutes")
-  func connectionTakesNewTokensNoSoonerThanAfterTwentyMinutes() async throws {
+  @Test func `Connection takes new tokens no sooner than after twenty minutes`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
@@ -182,8 +179,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Connection is spoilt by an expired token and keeps its key")
-  func connectionIsSpoiltByAnExpiredTokenAndKeepsItsKey() async throws {
+  @Test func `Connection is spoilt by an expired token and keeps its key`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       func push(_ token: String, connection: String) async throws -> Answer {
@@ -202,7 +198,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Device belongs to an environment and an app") func deviceBelongsToAnEnvironmentAndAnApp() async throws {
+  @Test func `Device belongs to an environment and an app`() async throws {
     try await Bench.run { bench in
       let order = #"{"deviceToken":"\#(Self.device)","environment":"sandbox","topic":"com.example.app"}"#
       #expect(try await bench.control("POST", "/devices", order).status == 201)
@@ -217,7 +213,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Device that is not registered gets nothing") func deviceThatIsNotRegisteredGetsNothing() async throws {
+  @Test func `Device that is not registered gets nothing`() async throws {
     try await Bench.run { bench in
       try expect("BadDeviceToken", 400, try await bench.push(Self.device))
       let sandbox = ["Host": "api.sandbox.push.localhost:5707"]
@@ -237,9 +233,8 @@ struct APNsTests {
   }
 
   @Test(
-    "Reason is given as often as ordered",
     arguments: [("Unregistered", 410), ("TooManyRequests", 429), ("Shutdown", 503), ("InternalServerError", 500)])
-  func reasonIsGivenAsOftenAsOrdered(reason: String, status: Int) async throws {
+  func `Reason is given as often as ordered`(reason: String, status: Int) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let order = #"{"deviceToken":"\#(Self.device)","topic":"com.example.push","reason":"\#(reason)","count":2}"#
@@ -254,7 +249,7 @@ struct APNsTests {
     }
   }
 
-  @Test("Reason that is not known needs a status") func reasonThatIsNotKnownNeedsAStatus() async throws {
+  @Test func `Reason that is not known needs a status`() async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       let order = #"{"deviceToken":"\#(Self.device)","topic":"*","reason":"BadWeather""#
@@ -267,9 +262,8 @@ struct APNsTests {
   }
 
   @Test(
-    "Fault has apples reason",
     arguments: [(429, "TooManyRequests"), (503, "ServiceUnavailable"), (500, "InternalServerError")])
-  func faultHasApplesReason(status: Int, reason: String) async throws {
+  func `Fault has apples reason`(status: Int, reason: String) async throws {
     try await Bench.run { bench in
       try await bench.register(Self.device)
       _ = try await bench.control(

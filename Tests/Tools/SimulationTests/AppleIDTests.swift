@@ -30,7 +30,7 @@ struct AppleIDTests {
     #expect(try answer.decoded(Problem.self).error == error)
   }
 
-  @Test("Code becomes tokens that are revoked") func codeBecomesTokensThatAreRevoked() async throws {
+  @Test func `Code becomes tokens that are revoked`() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       let answer = try await bench.appleID("token", ["code": code])
@@ -53,7 +53,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Access token ends the grant too") func accessTokenEndsTheGrantToo() async throws {
+  @Test func `Access token ends the grant too`() async throws {
     try await Bench.run { bench in
       let tokens: Tokens = try await bench.appleID("token", ["code": try await bench.code()]).decoded()
       #expect(try await bench.appleID("revoke", ["token": tokens.accessToken]).status == 200)
@@ -62,7 +62,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Any token is revoked") func anyTokenIsRevoked() async throws {
+  @Test func `Any token is revoked`() async throws {
     try await Bench.run { bench in
       for _ in 0..<2 { #expect(try await bench.appleID("revoke", ["token": "garbage"]).status == 200) }
       let shown: [ShownRevocation] = try await bench.control("GET", "/revocations?token=garbage").decoded()
@@ -72,7 +72,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Code is good once and for five minutes") func codeIsGoodOnceAndForFiveMinutes() async throws {
+  @Test func `Code is good once and for five minutes`() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       let late = try await bench.code()
@@ -85,7 +85,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Code is for one client and its redirect URI") func codeIsForOneClientAndItsRedirectURI() async throws {
+  @Test func `Code is for one client and its redirect URI`() async throws {
     try await Bench.run { bench in
       let uri = "https://example.com/callback"
       let app = try await bench.code()
@@ -99,7 +99,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Client secret is checked") func clientSecretIsChecked() async throws {
+  @Test func `Client secret is checked`() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       for secret in [
@@ -120,28 +120,27 @@ struct AppleIDTests {
   }
 
   @Test(
-    "Wrong form is refused",
     arguments: [
       ("token", ["code": nil], "invalid_request"), ("token", ["grant_type": nil], "invalid_request"),
       ("token", ["client_id": nil], "invalid_request"), ("token", ["client_id": "com.example.other"], "invalid_client"),
       ("token", ["grant_type": "password"], "unsupported_grant_type"),
       ("token", ["grant_type": "refresh_token"], "invalid_request"), ("revoke", [:], "invalid_request"),
     ] as [(String, [String: String?], String)])
-  func wrongFormIsRefused(path: String, changes: [String: String?], error: String) async throws {
+  func `Wrong form is refused`(path: String, changes: [String: String?], error: String) async throws {
     try await Bench.run { bench in
       try expect(error, try await bench.appleID(path, changes))
     }
   }
 
-  @Test("Code fails as ordered", arguments: ["unauthorized_client", "invalid_scope"])
-  func codeFailsAsOrdered(error: String) async throws {
+  @Test(arguments: ["unauthorized_client", "invalid_scope"])
+  func `Code fails as ordered`(error: String) async throws {
     try await Bench.run { bench in
       let code = try await bench.code(#","error":"\#(error)""#)
       try expect(error, try await bench.appleID("token", ["code": code]))
     }
   }
 
-  @Test("Orders for codes are checked") func ordersForCodesAreChecked() async throws {
+  @Test func `Orders for codes are checked`() async throws {
     try await Bench.run { bench in
       for order in [
         "{}", #"{"clientID":"com.example.other"}"#, #"{"clientID":"com.example.app","error":"bad"}"#,
@@ -153,7 +152,7 @@ struct AppleIDTests {
     }
   }
 
-  @Test("Fault may hide a token that was issued") func faultMayHideATokenThatWasIssued() async throws {
+  @Test func `Fault may hide a token that was issued`() async throws {
     try await Bench.run { bench in
       let code = try await bench.code()
       _ = try await bench.control("POST", "/faults", #"{"provider":"apple-token","fault":"reset","processed":true}"#)

@@ -4,8 +4,8 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct ControlTests {
-  @Test("Number is found however it is written", arguments: ["%2B14155550123", "+14155550123", "14155550123"])
-  func numberIsFoundHoweverItIsWritten(_ number: String) async throws {
+  @Test(arguments: ["%2B14155550123", "+14155550123", "14155550123"])
+  func `Number is found however it is written`(_ number: String) async throws {
     try await Bench.run { bench in
       _ = try await bench.twilio()
       _ = try await bench.twilio(["To": "+14155550199"])
@@ -13,8 +13,7 @@ struct ControlTests {
     }
   }
 
-  @Test("Messages come oldest first and the oldest are forgotten")
-  func messagesComeOldestFirstAndTheOldestAreForgotten() async throws {
+  @Test func `Messages come oldest first and the oldest are forgotten`() async throws {
     try await Bench.run(maxMessages: 3) { bench in
       for number in 1...5 { _ = try await bench.twilio(["To": "+1415555010\(number % 2)", "Body": String(number)]) }
       #expect(try await bench.shown().map(\.body) == ["3", "4", "5"])
@@ -28,7 +27,7 @@ struct ControlTests {
     }
   }
 
-  @Test("Same text to the same number is a duplicate") func sameTextToTheSameNumberIsADuplicate() async throws {
+  @Test func `Same text to the same number is a duplicate`() async throws {
     try await Bench.run { bench in
       for body in ["a", "b", "a"] { _ = try await bench.twilio(["Body": body]) }
       _ = try await bench.twilio(["Body": "a", "To": "+14155550199"])
@@ -38,7 +37,7 @@ struct ControlTests {
     }
   }
 
-  @Test("Messages are cleared") func messagesAreCleared() async throws {
+  @Test func `Messages are cleared`() async throws {
     try await Bench.run { bench in
       _ = try await bench.twilio()
       _ = try await bench.control("DELETE", "/sms")
@@ -47,7 +46,7 @@ struct ControlTests {
     }
   }
 
-  @Test("Pages that are not there say so") func pagesThatAreNotThereSaySo() async throws {
+  @Test func `Pages that are not there say so`() async throws {
     try await Bench.run { bench in
       for (method, path, status) in [
         ("GET", "/nothing", 404), ("PUT", "/sms", 405), ("GET", "/sms?limit=0", 400), ("GET", "", 200),
@@ -59,14 +58,14 @@ struct ControlTests {
     }
   }
 
-  @Test("Wrong secret is said") func wrongSecretIsSaid() {
+  @Test func `Wrong secret is said`() {
     var settings = SimulatorSettings()
     settings.webhookSecret = .init("whsec_short")
     let error = #expect(throws: SimulationError.self) { try Simulator(settings) }
     #expect(error?.code == .invalidSecret)
   }
 
-  @Test("Port in use is said") func portInUseIsSaid() async throws {
+  @Test func `Port in use is said`() async throws {
     try await Bench.run { bench in
       var settings = SimulatorSettings()
       settings.port = bench.simulator.port

@@ -4,8 +4,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct FaultTests {
-  @Test("Status with retry after hits as often as ordered") func statusWithRetryAfterHitsAsOftenAsOrdered() async throws
-  {
+  @Test func `Status with retry after hits as often as ordered`() async throws {
     try await Bench.run { bench in
       let order = try await bench.control(
         "POST", "/faults", #"{"provider":"twilio","fault":429,"count":2,"retryAfterSeconds":7}"#)
@@ -24,8 +23,8 @@ struct FaultTests {
     }
   }
 
-  @Test("Statuses have their codes", arguments: [(401, 20003), (500, 20500), (503, 20503), (418, 20418)])
-  func statusesHaveTheirCodes(status: Int, code: Int) async throws {
+  @Test(arguments: [(401, 20003), (500, 20500), (503, 20503), (418, 20418)])
+  func `Statuses have their codes`(status: Int, code: Int) async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", "{\"fault\":\"\(status)\"}")
       let answer = try await bench.twilio()
@@ -34,8 +33,8 @@ struct FaultTests {
     }
   }
 
-  @Test("Broken connection may hide a taken message", arguments: ["reset", "close"], [true, false])
-  func brokenConnectionMayHideATakenMessage(fault: String, processed: Bool) async throws {
+  @Test(arguments: ["reset", "close"], [true, false])
+  func `Broken connection may hide a taken message`(fault: String, processed: Bool) async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", "{\"fault\":\"\(fault)\",\"processed\":\(processed)}")
       let error = await #expect(throws: TransportError.self) { try await bench.twilio() }
@@ -45,7 +44,7 @@ struct FaultTests {
     }
   }
 
-  @Test("Hanging request is never answered") func hangingRequestIsNeverAnswered() async throws {
+  @Test func `Hanging request is never answered`() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang"}"#)
       let error = await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(2)) }
@@ -53,7 +52,7 @@ struct FaultTests {
     }
   }
 
-  @Test("Hanging request may have been carried out") func hangingRequestMayHaveBeenCarriedOut() async throws {
+  @Test func `Hanging request may have been carried out`() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"hang","processed":true}"#)
       await #expect(throws: TransportError.self) { try await bench.twilio(timeout: .seconds(2)) }
@@ -62,7 +61,7 @@ struct FaultTests {
     }
   }
 
-  @Test("Latency delays and then processes") func latencyDelaysAndThenProcesses() async throws {
+  @Test func `Latency delays and then processes`() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"latency","delaySeconds":0.2}"#)
       let begin = ContinuousClock.now
@@ -73,7 +72,7 @@ struct FaultTests {
     }
   }
 
-  @Test("Probability and recipient are obeyed") func probabilityAndRecipientAreObeyed() async throws {
+  @Test func `Probability and recipient are obeyed`() async throws {
     let next = Mutex(0.0)
     let random: @Sendable () -> Double = { next.withLock { $0 } }
     try await Bench.run(random: random) { bench in
@@ -88,7 +87,7 @@ struct FaultTests {
     }
   }
 
-  @Test("Faults are listed and cleared") func faultsAreListedAndCleared() async throws {
+  @Test func `Faults are listed and cleared`() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"fault":"500","count":5}"#)
       _ = try await bench.control("POST", "/faults", #"{"fault":"reset","provider":"webhook"}"#)
@@ -111,13 +110,12 @@ struct FaultTests {
   }
 
   @Test(
-    "Wrong order is explained",
     arguments: [
       "", "[]", "{}", #"{"fault":"explode"}"#, #"{"fault":200}"#, #"{"fault":"500","provider":"pigeon"}"#,
       #"{"fault":"500","count":0}"#, #"{"fault":"500","probability":1.1}"#, #"{"fault":"latency"}"#,
       #"{"fault":"500","delay":3}"#, #"{"fault":"500","delaySeconds":-1}"#,
     ])
-  func wrongOrderIsExplained(_ order: String) async throws {
+  func `Wrong order is explained`(_ order: String) async throws {
     try await Bench.run { bench in
       let answer = try await bench.control("POST", "/faults", order)
       #expect(answer.status == 400)

@@ -57,7 +57,7 @@ struct GoogleTokenTests {
     ).status
   }
 
-  @Test("A token opens what the API key opens") func aTokenOpensWhatTheAPIKeyOpens() async throws {
+  @Test func `A token opens what the API key opens`() async throws {
     try await Bench.run { bench in
       let token = try await token(bench)
       #expect(try await assess(bench, bearer: token) == 200)
@@ -68,7 +68,7 @@ struct GoogleTokenTests {
     }
   }
 
-  @Test("Other tokens open nothing") func otherTokensOpenNothing() async throws {
+  @Test func `Other tokens open nothing`() async throws {
     try await Bench.run { bench async throws in
       for other in ["", "ya29.c.made-up", "simulated-recaptcha-api-key"] {
         #expect(try await assess(bench, bearer: other) == 401)
@@ -77,7 +77,7 @@ struct GoogleTokenTests {
     }
   }
 
-  @Test("Tokens are counted and revoked") func tokensAreCountedAndRevoked() async throws {
+  @Test func `Tokens are counted and revoked`() async throws {
     try await Bench.run { bench in
       let tokens = [try await token(bench), try await token(bench)]
       #expect(tokens[0] != tokens[1])
@@ -92,7 +92,7 @@ struct GoogleTokenTests {
   }
 
   /// Whose assertion, and what is wrong with it, in the order in which Google looks.
-  @Test("Assertions are checked as Google does") func assertionsAreCheckedAsGoogleDoes() async throws {
+  @Test func `Assertions are checked as Google does`() async throws {
     try await Bench.run { bench in
       let now = bench.clock.now()
       let window = "Invalid JWT: Token must be a short-lived token (60 minutes) and in a reasonable timeframe."
@@ -123,7 +123,7 @@ struct GoogleTokenTests {
     }
   }
 
-  @Test("Signatures are checked") func signaturesAreChecked() async throws {
+  @Test func `Signatures are checked`() async throws {
     try await Bench.run { bench in
       let good = try assertion(bench)
       let parts = good.split(separator: ".")
@@ -139,7 +139,7 @@ struct GoogleTokenTests {
     }
   }
 
-  @Test("Requests are checked") func requestsAreChecked() async throws {
+  @Test func `Requests are checked`() async throws {
     try await Bench.run { bench in
       let good = try assertion(bench)
       #expect(try await ask(bench, nil).decoded(Refusal.self).error == "invalid_request")
@@ -151,7 +151,7 @@ struct GoogleTokenTests {
   }
 
   /// Google gives an ID token for a scope that it does not know.
-  @Test("An unknown scope brings no access token") func anUnknownScopeBringsNoAccessToken() async throws {
+  @Test func `An unknown scope brings no access token`() async throws {
     try await Bench.run { bench in
       let answer = try await ask(bench, try assertion(bench, ["scope": .text("https://example.com/scope")]))
       let given: Given = try answer.decoded()
@@ -161,7 +161,7 @@ struct GoogleTokenTests {
     }
   }
 
-  @Test("It fails on demand") func itFailsOnDemand() async throws {
+  @Test func `It fails on demand`() async throws {
     try await Bench.run { bench in
       _ = try await bench.control("POST", "/faults", #"{"provider":"google-token","fault":503,"retryAfterSeconds":3}"#)
       let answer = try await ask(bench, try assertion(bench))

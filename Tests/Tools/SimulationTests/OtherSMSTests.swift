@@ -31,22 +31,20 @@ struct OtherSMSTests {
   }
 
   @Test(
-    "Vonage refuses invalid requests",
     arguments: [
       ([:], "0"), (["from": "447700900100"], "0"), (["from": "Two words"], "0"), (["from": "TwelveLetter"], "15"),
       (["from": "Ex@mple"], "15"), (["from": "1234567890123456"], "15"), (["callback": "https://example.com/a"], "0"),
       (["callback": "http://localhost/a"], "23"), (["callback": "nowhere"], "23"), (["Text": "x"], "3"),
       (["from": nil], "2"), (["api_secret": "wrong"], "4"),
     ] as [([String: String?], String)])
-  func vonageRefusesInvalidRequests(changes: [String: String?], status: String) async throws {
+  func `Vonage refuses invalid requests`(changes: [String: String?], status: String) async throws {
     try await Bench.run { bench in
       let statuses = try await vonage(bench, changes)
       #expect(statuses == [status])
     }
   }
 
-  @Test("Vonage turns what is not GSM into question marks") func vonageTurnsWhatIsNotGSMIntoQuestionMarks() async throws
-  {
+  @Test func `Vonage turns what is not GSM into question marks`() async throws {
     try await Bench.run { bench in
       let plain = try await vonage(bench, ["text": "Ваш код €5"])
       #expect(plain == ["0"])
@@ -68,7 +66,6 @@ struct OtherSMSTests {
   }
 
   @Test(
-    "MessageBird refuses",
     arguments: [
       (["recipients": "[\"0612345678\"]"], 9, "recipient"), (["recipients": "[\"15005550001\"]"], 9, "recipient"),
       (["recipients": "[]"], 9, "recipients"), (["originator": "\"\""], 9, "originator"),
@@ -77,7 +74,7 @@ struct OtherSMSTests {
       (["body": "\"\(String(repeating: "x", count: 1_378))\""], 10, "body"),
       (["body": "\"\(String(repeating: "я", count: 604))\"", "datacoding": "\"unicode\""], 10, "body"),
     ] as [([String: String], Int, String)])
-  func messageBirdRefuses(changes: [String: String], code: Int, parameter: String) async throws {
+  func `MessageBird refuses`(changes: [String: String], code: Int, parameter: String) async throws {
     try await Bench.run { bench in
       let answer = try await messageBird(bench, changes)
       #expect(answer.status == 422)
@@ -87,7 +84,7 @@ struct OtherSMSTests {
     }
   }
 
-  @Test("MessageBird turns what is not GSM into question marks") func messageBirdTurnsWhatIsNotGSMIntoQuestionMarks()
+  @Test func `MessageBird turns what is not GSM into question marks`()
     async throws
   {
     try await Bench.run { bench in

@@ -49,7 +49,7 @@ struct RecaptchaTests {
     return try answer.decoded()
   }
 
-  @Test("Token says what it is") func tokenSaysWhatItIs() async throws {
+  @Test func `Token says what it is`() async throws {
     try await Bench.run { bench in
       let high = try await assess(bench, "high.verify_phone.1@com.example.app")
       #expect(high.tokenProperties.valid)
@@ -72,7 +72,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Token is assessed once") func tokenIsAssessedOnce() async throws {
+  @Test func `Token is assessed once`() async throws {
     try await Bench.run { bench in
       #expect(try await assess(bench, "high.verify_phone.1").tokenProperties.valid)
       let again = try await assess(bench, "high.verify_phone.1")
@@ -82,7 +82,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Toll fraud is judged with a phone number") func tollFraudIsJudgedWithAPhoneNumber() async throws {
+  @Test func `Toll fraud is judged with a phone number`() async throws {
     try await Bench.run { bench in
       let without = try await assess(bench, "high.1")
       #expect(without.phoneFraudAssessment == nil)
@@ -98,7 +98,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Verdict is ordered") func verdictIsOrdered() async throws {
+  @Test func `Verdict is ordered`() async throws {
     try await Bench.run { bench in
       let order = #"{"token":"t1","score":0.4,"action":"login","bundleID":"com.example.other","tollFraudRisk":0.7}"#
       #expect(try await bench.control("POST", "/recaptcha", order).status == 201)
@@ -116,7 +116,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Request is checked") func requestIsChecked() async throws {
+  @Test func `Request is checked`() async throws {
     try await Bench.run { bench in
       let empty = try await bench.assess("{}")
       #expect(empty.status == 400)
@@ -130,7 +130,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Classic interface answers") func classicInterfaceAnswers() async throws {
+  @Test func `Classic interface answers`() async throws {
     try await Bench.run { bench in
       let high: Verified = try await bench.siteVerify(["response": "high.login.1"]).decoded()
       #expect(high.success)
@@ -151,7 +151,7 @@ struct RecaptchaTests {
     }
   }
 
-  @Test("Fault has googles form") func faultHasGooglesForm() async throws {
+  @Test func `Fault has googles form`() async throws {
     struct Problem: Decodable {
       struct Detail: Decodable { let status: String }
       let error: Detail

@@ -3,8 +3,7 @@ import Testing
 @testable import Simulation
 
 /// Submissions that the simulated SMPP server refuses, byte by byte.
-@Suite("SMPP submissions")
-struct SMPPSubmissionTests {
+@Suite struct SMPPSubmissionTests {
   /// A `submit_sm` that is taken, unless a field is changed.
   private struct Body {
     var serviceType = ""
@@ -37,7 +36,7 @@ struct SMPPSubmissionTests {
     }
   }
 
-  @Test("A good one is taken") func aGoodOneIsTaken() {
+  @Test func `A good one is taken`() {
     #expect(status { _ in } == 0)
     #expect(status { $0.validity = "" } == 0)
     #expect(status { $0.message = [UInt8](repeating: 0x61, count: 160) } == 0)
@@ -45,7 +44,7 @@ struct SMPPSubmissionTests {
     #expect(status { ($0.message, $0.more) = ([], [0x04, 0x24, 0, 2, 0x61, 0x62]) } == 0)
   }
 
-  @Test("Each field is looked at") func eachFieldIsLookedAt() {
+  @Test func `Each field is looked at`() {
     #expect(status { $0.serviceType = "CMT" } == 0x15)
     #expect(status { $0.esmClass = 0x03 } == 0x43)
     #expect(status { $0.priority = 4 } == 0x06)
@@ -59,7 +58,7 @@ struct SMPPSubmissionTests {
     #expect(status { $0.destination = [1, 1] + Array("0123".utf8) + [0] } == 0x0B)
   }
 
-  @Test("Lengths are bounded") func lengthsAreBounded() {
+  @Test func `Lengths are bounded`() {
     #expect(status { $0.message = [] } == 0x01)
     #expect(status { $0.message = [UInt8](repeating: 0x61, count: 161) } == 0x01)
     #expect(status { ($0.dataCoding, $0.message) = (8, [UInt8](repeating: 4, count: 142)) } == 0x01)
@@ -78,14 +77,14 @@ struct SMPPSubmissionTests {
     #expect(part([6, 8, 4, 0, 7, 2, 1], 10) == 0x43)
   }
 
-  @Test("Optional parameters are few") func optionalParametersAreFew() {
+  @Test func `Optional parameters are few`() {
     #expect(status { $0.more = [0x04, 0x24, 0, 2, 0x61] } == 0xC0)
     #expect(status { $0.more = [0x02, 0x04, 0, 2, 0, 1] } == 0xC1)
     // A text in two places.
     #expect(status { $0.more = [0x04, 0x24, 0, 1, 0x61] } == 0x01)
   }
 
-  @Test("Truncated submissions are refused") func truncatedSubmissionsAreRefused() {
+  @Test func `Truncated submissions are refused`() {
     let whole = Body().bytes
     for count in 0..<whole.count {
       #expect(throws: SMPPRefusal.self) { try SMPPSubmission(Array(whole.prefix(count))) }

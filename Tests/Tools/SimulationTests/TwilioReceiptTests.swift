@@ -38,7 +38,7 @@ struct TwilioReceiptTests {
     Dictionary(FormEncoding.decode(request.body).map { ($0.name, $0.value) }, uniquingKeysWith: { first, _ in first })
   }
 
-  @Test("Reports are signed and come in order") func reportsAreSignedAndComeInOrder() async throws {
+  @Test func `Reports are signed and come in order`() async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let url = "http://127.0.0.1:\(receiver.server.port)/receipts/a?job=1"
@@ -56,7 +56,7 @@ struct TwilioReceiptTests {
     }
   }
 
-  @Test("The end is the one ordered and comes as often") func theEndIsTheOneOrderedAndComesAsOften() async throws {
+  @Test func `The end is the one ordered and comes as often`() async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let receiver = try Receiver()
       let order = #"{"to":"+14155550123","status":"undelivered","errorCode":30005,"delaySeconds":0,"times":2}"#
@@ -70,9 +70,8 @@ struct TwilioReceiptTests {
   }
 
   @Test(
-    "Orders that make no sense are refused",
     arguments: ["{}", #"{"to":"+1","status":"lost"}"#, #"{"to":"+1","status":"delivered","times":0}"#])
-  func ordersThatMakeNoSenseAreRefused(order: String) async throws {
+  func `Orders that make no sense are refused`(order: String) async throws {
     try await Bench.run(localCallbacks: true) { bench in
       let answer = try await bench.send("POST", "/control/receipts", body: Array(order.utf8))
       #expect(answer.status == 400)

@@ -17,7 +17,7 @@ struct TwilioTests {
     let errorCode: Int?
   }
 
-  @Test("A message is accepted with its ID") func aMessageIsAcceptedWithItsID() async throws {
+  @Test func `A message is accepted with its ID`() async throws {
     try await Bench.run { bench in
       let answer = try await bench.twilio(["Body": "Ünïcode \"quoted\" \\ \n 🙂"])
       #expect(answer.status == 201)
@@ -39,12 +39,11 @@ struct TwilioTests {
   }
 
   @Test(
-    "Segments are counted",
     arguments: [
       (160, "a", "1"), (161, "a", "2"), (306, "a", "2"), (307, "a", "3"), (80, "€", "1"), (81, "€", "2"),
       (70, "я", "1"), (71, "я", "2"), (134, "я", "2"), (135, "я", "3"),
     ])
-  func segmentsAreCounted(count: Int, character: String, segments: String) async throws {
+  func `Segments are counted`(count: Int, character: String, segments: String) async throws {
     try await Bench.run { bench in
       let answer = try await bench.twilio(["Body": String(repeating: character, count: count)])
       let created: Created = try answer.decoded()
@@ -53,7 +52,6 @@ struct TwilioTests {
   }
 
   @Test(
-    "Wrong form is refused",
     arguments: [
       (["To": nil], 400, 21604), (["To": "4155550123"], 400, 21211), (["To": "+1415"], 400, 21211),
       (["To": "+15005550001"], 400, 21211), (["To": "+15005550002"], 400, 21612), (["To": "+15005550003"], 400, 21408),
@@ -74,7 +72,7 @@ struct TwilioTests {
       (["StatusCallback": "https:///receipts"], 400, 21609),
       (["StatusCallback": "https://example.com/" + String(repeating: "x", count: 3_981)], 400, 21609),
     ] as [([String: String?], Int, Int)])
-  func wrongFormIsRefused(changes: [String: String?], status: Int, code: Int) async throws {
+  func `Wrong form is refused`(changes: [String: String?], status: Int, code: Int) async throws {
     try await Bench.run { bench in
       let answer = try await bench.twilio(changes)
       #expect(answer.status == status)
@@ -84,7 +82,7 @@ struct TwilioTests {
     }
   }
 
-  @Test("Address for reports is taken") func addressForReportsIsTaken() async throws {
+  @Test func `Address for reports is taken`() async throws {
     try await Bench.run { bench async throws in
       for url in ["https://sms.example.com/receipts/a?job=1%202", "http://203.0.113.7:8443", "https://EXAMPLE.com"] {
         #expect(try await bench.twilio(["StatusCallback": url]).status == 201)
@@ -96,7 +94,7 @@ struct TwilioTests {
     }
   }
 
-  @Test("API key of the account sends") func apiKeyOfTheAccountSends() async throws {
+  @Test func `API key of the account sends`() async throws {
     try await Bench.run { bench async throws in
       let key = bench.settings.apiKeySID
       #expect(try await bench.twilio(username: key, token: bench.settings.apiKeySecret.reveal()).status == 201)
@@ -105,7 +103,7 @@ struct TwilioTests {
     }
   }
 
-  @Test("Credentials are checked") func credentialsAreChecked() async throws {
+  @Test func `Credentials are checked`() async throws {
     try await Bench.run { bench in
       for answer in [
         try await bench.twilio(token: "wrong"), try await bench.twilio(sid: "AC00000000000000000000000000000002"),

@@ -3,7 +3,7 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct WebhookTests {
-  @Test("Signed webhook is taken") func signedWebhookIsTaken() async throws {
+  @Test func `Signed webhook is taken`() async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook()
       #expect(answer.status == 202)
@@ -15,7 +15,7 @@ struct WebhookTests {
     }
   }
 
-  @Test("Wrong signature is refused") func wrongSignatureIsRefused() async throws {
+  @Test func `Wrong signature is refused`() async throws {
     try await Bench.run { bench in
       for signature in ["v1,AAAA", "", "v2,x", "nonsense"] {
         let answer = try await bench.webhook(signature: signature)
@@ -26,16 +26,15 @@ struct WebhookTests {
   }
 
   @Test(
-    "Stale webhook is refused",
     arguments: [(Duration.seconds(299), 202), (.seconds(301), 401), (.seconds(-299), 202), (.seconds(-301), 401)])
-  func staleWebhookIsRefused(age: Duration, status: Int) async throws {
+  func `Stale webhook is refused`(age: Duration, status: Int) async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook(age: age)
       #expect(answer.status == status)
     }
   }
 
-  @Test("Repeated webhook is recorded once") func repeatedWebhookIsRecordedOnce() async throws {
+  @Test func `Repeated webhook is recorded once`() async throws {
     try await Bench.run { bench in
       for _ in 0..<3 {
         let answer = try await bench.webhook()
@@ -52,9 +51,8 @@ struct WebhookTests {
   }
 
   @Test(
-    "Wrong message is refused",
     arguments: [("+15005550004", "text", 422), ("nobody", "text", 422), ("+14155550123", "", 400)])
-  func wrongMessageIsRefused(to: String, text: String, status: Int) async throws {
+  func `Wrong message is refused`(to: String, text: String, status: Int) async throws {
     try await Bench.run { bench in
       let answer = try await bench.webhook(to: to, text: text)
       #expect(answer.status == status)

@@ -13,7 +13,7 @@ extension WithBroker {
       return endpoint
     }
 
-    @Test("Dead hosts are passed over, and the one in use is named") func deadHostsArePassedOver() async throws {
+    @Test func `Dead hosts are passed over, and the one in use is named`() async throws {
       let live = try Broker.host()
       let endpoint = try endpoint(with: closed)
       try await withPublisher(endpoint: endpoint) { publisher, log in
@@ -26,7 +26,7 @@ extension WithBroker {
       try await admin.close()
     }
 
-    @Test("A tool names every host that failed") func aToolNamesEveryHost() async throws {
+    @Test func `A tool names every host that failed`() async throws {
       var endpoint = try Broker.endpoint()
       endpoint.hosts = closed
       let error = await #expect(throws: AMQPError.self) {
@@ -36,7 +36,7 @@ extension WithBroker {
       for host in closed { #expect(error?.message.contains("cannot connect to \(host)") == true) }
     }
 
-    @Test("A refused password is reported although other hosts are only away") func aRefusedPasswordIsReported()
+    @Test func `A refused password is reported although other hosts are only away`()
       async throws
     {
       var endpoint = try endpoint(with: closed)
@@ -62,7 +62,7 @@ extension WithBroker {
       await running.value
     }
 
-    @Test("A lock is taken again through another host") func aLockIsTakenAgain() async throws {
+    @Test func `A lock is taken again through another host`() async throws {
       try await Broker.withQueue { queue, _ in
         try await Broker.withQueue(arguments: ["x-queue-type": "classic"]) { lock, _ in
           try await withProxy { proxy, through in

@@ -5,7 +5,7 @@ import Testing
 extension WithBroker {
   /// Alarms, idleness, pauses, stops and limits.
   @Suite struct LifeTests {
-    @Test("A memory alarm blocks publishers and nothing else") func aMemoryAlarmBlocksPublishersAndNothingElse()
+    @Test func `A memory alarm blocks publishers and nothing else`()
       async throws
     {
       try await Broker.withQueue { queue, admin in
@@ -44,7 +44,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A publisher that is blocked stops all the same") func aPublisherThatIsBlockedStopsAllTheSame() async throws {
+    @Test func `A publisher that is blocked stops all the same`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withPublisher { publisher, _ in
           try await eventually("the publisher is ready") { publisher.isReady }
@@ -66,7 +66,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Idle connections live") func idleConnectionsLive() async throws {
+    @Test func `Idle connections live`() async throws {
       try await Broker.withQueue { queue, admin in
         try await withPublisher { publisher, publisherLog in
           try await withConsumer(queue) { consumer, consumerLog in
@@ -81,8 +81,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A paused consumer leaves messages in the queue") func aPausedConsumerLeavesMessagesInTheQueue() async throws
-    {
+    @Test func `A paused consumer leaves messages in the queue`() async throws {
       try await Broker.withQueue { queue, admin in
         try await withConsumer(queue, prefetch: 2) { consumer, _ in
           try await eventually("the consumer is ready") { consumer.isReady }
@@ -108,8 +107,8 @@ extension WithBroker {
       }
     }
 
-    @Test("A consumer that steps aside returns all that is not acknowledged, on the same connection")
-    func aConsumerThatStepsAsideReturnsAll() async throws {
+    @Test func `A consumer that steps aside returns all that is not acknowledged, on the same connection`() async throws
+    {
       try await Broker.withQueue { queue, admin in
         try await withConsumer(queue, prefetch: 10) { consumer, log in
           for number in 0..<10 {
@@ -144,8 +143,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A stopped consumer hands out what has arrived and returns the rest")
-    func aStoppedConsumerHandsOutWhatHasArrivedAndReturnsTheRest() async throws {
+    @Test func `A stopped consumer hands out what has arrived and returns the rest`() async throws {
       try await Broker.withQueue { queue, admin in
         for number in 0..<20 {
           _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
@@ -167,7 +165,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Outstanding publishes are confirmed before a stop") func outstandingPublishesAreConfirmedBeforeAStop()
+    @Test func `Outstanding publishes are confirmed before a stop`()
       async throws
     {
       try await Broker.withQueue { queue, admin in
@@ -193,7 +191,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Waits end with their time out or task") func waitsEndWithTheirTimeOutOrTask() async throws {
+    @Test func `Waits end with their time out or task`() async throws {
       var endpoint = try Broker.endpoint()
       endpoint.hosts = [BrokerHost("127.0.0.1", port: 1)]
       try await withPublisherThatCannotConnect(endpoint) { publisher in
@@ -227,7 +225,7 @@ extension WithBroker {
       try await eventually("the publisher is stopped") { publisher.status.phase == .stopped }
     }
 
-    @Test("An oversize body is delivered without being kept") func anOversizeBodyIsDeliveredWithoutBeingKept()
+    @Test func `An oversize body is delivered without being kept`()
       async throws
     {
       try await Broker.withQueue { queue, admin in

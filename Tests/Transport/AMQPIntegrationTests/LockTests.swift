@@ -29,8 +29,9 @@ extension WithBroker {
       }
     }
 
-    @Test("A second consumer with the same lock waits, says why, and takes over when the first is gone")
-    func aSecondOneWaits() async throws {
+    @Test func `A second consumer with the same lock waits, says why, and takes over when the first is gone`()
+      async throws
+    {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, lock: lock) { first, _ in
           try await eventually("the first consumes") { first.isReady }
@@ -47,8 +48,10 @@ extension WithBroker {
       }
     }
 
-    @Test("Any number share a lock, and one that wants it alone waits until the last is gone; they wait for it as well")
-    func anyNumberShareALock() async throws {
+    @Test
+    func `Any number share a lock, and one that wants it alone waits until the last is gone; they wait for it as well`()
+      async throws
+    {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, lock: lock, isLockShared: true) { first, _ in
           try await withConsumer(queue, lock: lock, isLockShared: true) { second, _ in
@@ -70,7 +73,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Messages in the lock queue are dropped") func messagesInTheLockQueueAreDropped() async throws {
+    @Test func `Messages in the lock queue are dropped`() async throws {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, prefetch: 4, lock: lock) { consumer, log in
           try await eventually("it consumes") { consumer.isReady }
@@ -89,7 +92,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Without the lock nothing is consumed") func withoutTheLockNothingIsConsumed() async throws {
+    @Test func `Without the lock nothing is consumed`() async throws {
       try await withLock { queue, lock, admin in
         try await withConsumer(queue, lock: lock) { consumer, log in
           try await eventually("it consumes") { consumer.isReady }
@@ -106,7 +109,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A missing right is not a second consumer") func aMissingRightIsNotASecondConsumer() async throws {
+    @Test func `A missing right is not a second consumer`() async throws {
       try Broker.ctl("add_user", "reader", "hunter2")
       defer { #expect(throws: Never.self) { try Broker.ctl("delete_user", "reader") } }
       try await withLock { queue, lock, _ in
@@ -122,7 +125,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A virtual host full of queues hinders nobody") func aVirtualHostFullOfQueuesHindersNobody() async throws {
+    @Test func `A virtual host full of queues hinders nobody`() async throws {
       try await withLock { queue, lock, admin in
         let virtualHost = try Broker.endpoint().virtualHost
         try Broker.ctl("set_vhost_limits", "-p", virtualHost, #"{"max-queues":0}"#)

@@ -61,7 +61,7 @@ extension WithBroker {
       return ids
     }
 
-    @Test("An operator closes all connections") func anOperatorClosesAllConnections() async throws {
+    @Test func `An operator closes all connections`() async throws {
       try await survive { _, _ in
         for _ in 0..<3 {
           try await Task.sleep(for: .milliseconds(300))
@@ -70,7 +70,7 @@ extension WithBroker {
       }
     }
 
-    @Test("The broker restarts") func theBrokerRestarts() async throws {
+    @Test func `The broker restarts`() async throws {
       try await survive { publisher, _ in
         try await Task.sleep(for: .milliseconds(200))
         try Broker.ctl("stop_app")
@@ -80,7 +80,7 @@ extension WithBroker {
       }
     }
 
-    @Test("The network resets connections") func theNetworkResetsConnections() async throws {
+    @Test func `The network resets connections`() async throws {
       try await withProxy { proxy, endpoint in
         try await survive(endpoint: endpoint) { _, _ in
           for _ in 0..<5 {
@@ -91,7 +91,7 @@ extension WithBroker {
       }
     }
 
-    @Test("The network falls silent") func theNetworkFallsSilent() async throws {
+    @Test func `The network falls silent`() async throws {
       try await withProxy { proxy, endpoint in
         try await survive(endpoint: endpoint) { publisher, consumer in
           try await Task.sleep(for: .milliseconds(200))
@@ -103,7 +103,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Confirms that are lost make the publishes go out again") func confirmsThatAreLostMakeThePublishesGoOutAgain()
+    @Test func `Confirms that are lost make the publishes go out again`()
       async throws
     {
       try await Broker.withQueue { queue, admin in
@@ -133,8 +133,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A publish that is never confirmed costs the connection")
-    func aPublishThatIsNeverConfirmedCostsTheConnection() async throws {
+    @Test func `A publish that is never confirmed costs the connection`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           var options = Broker.options("publisher")
@@ -153,7 +152,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A peer that reads nothing does not hang the publisher") func aPeerThatReadsNothingDoesNotHangThePublisher()
+    @Test func `A peer that reads nothing does not hang the publisher`()
       async throws
     {
       try await Broker.withQueue { queue, _ in
@@ -177,8 +176,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A queue that is deleted is consumed again when it is back")
-    func aQueueThatIsDeletedIsConsumedAgainWhenItIsBack() async throws {
+    @Test func `A queue that is deleted is consumed again when it is back`() async throws {
       try await Broker.withQueue { queue, admin in
         try await withConsumer(queue) { consumer, log in
           try await eventually("the consumer is ready") { consumer.isReady }
@@ -193,8 +191,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A consumer that gets nothing from a full queue is built anew")
-    func aConsumerThatGetsNothingFromAFullQueueIsBuiltAnew() async throws {
+    @Test func `A consumer that gets nothing from a full queue is built anew`() async throws {
       try await Broker.withQueue { queue, admin in
         for number in 0..<10 {
           _ = try await admin.publish(Publication(message: Message(id: "\(number)"), exchange: "", routingKey: queue))
@@ -220,7 +217,7 @@ extension WithBroker {
     }
 
     /// RabbitMQ before 3.11 does so after a message hit its delivery limit.
-    @Test("A broker that sends more than the prefetch is left") func aBrokerThatSendsMoreThanThePrefetchIsLeft()
+    @Test func `A broker that sends more than the prefetch is left`()
       async throws
     {
       try await Broker.withQueue { queue, admin in
@@ -244,7 +241,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Connections that come and go leave nothing open") func connectionsThatComeAndGoLeaveNothingOpen()
+    @Test func `Connections that come and go leave nothing open`()
       async throws
     {
       func descriptors() throws -> Int { try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count }
@@ -268,7 +265,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A request is sent again when its reply is lost") func aRequestIsSentAgainWhenItsReplyIsLost() async throws {
+    @Test func `A request is sent again when its reply is lost`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           try await withConsumer(queue) { consumer, _ in

@@ -15,13 +15,13 @@ extension WithBroker {
       return error
     }
 
-    @Test("A wrong password is refused") func aWrongPasswordIsRefused() async throws {
+    @Test func `A wrong password is refused`() async throws {
       let error = try await failureToOpen { $0.password = "hunter2" }
       #expect(error?.code == .authenticationRefused)
       #expect(error?.isRetriable == false)
     }
 
-    @Test("The password is asked for at each login") func thePasswordIsAskedForAtEachLogin() async throws {
+    @Test func `The password is asked for at each login`() async throws {
       var endpoint = try Broker.endpoint()
       let password = endpoint.password
       endpoint.password = "hunter2"
@@ -30,13 +30,13 @@ extension WithBroker {
       try await AdminConnection.open(endpoint: endpoint, options: options).close()
     }
 
-    @Test("A missing virtual host") func aMissingVirtualHost() async throws {
+    @Test func `A missing virtual host`() async throws {
       let error = try await failureToOpen { $0.virtualHost = "no-such" }
       #expect(error?.code == .notFound)
       #expect(error?.message == "virtual host 'no-such' is missing")
     }
 
-    @Test("A virtual host without permission") func aVirtualHostWithoutPermission() async throws {
+    @Test func `A virtual host without permission`() async throws {
       try Broker.ctl("add_user", "nobody", "hunter2")
       defer { #expect(throws: Never.self) { try Broker.ctl("delete_user", "nobody") } }
       let error = try await failureToOpen {
@@ -46,7 +46,7 @@ extension WithBroker {
       #expect(error?.code == .accessRefused)
     }
 
-    @Test("A port where nobody listens") func aPortWhereNobodyListens() async throws {
+    @Test func `A port where nobody listens`() async throws {
       let error = try await failureToOpen {
         $0.hosts = [BrokerHost("localhost", port: 1)]
       }
@@ -54,12 +54,12 @@ extension WithBroker {
       #expect(error?.message == "cannot connect to localhost:1: is the broker running, and reachable from here?")
     }
 
-    @Test("A host nobody knows") func aHostNobodyKnows() async throws {
+    @Test func `A host nobody knows`() async throws {
       let error = try await failureToOpen { $0.hosts = [BrokerHost("no-such-host.invalid", port: 5672)] }
       #expect(error?.code == .connectFailed)
     }
 
-    @Test("A peer that says nothing") func aPeerThatSaysNothing() async throws {
+    @Test func `A peer that says nothing`() async throws {
       try await withProxy { proxy, endpoint in
         proxy.change { $0.isBlackHole = true }
         var options = Broker.options("black hole")
@@ -73,7 +73,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A missing queue is named and consumed once it is there") func aMissingQueueIsNamedAndConsumedOnceItIsThere()
+    @Test func `A missing queue is named and consumed once it is there`()
       async throws
     {
       let queue = "test.late.\(UInt64.random(in: 0...UInt64.max))"
@@ -93,7 +93,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A bad publish does not hurt others") func aBadPublishDoesNotHurtOthers() async throws {
+    @Test func `A bad publish does not hurt others`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withPublisher { publisher, log in
           let batch = (0..<300).map { number in
@@ -120,8 +120,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A publication that closes the connection is given up and the others arrive")
-    func aPublicationThatClosesTheConnectionIsGivenUpAndTheOthersArrive() async throws {
+    @Test func `A publication that closes the connection is given up and the others arrive`() async throws {
       try await Broker.withQueue { queue, admin in
         try await withProxy { proxy, endpoint in
           proxy.change { $0.forbidden = Array("poisonous".utf8) }
@@ -146,8 +145,7 @@ extension WithBroker {
       }
     }
 
-    @Test("The trouble of the broker is not blamed on what was published")
-    func theTroubleOfTheBrokerIsNotBlamedOnWhatWasPublished() async throws {
+    @Test func `The trouble of the broker is not blamed on what was published`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           // RESOURCE_ERROR
@@ -171,7 +169,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A full queue nacks") func aFullQueueNacks() async throws {
+    @Test func `A full queue nacks`() async throws {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { queue, _ in
         try await withPublisher { publisher, _ in
@@ -186,8 +184,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A queue that is full has the channel replaced, now and then, and what follows arrives")
-    func aFullQueueHasTheChannelReplaced() async throws {
+    @Test func `A queue that is full has the channel replaced, now and then, and what follows arrives`() async throws {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { full, _ in
         try await fill(full)
@@ -212,7 +209,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A tool survives the brokers errors") func aToolSurvivesTheBrokersErrors() async throws {
+    @Test func `A tool survives the brokers errors`() async throws {
       try await Broker.withQueue { queue, admin in
         _ = try await admin.publish(Publication(message: Message(id: "1"), exchange: "", routingKey: queue))
         let stale = try #require(try await admin.get(queue))
@@ -240,7 +237,7 @@ extension WithBroker {
       }
     }
 
-    @Test("The topology is declared bound and removed") func theTopologyIsDeclaredBoundAndRemoved() async throws {
+    @Test func `The topology is declared bound and removed`() async throws {
       try await Broker.withQueue { queue, admin in
         let exchange = queue + ".exchange"
         #expect(await admin.serverProperties["product"] == "RabbitMQ")

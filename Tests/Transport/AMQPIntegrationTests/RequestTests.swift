@@ -11,7 +11,7 @@ extension WithBroker {
       return options
     }
 
-    @Test("A memory alarm makes no request late") func aMemoryAlarmMakesNoRequestLate() async throws {
+    @Test func `A memory alarm makes no request late`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withConsumer(queue) { consumer, _ in
           try await withPublisher { publisher, _ in
@@ -46,8 +46,10 @@ extension WithBroker {
       }
     }
 
-    @Test("A request that a full queue refuses fails, and one that waits for its reply gets it on the new channel")
-    func aRefusedRequestLeavesTheOthers() async throws {
+    @Test
+    func `A request that a full queue refuses fails, and one that waits for its reply gets it on the new channel`()
+      async throws
+    {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { full, _ in
         try await Broker.withQueue { queue, admin in
@@ -80,8 +82,9 @@ extension WithBroker {
       }
     }
 
-    @Test("A request that a queue has taken is sent again while it refuses the copy on the next channel")
-    func anAcceptedRequestIsNotRefused() async throws {
+    @Test func `A request that a queue has taken is sent again while it refuses the copy on the next channel`()
+      async throws
+    {
       let arguments: [String: FieldValue] = ["x-max-length": 1, "x-overflow": "reject-publish"]
       try await Broker.withQueue(arguments: arguments) { queue, admin in
         try await Broker.withQueue(arguments: arguments) { full, _ in
@@ -121,8 +124,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A channel that confirms nothing is noticed also while requests go out")
-    func aChannelThatConfirmsNothingIsNoticedAlsoWhileRequestsGoOut() async throws {
+    @Test func `A channel that confirms nothing is noticed also while requests go out`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withProxy { proxy, endpoint in
           try await withRequestClient(endpoint: endpoint, options: impatient) { client, log in

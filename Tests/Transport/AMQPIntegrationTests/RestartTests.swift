@@ -24,8 +24,7 @@ extension WithBroker {
         !log.contains { if case .disconnected = $0 { true } else { false } }, sourceLocation: sourceLocation)
     }
 
-    @Test("After a pause the unsettled do not count against the prefetch")
-    func afterAPauseTheUnsettledDoNotCountAgainstThePrefetch() async throws {
+    @Test func `After a pause the unsettled do not count against the prefetch`() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 20, admin)
         try await withConsumer(queue, prefetch: 4) { consumer, log in
@@ -52,7 +51,7 @@ extension WithBroker {
       }
     }
 
-    @Test("After the brokers cancel they do not either") func afterTheBrokersCancelTheyDoNotEither() async throws {
+    @Test func `After the brokers cancel they do not either`() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 8, admin)
         try await withProxy { proxy, endpoint in
@@ -69,7 +68,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A trial takes one at a time") func aTrialTakesOneAtATime() async throws {
+    @Test func `A trial takes one at a time`() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 12, admin)
         try await withConsumer(queue, prefetch: 4) { consumer, log in
@@ -93,7 +92,7 @@ extension WithBroker {
       }
     }
 
-    @Test("A delivery lives as long as its channel") func aDeliveryLivesAsLongAsItsChannel() async throws {
+    @Test func `A delivery lives as long as its channel`() async throws {
       try await Broker.withQueue { queue, admin in
         try await fill(queue, 1, admin)
         try await withConsumer(queue) { consumer, _ in

@@ -4,7 +4,7 @@ import Testing
 
 extension WithBroker {
   @Suite struct RoundTripTests {
-    @Test("Every property survives") func everyPropertySurvives() async throws {
+    @Test func `Every property survives`() async throws {
       try await Broker.withQueue { queue, _ in
         var sent = Message(
           headers: [
@@ -36,8 +36,8 @@ extension WithBroker {
       }
     }
 
-    @Test("Bodies of many frames survive", arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
-    func bodiesOfManyFramesSurvive(_ count: Int) async throws {
+    @Test(arguments: [0, 1, 131_064, 131_065, 262_128, 1_000_000])
+    func `Bodies of many frames survive`(_ count: Int) async throws {
       try await Broker.withQueue { queue, _ in
         let body = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         try await withPublisher { publisher, _ in
@@ -53,8 +53,10 @@ extension WithBroker {
       }
     }
 
-    @Test("A consumer with a queue of its own gets what is published while it is there, also after a lost connection")
-    func aQueueOfItsOwn() async throws {
+    @Test
+    func `A consumer with a queue of its own gets what is published while it is there, also after a lost connection`()
+      async throws
+    {
       let exchange = "test.\(UInt64.random(in: 0...UInt64.max))"
       let log = EventLog()
       let consumer = Consumer(
@@ -93,7 +95,7 @@ extension WithBroker {
       try await admin.close()
     }
 
-    @Test("A batch is consumed in order and acknowledged") func aBatchIsConsumedInOrderAndAcknowledged() async throws {
+    @Test func `A batch is consumed in order and acknowledged`() async throws {
       try await Broker.withQueue { queue, admin in
         let count = 3000
         try await withPublisher { publisher, _ in
@@ -117,8 +119,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Rejected messages come back or go to the dead letter queue")
-    func rejectedMessagesComeBackOrGoToTheDeadLetterQueue() async throws {
+    @Test func `Rejected messages come back or go to the dead letter queue`() async throws {
       try await Broker.withQueue { dead, _ in
         let arguments: [String: FieldValue] = [
           "x-dead-letter-exchange": "", "x-dead-letter-routing-key": .string(dead),
@@ -140,7 +141,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Requests are answered") func requestsAreAnswered() async throws {
+    @Test func `Requests are answered`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withConsumer(queue) { consumer, _ in
           try await withPublisher { publisher, _ in
@@ -164,8 +165,7 @@ extension WithBroker {
       }
     }
 
-    @Test("An unroutable request and a silent server are told apart")
-    func anUnroutableRequestAndASilentServerAreToldApart() async throws {
+    @Test func `An unroutable request and a silent server are told apart`() async throws {
       try await Broker.withQueue { queue, _ in
         try await withRequestClient { client, _ in
           func failure(_ exchange: String, _ key: String, _ timeout: Duration) async -> AMQPError? {

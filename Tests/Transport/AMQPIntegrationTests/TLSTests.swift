@@ -82,7 +82,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Trust is checked and the reason told") func trustIsCheckedAndTheReasonTold() async throws {
+    @Test func `Trust is checked and the reason told`() async throws {
       try await withListener { endpoint, files in
         let good = try await AdminConnection.open(endpoint: endpoint, options: Broker.options("tls"))
         try await good.close()
@@ -122,7 +122,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Messages go through") func messagesGoThrough() async throws {
+    @Test func `Messages go through`() async throws {
       try await withListener { endpoint, _ in
         try await Broker.withQueue { queue, _ in
           try await withPublisher(endpoint: endpoint) { publisher, _ in
@@ -147,7 +147,7 @@ extension WithBroker {
       }
     }
 
-    @Test("Resets are survived") func resetsAreSurvived() async throws {
+    @Test func `Resets are survived`() async throws {
       try await withListener { direct, _ in
         let proxy = try Proxy(target: direct.hosts[0].port, seesFrames: false)
         defer { proxy.close() }
@@ -171,13 +171,13 @@ extension WithBroker {
       }
     }
 
-    @Test("Old versions are refused") func oldVersionsAreRefused() async throws {
+    @Test func `Old versions are refused`() async throws {
       try await withListener(versions: "'tlsv1.1'") { endpoint, _ in
         #expect(await failure(endpoint)?.code == .tlsFailed)
       }
     }
 
-    @Test("A plain port is not mistaken for ATLS one") func aPlainPortIsNotMistakenForATLSOne() async throws {
+    @Test func `A plain port is not mistaken for ATLS one`() async throws {
       var endpoint = try Broker.endpoint()
       endpoint.tls = TLSSettings()
       var options = Broker.options("tls")

@@ -10,8 +10,7 @@ struct AckScheduleTests {
     schedule.rest(finished: finished, unacknowledged: 50, limit: 100, now: start + time)
   }
 
-  @Test("Settled deliveries wait for the interval or for enough") func settledDeliveriesWaitForTheIntervalOrForEnough()
-  {
+  @Test func `Settled deliveries wait for the interval or for enough`() {
     var schedule = AckSchedule(gathering, prefetch: 100)
     schedule.finished(at: start)
     schedule.finished(at: start + .milliseconds(20))
@@ -21,7 +20,7 @@ struct AckScheduleTests {
   }
 
   /// Otherwise the tick that the gap asks for would do nothing, and come again at once.
-  @Test("A gap that is due does not wait for more") func aGapThatIsDueDoesNotWaitForMore() {
+  @Test func `A gap that is due does not wait for more`() {
     var schedule = AckSchedule(gathering, prefetch: 100)
     schedule.finished(at: start)
     schedule.flushes(at: start)
@@ -35,7 +34,7 @@ struct AckScheduleTests {
     #expect(schedule.gapDue == nil)
   }
 
-  @Test("Half of the prefetch behind a gap is due") func halfOfThePrefetchBehindAGapIsDue() {
+  @Test func `Half of the prefetch behind a gap is due`() {
     var schedule = AckSchedule(gathering, prefetch: 100)
     #expect(!schedule.isGapDue(finished: 60, now: start))
     schedule.flushed(behindGap: 49, now: start)

@@ -10,7 +10,7 @@ struct AckWindowTests {
     return window
   }
 
-  @Test("A run from the start is acknowledged at once") func aRunFromTheStartIsAcknowledgedAtOnce() {
+  @Test func `A run from the start is acknowledged at once`() {
     var window = window(10)
     for tag: UInt64 in [3, 1, 2] { #expect(window.finish(tag) == true) }
     #expect(window.flush() == AckWindow.Flush(upTo: 3))
@@ -19,8 +19,7 @@ struct AckWindowTests {
     #expect(window.flush().isEmpty)
   }
 
-  @Test("What was returned can be settled no longer, and later deliveries begin anew")
-  func whatWasReturnedCanBeSettledNoLonger() {
+  @Test func `What was returned can be settled no longer, and later deliveries begin anew`() {
     var window = window(4)
     window.startConsumer()
     #expect(window.deliver(5) == true)
@@ -33,8 +32,7 @@ struct AckWindowTests {
     #expect(window.flush() == AckWindow.Flush(upTo: 6))
   }
 
-  @Test("Deliveries of earlier consumers do not count against the prefetch")
-  func deliveriesOfEarlierConsumersDoNotCountAgainstThePrefetch() {
+  @Test func `Deliveries of earlier consumers do not count against the prefetch`() {
     var window = window(4)
     #expect(window.outstanding == 4)
     window.startConsumer()
@@ -56,8 +54,7 @@ struct AckWindowTests {
     #expect(window.carried == 0 && window.unacknowledged == 0)
   }
 
-  @Test("Deliveries behind a gap are acknowledged alone on demand")
-  func deliveriesBehindAGapAreAcknowledgedAloneOnDemand() {
+  @Test func `Deliveries behind a gap are acknowledged alone on demand`() {
     var window = window(5)
     window.finish(3)
     window.finish(5)
@@ -74,7 +71,7 @@ struct AckWindowTests {
     #expect(window.unacknowledged == 0)
   }
 
-  @Test("A gap that closes in time needs no ack of its own") func aGapThatClosesInTimeNeedsNoAckOfItsOwn() {
+  @Test func `A gap that closes in time needs no ack of its own`() {
     var window = window(3)
     window.finish(2)
     #expect(window.flush().isEmpty)
@@ -82,7 +79,7 @@ struct AckWindowTests {
     #expect(window.flush() == AckWindow.Flush(upTo: 2))
   }
 
-  @Test("The target is never a rejected delivery") func theTargetIsNeverARejectedDelivery() {
+  @Test func `The target is never a rejected delivery`() {
     var window = window(4)
     window.finish(1)
     #expect(window.reject(2) == true)
@@ -94,7 +91,7 @@ struct AckWindowTests {
     #expect(window.flush() == AckWindow.Flush(upTo: 4))
   }
 
-  @Test("Everything goes out at the end") func everythingGoesOutAtTheEnd() {
+  @Test func `Everything goes out at the end`() {
     var window = window(4)
     window.finish(1)
     window.finish(3)
@@ -102,7 +99,7 @@ struct AckWindowTests {
     #expect(window.unacknowledged == 2)
   }
 
-  @Test("Nothing is settled twice") func nothingIsSettledTwice() {
+  @Test func `Nothing is settled twice`() {
     var window = window(3)
     #expect(window.finish(2) == true)
     #expect(window.finish(2) == false)
@@ -117,7 +114,7 @@ struct AckWindowTests {
     #expect(window.finish(1) == false)
   }
 
-  @Test("Deliveries count up") func deliveriesCountUp() {
+  @Test func `Deliveries count up`() {
     var window = AckWindow()
     #expect(window.deliver(2) == false)
     #expect(window.deliver(1) == true)
@@ -125,7 +122,7 @@ struct AckWindowTests {
     #expect(window.deliver(2) == true)
   }
 
-  @Test("One slow delivery does not make it grow") func oneSlowDeliveryDoesNotMakeItGrow() {
+  @Test func `One slow delivery does not make it grow`() {
     var window = window(1)
     for tag: UInt64 in 2...10_000 {
       #expect(window.deliver(tag) == true)
@@ -145,8 +142,8 @@ struct AckWindowTests {
   }
 
   /// Whatever the order: each tag is acknowledged exactly once, and never before it is finished.
-  @Test("Any order settles each once", arguments: 1...20)
-  func anyOrderSettlesEachOnce(seed: UInt64) {
+  @Test(arguments: 1...20)
+  func `Any order settles each once`(seed: UInt64) {
     var random = SplitMix(state: seed)
     var window = AckWindow()
     var next: UInt64 = 1

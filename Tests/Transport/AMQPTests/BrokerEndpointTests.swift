@@ -16,7 +16,6 @@ struct BrokerEndpointTests {
   }
 
   @Test(
-    "Broker UR ls are read",
     arguments: [
       Sample(url: "amqp://localhost", host: "localhost"),
       Sample(url: "AMQP://localhost/", host: "localhost"),
@@ -31,7 +30,7 @@ struct BrokerEndpointTests {
       Sample(url: "amqps://[fe80::1]", host: "fe80::1", port: 5671, isEncrypted: true),
       Sample(url: "amqps://:@h", host: "h", port: 5671, username: "", password: "", isEncrypted: true),
     ])
-  func brokerURLsAreRead(_ sample: Sample) throws {
+  func `Broker UR ls are read`(_ sample: Sample) throws {
     let endpoint = try BrokerEndpoint(url: sample.url)
     #expect(endpoint.hosts == [BrokerHost(sample.host, port: sample.port)])
     #expect(endpoint.virtualHost == sample.virtualHost)
@@ -42,7 +41,6 @@ struct BrokerEndpointTests {
   }
 
   @Test(
-    "Other text is refused without repeating it",
     arguments: [
       "", "localhost", "http://h", "amqp:h", "amqp:/h", "amqp://", "amqp://:5672", "amqp://u:secret@", "amqp://h:0",
       "amqp://h:65536", "amqp://h:x", "amqp://h:", "amqp://u:secret%4@h", "amqp://u:secret%zz@h",
@@ -53,7 +51,7 @@ struct BrokerEndpointTests {
       "amqp://u:secret@a%40b",
       "amqp://h/" + String(repeating: "v", count: 256),
     ])
-  func otherTextIsRefusedWithoutRepeatingIt(_ url: String) {
+  func `Other text is refused without repeating it`(_ url: String) {
     let error = #expect(throws: AMQPError.self) { try BrokerEndpoint(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.description.contains("secret") == false)
@@ -61,26 +59,23 @@ struct BrokerEndpointTests {
   }
 
   @Test(
-    "Lists of hosts are read, with one user and one virtual host",
     arguments: [
       ("amqp://a,b,c", ["a:5672", "b:5672", "c:5672"]), ("amqps://u:p@a:1,b,C:65535/v", ["a:1", "b:5671", "C:65535"]),
       ("amqp://[::1],[::1]:5800,[fe80::1%25eth0]/", ["[::1]:5672", "[::1]:5800", "[fe80::1%eth0]:5672"]),
       ("amqp://u:a,b@h,i", ["h:5672", "i:5672"]), ("amqp://u:a%2Cb%40x@h,i", ["h:5672", "i:5672"]),
       ("amqp://u:p@x@h", ["h:5672"]), ("amqp://" + (1...16).map { "h\($0)" }.joined(separator: ","), nil),
     ])
-  func listsOfHostsAreRead(_ url: String, _ hosts: [String]?) throws {
+  func `Lists of hosts are read, with one user and one virtual host`(_ url: String, _ hosts: [String]?) throws {
     let endpoint = try BrokerEndpoint(url: url)
     #expect(endpoint.hosts.map(\.description) == hosts ?? (1...16).map { "h\($0):5672" })
   }
 
-  @Test("A comma in a password separates no hosts")
-  func aCommaInAPasswordSeparatesNoHosts() throws {
+  @Test func `A comma in a password separates no hosts`() throws {
     #expect(try BrokerEndpoint(url: "amqp://u:a%2Cb%40x@h,i/v").password == "a,b@x")
     #expect(try BrokerEndpoint(url: "amqp://u:a,b@h").password == "a,b")
   }
 
   @Test(
-    "A wrong list is refused with the place of the mistake, and without repeating it",
     arguments: [
       ("amqp://u:secret@,b", "host 1 of 2 is missing"), ("amqp://u:secret@a,", "host 2 of 2 is missing"),
       ("amqp://u:secret@a,,c", "host 2 of 3 is missing"), ("amqp://u:secret@,", "host 1 of 2 is missing"),
@@ -100,22 +95,23 @@ struct BrokerEndpointTests {
       ("amqp://u:secret@a,amqp://u:secret@b", "scheme and user stand once"),
       ("amqps://a,amqp://b/v", "scheme and user stand once"), ("amqp://a/v,b/v", "write a slash"),
     ])
-  func aWrongListIsRefused(_ url: String, _ reason: String) {
+  func `A wrong list is refused with the place of the mistake, and without repeating it`(
+    _ url: String, _ reason: String
+  ) {
     let error = #expect(throws: AMQPError.self) { try BrokerEndpoint(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.message.contains(reason) == true, "\(error?.message ?? "")")
     #expect(error?.description.contains("secret") == false)
   }
 
-  @Test("An endpoint at one of its hosts has the same account")
-  func anEndpointAtOneOfItsHosts() throws {
+  @Test func `An endpoint at one of its hosts has the same account`() throws {
     let endpoint = try BrokerEndpoint(url: "amqps://me:hunter2@a,[::1]:5800/v")
     #expect(endpoint.description == "amqps://me@a:5671,[::1]:5800/v")
     #expect(endpoint.at(endpoint.hosts[1]).description == "amqps://me@[::1]:5800/v")
     #expect(endpoint.at(endpoint.hosts[1]).password == "hunter2")
   }
 
-  @Test("Nothing shows the password") func nothingShowsThePassword() throws {
+  @Test func `Nothing shows the password`() throws {
     let endpoint = try BrokerEndpoint(url: "amqps://us%2Fer:hunter2@[::1]:5800/a%2Fb")
     #expect(endpoint.description == "amqps://us%2Fer@[::1]:5800/a%2Fb")
     var dumped = ""

@@ -30,14 +30,13 @@ private final class RefusingChannel {
 }
 
 struct ChannelRenewalTests {
-  @Test("A channel that refuses nothing stays") func aChannelThatRefusesNothingStays() {
+  @Test func `A channel that refuses nothing stays`() {
     let channel = RefusingChannel()
     channel.confirm("jobs")
     #expect(!channel.renews(at: 3600) && !channel.isHeld(at: 3600) && channel.renewal.due(now: channel.start) == nil)
   }
 
-  @Test("The first refusal suffices, the next ones wait, and are not forgotten however late they are looked at")
-  func theFirstRefusalSuffices() {
+  @Test func `The first refusal suffices, the next ones wait, and are not forgotten however late they are looked at`() {
     let channel = RefusingChannel()
     channel.refuse(at: 0)
     #expect(channel.renews(at: 0))
@@ -48,8 +47,7 @@ struct ChannelRenewalTests {
     #expect(channel.renews(at: 5))
   }
 
-  @Test("A queue that is full has the channel replaced more and more rarely, at last every 30 s")
-  func aFullQueueHasItReplacedRarely() {
+  @Test func `A queue that is full has the channel replaced more and more rarely, at last every 30 s`() {
     let channel = RefusingChannel()
     var times: [Double] = []
     for half in 0..<250 {
@@ -59,7 +57,7 @@ struct ChannelRenewalTests {
     #expect(times == [0, 1, 3, 7, 15, 31, 61, 91, 121])
   }
 
-  @Test("After a long time without refusals the pauses are short again") func afterALongTimeThePausesAreShortAgain() {
+  @Test func `After a long time without refusals the pauses are short again`() {
     let channel = RefusingChannel()
     for second in [0.0, 1, 3, 7, 67] {
       channel.refuse(at: second)
@@ -69,8 +67,9 @@ struct ChannelRenewalTests {
     #expect(channel.renews(at: 68))
   }
 
-  @Test("A queue that has taken something on this channel is full, so its refusals count late; those of others at once")
-  func whatHasTakenSomethingIsFull() {
+  @Test
+  func `A queue that has taken something on this channel is full, so its refusals count late; those of others at once`()
+  {
     let channel = RefusingChannel()
     channel.confirm("full")
     channel.refuse("full", at: 0)
@@ -85,14 +84,14 @@ struct ChannelRenewalTests {
     #expect(!channel.renews(at: 34) && channel.renews(at: 35))
   }
 
-  @Test("What no queue was asked for tells nothing") func whatIsReturnedTellsNothing() {
+  @Test func `What no queue was asked for tells nothing`() {
     let channel = RefusingChannel()
     channel.confirm("unbound", isReturned: true)
     channel.refuse("unbound", at: 0)
     #expect(channel.renews(at: 0))
   }
 
-  @Test("Targets are remembered up to a bound") func targetsAreBounded() {
+  @Test func `Targets are remembered up to a bound`() {
     let channel = RefusingChannel()
     channel.confirm("first")
     for number in 0..<ChannelRenewal.maxTargets { channel.confirm("\(number)") }
@@ -100,8 +99,7 @@ struct ChannelRenewalTests {
     #expect(channel.renews(at: 0))
   }
 
-  @Test("What stays unanswered holds the others up for a second in half a minute, and keeps no renewal back")
-  func theHoldIsBounded() {
+  @Test func `What stays unanswered holds the others up for a second in half a minute, and keeps no renewal back`() {
     let channel = RefusingChannel()
     channel.refuse(at: 0)
     #expect(!channel.renews(at: 0, isAnswered: false))

@@ -6,16 +6,16 @@ struct ConfirmClockTests {
   private let start = ContinuousClock.now
   private let clock = ConfirmClock(timeout: .seconds(30))
 
-  @Test("The oldest publish is late after the time out") func theOldestPublishIsLateAfterTheTimeOut() {
+  @Test func `The oldest publish is late after the time out`() {
     #expect(clock.due(oldest: start, isBlocked: false) == start + .seconds(30))
     #expect(clock.due(oldest: nil, isBlocked: false) == nil)
   }
 
-  @Test("Nothing is late during an alarm") func nothingIsLateDuringAnAlarm() {
+  @Test func `Nothing is late during an alarm`() {
     #expect(clock.due(oldest: start, isBlocked: true) == nil)
   }
 
-  @Test("The time counts from the end of the alarm") func theTimeCountsFromTheEndOfTheAlarm() {
+  @Test func `The time counts from the end of the alarm`() {
     var clock = clock
     clock.start(at: start + .seconds(100))
     #expect(clock.due(oldest: start, isBlocked: false) == start + .seconds(130))

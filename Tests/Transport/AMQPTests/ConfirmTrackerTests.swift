@@ -23,7 +23,7 @@ struct ConfirmTrackerTests {
     tracker.markReturned(code: 312, text: "NO_ROUTE") { $0 == wanted }
   }
 
-  @Test("Single and multiple confirms settle their tags") func singleAndMultipleConfirmsSettleTheirTags() {
+  @Test func `Single and multiple confirms settle their tags`() {
     var tracker = tracker("a", "b", "c", "d")
     #expect(settle(&tracker, 2, multiple: false) == (true, ["b"]))
     #expect(tracker.count == 3)
@@ -38,22 +38,21 @@ struct ConfirmTrackerTests {
   }
 
   @Test(
-    "Tags that are not outstanding are noticed",
     arguments: [(0, false), (0, true), (3, false), (3, true), (1, false), (1, true)] as [(UInt64, Bool)])
-  func tagsThatAreNotOutstandingAreNoticed(tag: UInt64, multiple: Bool) {
+  func `Tags that are not outstanding are noticed`(tag: UInt64, multiple: Bool) {
     var tracker = tracker("a", "b")
     #expect(settle(&tracker, 1, multiple: false) == (true, ["a"]))
     #expect(settle(&tracker, tag, multiple: multiple) == (false, []))
     #expect(tracker.count == 1)
   }
 
-  @Test("A tag inside the span is not settled twice") func aTagInsideTheSpanIsNotSettledTwice() {
+  @Test func `A tag inside the span is not settled twice`() {
     var tracker = tracker("a", "b", "c")
     #expect(settle(&tracker, 2, multiple: false).isKnown)
     #expect(!settle(&tracker, 2, multiple: false).isKnown)
   }
 
-  @Test("The span counts what is confirmed behind a gap") func theSpanCountsWhatIsConfirmedBehindAGap() {
+  @Test func `The span counts what is confirmed behind a gap`() {
     var tracker = tracker("a", "b", "c")
     _ = settle(&tracker, 2, multiple: false)
     _ = settle(&tracker, 3, multiple: false)
@@ -63,8 +62,7 @@ struct ConfirmTrackerTests {
     #expect(tracker.span == 0)
   }
 
-  @Test("A return goes with the oldest that matches and has none") func aReturnGoesWithTheOldestThatMatchesAndHasNone()
-  {
+  @Test func `A return goes with the oldest that matches and has none`() {
     var tracker = tracker("x", "y", "x")
     #expect(markReturned(&tracker, "x") == true)
     #expect(settle(&tracker, 1, multiple: false) == (true, ["x 312 NO_ROUTE"]))
@@ -74,7 +72,7 @@ struct ConfirmTrackerTests {
     #expect(settle(&tracker, 3, multiple: true) == (true, ["y", "x 312 NO_ROUTE"]))
   }
 
-  @Test("A reset gives what is open in order and counts anew") func aResetGivesWhatIsOpenInOrderAndCountsAnew() {
+  @Test func `A reset gives what is open in order and counts anew`() {
     var tracker = tracker("a", "b", "c", "d")
     _ = settle(&tracker, 2, multiple: false)
     #expect(tracker.reset() == ["a", "c", "d"])

@@ -8,14 +8,14 @@ struct ConsumerInboxTests {
     numbers.map { Delivery(message: Message(messageID: "\($0)"), tag: DeliveryTag(epoch: 1, number: $0)) }
   }
 
-  @Test("All that arrived is taken together") func allThatArrivedIsTakenTogether() async {
+  @Test func `All that arrived is taken together`() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.deliver(deliveries(3...3))
     #expect(await inbox.next() == deliveries(1...3))
   }
 
-  @Test("The rest is handed out before the end") func theRestIsHandedOutBeforeTheEnd() async {
+  @Test func `The rest is handed out before the end`() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.finish()
@@ -23,7 +23,7 @@ struct ConsumerInboxTests {
     #expect(await inbox.next() == nil)
   }
 
-  @Test("Deliveries of a lost channel are forgotten") func deliveriesOfALostChannelAreForgotten() async {
+  @Test func `Deliveries of a lost channel are forgotten`() async {
     let inbox = ConsumerInbox()
     inbox.deliver(deliveries(1...2))
     inbox.dropDeliveries()
@@ -31,7 +31,7 @@ struct ConsumerInboxTests {
     #expect(await inbox.next() == nil)
   }
 
-  @Test("One wake serves many settlements") func oneWakeServesManySettlements() {
+  @Test func `One wake serves many settlements`() {
     let inbox = ConsumerInbox()
     let tags = deliveries(1...3).map(\.tag)
     #expect(inbox.settle([tags[0]], .ack))
@@ -40,14 +40,14 @@ struct ConsumerInboxTests {
     #expect(inbox.settle([tags[2]], .discard))
   }
 
-  @Test("A canceled wait ends") func aCanceledWaitEnds() async {
+  @Test func `A canceled wait ends`() async {
     let inbox = ConsumerInbox()
     let task = Task { await inbox.next() }
     task.cancel()
     #expect(await task.value == nil)
   }
 
-  @Test("A stop is not taken back") func aStopIsNotTakenBack() async {
+  @Test func `A stop is not taken back`() async {
     let inbox = ConsumerInbox()
     let stopped = Latch()
     inbox.wish(.stopped, stopped)

@@ -7,7 +7,6 @@ import Testing
 
   /// Replies of RabbitMQ 3.10 and 4.
   @Test(
-    "Tells the holder from what is missing",
     arguments: [
       (
         403, "ACCESS_REFUSED - queue 'c.lock' in vhost '/' in exclusive use", AMQPError.Code.resourceLocked,
@@ -23,7 +22,7 @@ import Testing
       (404, "NOT_FOUND - queue 'c.lock' in vhost '/' process is stopped by supervisor", .notFound, "stopped"),
       (541, "INTERNAL_ERROR", .connectionLost, "INTERNAL_ERROR"),
     ])
-  func tellsTheHolderFromWhatIsMissing(reply: Int, text: String, code: AMQPError.Code, words: String) {
+  func `Tells the holder from what is missing`(reply: Int, text: String, code: AMQPError.Code, words: String) {
     let error = lock.explain(ReplyCodes.error(reply, text))
     #expect(error.code == code && error.replyCode == reply)
     #expect(error.message.contains(words))

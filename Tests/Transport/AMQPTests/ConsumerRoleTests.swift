@@ -7,9 +7,8 @@ struct ConsumerRoleTests {
   private let start = ContinuousClock.now
 
   @Test(
-    "A consumer that is not wished for is not due to be started again",
     arguments: [ConsumerInbox.Wish.paused, .aside, .stopped])
-  func aConsumerThatIsNotWishedForIsNotDueToBeStartedAgain(_ wish: ConsumerInbox.Wish) {
+  func `A consumer that is not wished for is not due to be started again`(_ wish: ConsumerInbox.Wish) {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(inbox: inbox, subscription: Consumer.Subscription(queue: "q", prefetch: 10, tag: "t"))
     role.consumerCanceled(start)
@@ -18,7 +17,7 @@ struct ConsumerRoleTests {
     #expect(role.due(isBlocked: false, now: start + .seconds(1)) == nil)
   }
 
-  @Test("A consumer that is wished for again is due") func aConsumerThatIsWishedForAgainIsDue() {
+  @Test func `A consumer that is wished for again is due`() {
     let inbox = ConsumerInbox()
     let role = ConsumerRole(inbox: inbox, subscription: Consumer.Subscription(queue: "q", prefetch: 10, tag: "t"))
     role.consumerCanceled(start)

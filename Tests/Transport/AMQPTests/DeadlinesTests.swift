@@ -13,7 +13,7 @@ private final class Count: Sendable {
 
 /// Waits that end by themselves. They are real ones: what is tested is that each is woken for.
 struct DeadlinesTests {
-  @Test("Each wait ends and none before its time", .timeLimit(.minutes(10))) func eachWaitEndsAndNoneBeforeItsTime()
+  @Test(.timeLimit(.minutes(10))) func `Each wait ends and none before its time`()
     async
   {
     let deadlines = Deadlines()
@@ -36,7 +36,7 @@ struct DeadlinesTests {
     #expect(early.value == 0)
   }
 
-  @Test("Removed deadlines do not fire", .timeLimit(.minutes(10))) func removedDeadlinesDoNotFire() async {
+  @Test(.timeLimit(.minutes(10))) func `Removed deadlines do not fire`() async {
     let deadlines = Deadlines()
     let expired = Count()
     let key = deadlines.add(.now + .milliseconds(1)) { expired.add() }

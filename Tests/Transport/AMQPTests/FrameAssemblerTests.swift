@@ -14,7 +14,7 @@ struct FrameAssemblerTests {
     return try assembler.body(UnsafeRawBufferPointer(copy))
   }
 
-  @Test("A message of several frames") func aMessageOfSeveralFrames() throws {
+  @Test func `A message of several frames`() throws {
     var assembler = FrameAssembler(maxBodyBytes: 100)
     for round in 0..<2 {
       try assembler.begin(start)
@@ -28,7 +28,7 @@ struct FrameAssemblerTests {
     }
   }
 
-  @Test("An empty body has no frame") func anEmptyBodyHasNoFrame() throws {
+  @Test func `An empty body has no frame`() throws {
     var assembler = FrameAssembler(maxBodyBytes: 100)
     try assembler.begin(start)
     let content = try assembler.header(Message(messageID: "m"), bodyBytes: 0)
@@ -36,7 +36,7 @@ struct FrameAssemblerTests {
     try assembler.begin(start)
   }
 
-  @Test("Abody beyond the limit is read and not kept") func abodyBeyondTheLimitIsReadAndNotKept() throws {
+  @Test func `Abody beyond the limit is read and not kept`() throws {
     var assembler = FrameAssembler(maxBodyBytes: 4)
     try assembler.begin(start)
     #expect(try assembler.header(Message(), bodyBytes: 5) == nil)
@@ -52,13 +52,13 @@ struct FrameAssemblerTests {
     #expect(fitting?.isOversize == false)
   }
 
-  @Test("A size that is a lie reserves nothing") func aSizeThatIsALieReservesNothing() throws {
+  @Test func `A size that is a lie reserves nothing`() throws {
     var assembler = FrameAssembler(maxBodyBytes: 4)
     try assembler.begin(start)
     #expect(try assembler.header(Message(), bodyBytes: .max) == nil)
   }
 
-  @Test("Frames out of order are a violation") func framesOutOfOrderAreAViolation() throws {
+  @Test func `Frames out of order are a violation`() throws {
     var assembler = FrameAssembler(maxBodyBytes: 4)
     #expect(throws: AMQPError.self) { try assembler.header(Message(), bodyBytes: 1) }
     #expect(throws: AMQPError.self) { try append([1], to: &assembler) }

@@ -26,8 +26,7 @@ import Testing
     (seconds * 0.99...seconds).contains(delay / .seconds(1))
   }
 
-  @Test("One host is tried again with delays that double, and the options' time")
-  func oneHost() {
+  @Test func `One host is tried again with delays that double, and the options' time`() {
     var rotation = rotation(1)
     for seconds in [0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 15, 15] {
       let delay = ceiling(&rotation, away)
@@ -37,8 +36,7 @@ import Testing
     #expect(rotation.timeout(options) == nil)
   }
 
-  @Test("Each host is tried once a round, in the same order")
-  func eachHostOnce() {
+  @Test func `Each host is tried once a round, in the same order`() {
     var rotation = rotation(5)
     var tried: [BrokerHost] = []
     for _ in 0..<10 {
@@ -49,8 +47,7 @@ import Testing
     #expect(tried.prefix(5) == tried.suffix(5))
   }
 
-  @Test("A round of failures is one step of the delay, not each host")
-  func aRoundIsOneStep() {
+  @Test func `A round of failures is one step of the delay, not each host`() {
     var rotation = rotation(3)
     for round in [0.2, 0.4, 0.8, 1.6] {
       for _ in 0..<2 {
@@ -62,14 +59,12 @@ import Testing
     }
   }
 
-  @Test("No delay is zero")
-  func noDelayIsZero() {
+  @Test func `No delay is zero`() {
     var rotation = rotation(3)
     for _ in 0..<7 { #expect(rotation.failed(away, random: 0) == HostRotation.minRetryDelay) }
   }
 
-  @Test("A stable connection starts the delays over, and its loss counts for its host")
-  func aStableConnectionStartsOver() {
+  @Test func `A stable connection starts the delays over, and its loss counts for its host`() {
     var rotation = rotation(3)
     for _ in 0..<10 { _ = rotation.failed(away, random: 0) }
     let lost = rotation.host
@@ -83,8 +78,7 @@ import Testing
     #expect(isAbout(ceiling(&rotation, away), 0.4))
   }
 
-  @Test("A connection that never lasts does not start them over")
-  func aShortConnectionDoesNot() {
+  @Test func `A connection that never lasts does not start them over`() {
     var rotation = rotation(2)
     var longest = Duration.zero
     for _ in 0..<20 {
@@ -95,8 +89,7 @@ import Testing
     #expect(isAbout(longest, 15))
   }
 
-  @Test("A dead host costs few seconds; hosts that are all slow get more time each round")
-  func timeGrowsOnlyWhereAllAreSlow() {
+  @Test func `A dead host costs few seconds; hosts that are all slow get more time each round`() {
     var rotation = rotation(3)
     #expect(rotation.timeout(options) == .seconds(3))
     for seconds in [3, 6, 10, 10] {
@@ -112,8 +105,7 @@ import Testing
     #expect(rotation.timeout(short) == .seconds(1))
   }
 
-  @Test("Hosts that refuse at once get no more time, nor does a dead one beside hosts that let in")
-  func otherFailuresGiveNoTime() {
+  @Test func `Hosts that refuse at once get no more time, nor does a dead one beside hosts that let in`() {
     var rotation = rotation(3)
     for _ in 0..<9 { _ = rotation.failed(away, random: 0) }
     #expect(rotation.timeout(options) == .seconds(3))
@@ -130,8 +122,7 @@ import Testing
     }
   }
 
-  @Test("A refused password is passed over, and shown until its host has been tried again")
-  func aRefusalStaysShown() {
+  @Test func `A refused password is passed over, and shown until its host has been tried again`() {
     var rotation = rotation(3)
     let refusing = rotation.host
     _ = rotation.failed(wrongPassword, random: 0)
@@ -149,16 +140,14 @@ import Testing
     #expect(rotation.shown(away, at: refusing).error == away)
   }
 
-  @Test("With one host the last failure is shown")
-  func oneHostShowsTheLast() {
+  @Test func `With one host the last failure is shown`() {
     var rotation = rotation(1)
     _ = rotation.failed(wrongPassword, random: 0)
     _ = rotation.failed(away, random: 0)
     #expect(rotation.shown(away, at: rotation.host).error == away)
   }
 
-  @Test("Connections spread over the hosts, and those of a lost host over the others")
-  func connectionsSpread() {
+  @Test func `Connections spread over the hosts, and those of a lost host over the others`() {
     var generator = SplitMix(state: 7)
     var starts: [BrokerHost: Int] = [:]
     var seconds: [BrokerHost: Int] = [:]

@@ -7,7 +7,7 @@ import Testing
     bytes.withUnsafeBytes { decoder.text($0, "correlation_id") }
   }
 
-  @Test("Valid texts are read unchanged") func validTextsAreReadUnchanged() {
+  @Test func `Valid texts are read unchanged`() {
     var decoder = PropertyDecoder()
     #expect(read(Array("é🔐".utf8), &decoder) == "é🔐")
     #expect(read([], &decoder)?.isEmpty == true)
@@ -17,9 +17,8 @@ import Testing
 
   /// Put into U+FFFD, 86 of these bytes were longer than AMQP takes.
   @Test(
-    "Properties that are not UTF-8 are absent and named",
     arguments: [[0xFF], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80], Array(repeating: 0xFF, count: 255)] as [[UInt8]])
-  func propertiesThatAreNotUTF8AreAbsentAndNamed(bytes: [UInt8]) {
+  func `Properties that are not UTF-8 are absent and named`(bytes: [UInt8]) {
     var decoder = PropertyDecoder()
     #expect(read(bytes, &decoder) == nil)
     #expect(read(bytes + [0x61], &decoder) == nil)

@@ -6,7 +6,7 @@ import Testing
 struct PublishTicketTests {
   private let batch = (0..<3).map { Publication(message: Message(messageID: "\($0)"), exchange: "", routingKey: "k") }
 
-  @Test("Outcomes keep their places") func outcomesKeepTheirPlaces() async throws {
+  @Test func `Outcomes keep their places`() async throws {
     let ticket = PublishTicket(batch)
     async let outcomes = ticket.wait()
     ticket.settle(2, .nacked)
@@ -16,7 +16,7 @@ struct PublishTicketTests {
     #expect(try await outcomes == [.confirmed, .returned(code: 312, text: "NO_ROUTE"), .nacked])
   }
 
-  @Test("The first decision stands") func theFirstDecisionStands() async {
+  @Test func `The first decision stands`() async {
     let ticket = PublishTicket(batch)
     ticket.fail(AMQPError(.timedOut, "late"))
     for position in 0..<3 { ticket.settle(position, .confirmed) }
@@ -25,7 +25,7 @@ struct PublishTicketTests {
     #expect(error?.code == .timedOut)
   }
 
-  @Test("Cancellation ends the wait before and after it began") func cancellationEndsTheWaitBeforeAndAfterItBegan()
+  @Test func `Cancellation ends the wait before and after it began`()
     async
   {
     let ticket = PublishTicket(batch)
@@ -35,7 +35,7 @@ struct PublishTicketTests {
     #expect(ticket.isDecided)
   }
 
-  @Test("Canceled publishes are not sent") func canceledPublishesAreNotSent() async {
+  @Test func `Canceled publishes are not sent`() async {
     let isWanted = Atomic(true)
     let ticket = PublishTicket(batch, isWanted: { isWanted.load(ordering: .relaxed) })
     #expect(ticket.mayBeSent())

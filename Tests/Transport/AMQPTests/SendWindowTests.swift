@@ -7,20 +7,19 @@ struct SendWindowTests {
   private let interval = Gathering.publishes.interval
   private let patient = Gathering(interval: .milliseconds(10), count: 64, isPrompt: false)
 
-  @Test("The first is sent at once") func theFirstIsSentAtOnce() {
+  @Test func `The first is sent at once`() {
     var window = SendWindow(.publishes)
     #expect(window.delay(count: 1, isConfirmed: true, now: start) == nil)
     #expect(window.delay(count: 1, isConfirmed: false, now: start) == nil)
   }
 
-  @Test("Publishers that await each confirm are not delayed") func publishersThatAwaitEachConfirmAreNotDelayed() {
+  @Test func `Publishers that await each confirm are not delayed`() {
     var window = SendWindow(.publishes)
     window.sent(at: start)
     #expect(window.delay(count: 1, isConfirmed: true, now: start + .microseconds(1)) == nil)
   }
 
-  @Test("Behind what is unconfirmed the rest of the interval is waited for")
-  func behindWhatIsUnconfirmedTheRestOfTheIntervalIsWaitedFor() {
+  @Test func `Behind what is unconfirmed the rest of the interval is waited for`() {
     var window = SendWindow(.publishes)
     window.sent(at: start)
     #expect(window.delay(count: 1, isConfirmed: false, now: start) == interval)
@@ -30,7 +29,7 @@ struct SendWindowTests {
     #expect(window.delay(count: 1, isConfirmed: false, now: start + .seconds(1)) == interval)
   }
 
-  @Test("A patient one gathers from the first on") func aPatientOneGathersFromTheFirstOn() {
+  @Test func `A patient one gathers from the first on`() {
     var window = SendWindow(patient)
     #expect(window.delay(count: 1, isConfirmed: true, now: start) == .milliseconds(10))
     #expect(window.delay(count: 3, isConfirmed: true, now: start + .milliseconds(4)) == .milliseconds(6))
@@ -40,7 +39,7 @@ struct SendWindowTests {
     #expect(window.delay(count: 1, isConfirmed: true, now: start + .seconds(1)) == .milliseconds(10))
   }
 
-  @Test("Enough is sent at once") func enoughIsSentAtOnce() {
+  @Test func `Enough is sent at once`() {
     var window = SendWindow(patient)
     #expect(window.delay(count: 63, isConfirmed: true, now: start) != nil)
     #expect(window.delay(count: 64, isConfirmed: true, now: start) == nil)

@@ -7,7 +7,7 @@ struct StallDetectorTests {
 
   private func detector() -> StallDetector { StallDetector(timeout: .seconds(30), now: start) }
 
-  @Test("Nothing is asked before the time out") func nothingIsAskedBeforeTheTimeOut() {
+  @Test func `Nothing is asked before the time out`() {
     var detector = detector()
     #expect(!detector.isDue(now: start + .seconds(29)))
     #expect(detector.isDue(now: start + .seconds(30)))
@@ -16,7 +16,7 @@ struct StallDetectorTests {
     #expect(detector.isDue(now: start + .seconds(50)))
   }
 
-  @Test("An empty queue is healthy") func anEmptyQueueIsHealthy() {
+  @Test func `An empty queue is healthy`() {
     var detector = detector()
     for look in 1...5 {
       let now = start + .seconds(30 * look)
@@ -27,7 +27,7 @@ struct StallDetectorTests {
     }
   }
 
-  @Test("Messages at two looks without a delivery are a stall") func messagesAtTwoLooksWithoutADeliveryAreAStall() {
+  @Test func `Messages at two looks without a delivery are a stall`() {
     var detector = detector()
     let first = detector.recordCheck(ready: 3, now: start + .seconds(30))
     #expect(!first)
@@ -37,8 +37,7 @@ struct StallDetectorTests {
     #expect(second)
   }
 
-  @Test("A delivery or an empty queue between the looks clears the suspicion")
-  func aDeliveryOrAnEmptyQueueBetweenTheLooksClearsTheSuspicion() {
+  @Test func `A delivery or an empty queue between the looks clears the suspicion`() {
     var detector = detector()
     _ = detector.recordCheck(ready: 3, now: start + .seconds(30))
     detector.recordHealth(now: start + .seconds(31))

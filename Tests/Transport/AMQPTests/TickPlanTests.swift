@@ -9,13 +9,13 @@ struct TickPlanTests {
     start.duration(to: TickPlan.next(after: start, regular: .seconds(5), due: due.map { start + $0 }))
   }
 
-  @Test("Whatever is due first") func whateverIsDueFirst() {
+  @Test func `Whatever is due first`() {
     #expect(next(nil) == .seconds(5))
     #expect(next(.seconds(2)) == .seconds(2))
     #expect(next(.seconds(7)) == .seconds(5))
   }
 
-  @Test("Overdue ticks take few turns") func overdueTicksTakeFewTurns() {
+  @Test func `Overdue ticks take few turns`() {
     #expect(next(.zero) == TickPlan.floor)
     var now = start
     var turns = 0

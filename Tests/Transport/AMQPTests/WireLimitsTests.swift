@@ -17,7 +17,7 @@ struct MessageLimitsTests {
     }
   }
 
-  @Test("Short strings have255 bytes") func shortStringsHave255Bytes() {
+  @Test func `Short strings have255 bytes`() {
     #expect(!isRefused { $0.message.messageID = String(repeating: "x", count: 255) })
     #expect(isRefused { $0.message.messageID = String(repeating: "é", count: 128) })
     #expect(isRefused { $0.exchange = long })
@@ -35,12 +35,12 @@ struct MessageLimitsTests {
     #expect(isRefused { $0.message.headers = ["a": .table([long: 1])] })
   }
 
-  @Test("The body has its limit") func theBodyHasItsLimit() {
+  @Test func `The body has its limit`() {
     #expect(!isRefused { $0.message.body = [1, 2, 3, 4] })
     #expect(isRefused { $0.message.body = [1, 2, 3, 4, 5] })
   }
 
-  @Test("Headers fit into one frame and are not nested for ever") func headersFitIntoOneFrameAndAreNotNestedForEver() {
+  @Test func `Headers fit into one frame and are not nested for ever`() {
     #expect(!isRefused { $0.message.headers = ["a": .string(String(repeating: "x", count: 65_000))] })
     #expect(isRefused { $0.message.headers = ["a": .string(String(repeating: "x", count: 66_000))] })
     #expect(isRefused { $0.message.headers = ["a": .bytes([UInt8](repeating: 0, count: 66_000))] })

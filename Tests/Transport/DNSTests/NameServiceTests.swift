@@ -82,17 +82,17 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
     return try await NameService(servers: "127.0.0.1:\(server.port)", timeout: .seconds(30)).texts("name.example.com")
   }
 
-  @Test("The strings of a record belong together") func theStringsOfARecordBelongTogether() async throws {
+  @Test func `The strings of a record belong together`() async throws {
     let server = FakeNames(code: 0, records: [["v=DKIM1; p=", "abc"], ["second"]])
     #expect(try await texts(server) == ["v=DKIM1; p=abc", "second"])
   }
 
-  @Test("Nothing there is no error", arguments: [(0, "no data"), (3, "no such name")] as [(UInt8, String)])
-  func nothingThereIsNoError(code: UInt8, _: String) async throws {
+  @Test(arguments: [(0, "no data"), (3, "no such name")] as [(UInt8, String)])
+  func `Nothing there is no error`(code: UInt8, _: String) async throws {
     #expect(try await texts(FakeNames(code: code, records: [])) == [])
   }
 
-  @Test("A refusal is an error") func aRefusalIsAnError() async {
+  @Test func `A refusal is an error`() async {
     await #expect(throws: NameServiceError.self) { _ = try await texts(FakeNames(code: 5, records: [])) }
   }
 }

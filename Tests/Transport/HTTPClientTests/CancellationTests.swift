@@ -24,7 +24,7 @@ struct CancellationTests {
     for await _ in stream { break }
   }
 
-  @Test("Canceled under way") func cancelledUnderWay() async throws {
+  @Test func `Canceled under way`() async throws {
     try await withSilentServer { server, transport, seen in
       let task = Task { try await failure(transport, post(server.url)) }
       await wait(seen)
@@ -35,7 +35,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("Canceled before") func cancelledBefore() async throws {
+  @Test func `Canceled before`() async throws {
     try await withSilentServer { server, transport, _ in
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
@@ -48,7 +48,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("Waiting requests never left") func waitingRequestsNeverLeft() async throws {
+  @Test func `Waiting requests never left`() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1, maxWaiting: 2)
     try await withSilentServer(configuration) { server, transport, seen in
       let first = Task { try await failure(transport, post(server.url)) }
@@ -70,7 +70,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("More waiting requests than the limit are refused") func moreWaitingRequestsThanTheLimitAreRefused()
+  @Test func `More waiting requests than the limit are refused`()
     async throws
   {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1, maxWaiting: 0)
@@ -85,7 +85,7 @@ struct CancellationTests {
     }
   }
 
-  @Test("Shutdown ends everything") func shutdownEndsEverything() async throws {
+  @Test func `Shutdown ends everything`() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 1)
     try await withSilentServer(configuration) { server, transport, seen in
       let running = Task { try await failure(transport, post(server.url)) }

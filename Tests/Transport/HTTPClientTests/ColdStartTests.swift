@@ -7,7 +7,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ColdStartTests {
   /// As a worker has it, with the time-outs of a lane: nobody waits for handshakes until they are too late.
-  @Test("A burst without any connection is served") func aBurstWithoutAnyConnectionIsServed() async throws {
+  @Test func `A burst without any connection is served`() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(.init(maxConcurrent: 256, caFile: try nginx.systemAndOwnFile))
       let request = post(nginx.http1URL, timeouts: HTTPTimeouts(connect: .seconds(3), total: .patience))
@@ -21,7 +21,7 @@ struct ColdStartTests {
   }
 
   /// The authorities are read once, not for each connection: those of a whole system cost what a single one costs.
-  @Test("The number of authorities costs nothing") func theNumberOfAuthoritiesCostsNothing() async throws {
+  @Test func `The number of authorities costs nothing`() async throws {
     // A process of its own: what others use meanwhile is not counted.
     await #expect(processExitsWith: .success) {
       try await Nginx.run { nginx in
@@ -36,7 +36,7 @@ struct ColdStartTests {
   }
 
   /// Of 200 requests, a server that does not shake hands sees only those that are tried; the rest end with them.
-  @Test("Only a few connections are opened at once") func onlyAFewConnectionsAreOpenedAtOnce() async throws {
+  @Test func `Only a few connections are opened at once`() async throws {
     try await withRawServer(.init(maxConcurrent: 256)) { _, peer, _ in
       peer.hang()
     } test: { server, transport in
@@ -55,7 +55,7 @@ struct ColdStartTests {
   }
 
   /// Those that cannot be opened do not keep requests from a connection that is idle.
-  @Test("An idle connection is used meanwhile") func anIdleConnectionIsUsedMeanwhile() async throws {
+  @Test func `An idle connection is used meanwhile`() async throws {
     try await Nginx.run { nginx in
       let port = try #require(UInt16(nginx.http1URL.split { ":/".contains($0) }.last ?? ""))
       let configuration = HTTPClient.Configuration(maxConcurrent: 64, caFile: nginx.certificateFile)

@@ -18,7 +18,7 @@ struct ExchangeTests {
     await server.stop()
   }
 
-  @Test("Request arrives as given") func requestArrivesAsGiven() async throws {
+  @Test func `Request arrives as given`() async throws {
     let seen = Mutex<HTTPServerRequest?>(nil)
     try await withServer { request in
       seen.withLock { $0 = request }
@@ -44,7 +44,7 @@ struct ExchangeTests {
     #expect(request.headers["User-Agent"] == "countersign")
   }
 
-  @Test("Every method is sent with and without a body") func everyMethodIsSentWithAndWithoutABody() async throws {
+  @Test func `Every method is sent with and without a body`() async throws {
     try await withServer { request in
       .respond(HTTPServerResponse(status: 200, text: "\(request.method) \(request.body.count)"))
     } test: { url, transport in
@@ -58,7 +58,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test("Long bodies pass both ways") func longBodiesPassBothWays() async throws {
+  @Test func `Long bodies pass both ways`() async throws {
     try await withServer {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
@@ -68,7 +68,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test("Many at once get their own answers") func manyAtOnceGetTheirOwnAnswers() async throws {
+  @Test func `Many at once get their own answers`() async throws {
     try await withServer {
       .respond(HTTPServerResponse(status: 200, body: $0.body))
     } test: { url, transport in
@@ -85,7 +85,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test("Redirects are not followed") func redirectsAreNotFollowed() async throws {
+  @Test func `Redirects are not followed`() async throws {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"]))
     } test: { url, transport in
@@ -94,7 +94,7 @@ struct ExchangeTests {
     }
   }
 
-  @Test("Too long answer fails") func tooLongAnswerFails() async throws {
+  @Test func `Too long answer fails`() async throws {
     try await withServer { _ in
       .respond(HTTPServerResponse(status: 200, body: [UInt8](repeating: 0, count: 100)))
     } test: { url, transport in
@@ -107,7 +107,6 @@ struct ExchangeTests {
   }
 
   @Test(
-    "Malformed request is refused",
     arguments: [
       HTTPRequest(method: "get", url: "http://localhost/"),
       HTTPRequest(method: "GET", url: "file:///etc/hostname"),
@@ -115,7 +114,7 @@ struct ExchangeTests {
       HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X-A": "b\r\nX-C: d"]),
       HTTPRequest(method: "GET", url: "http://localhost/", headers: ["X A": "b"]),
     ])
-  func malformedRequestIsRefused(_ request: HTTPRequest) async throws {
+  func `Malformed request is refused`(_ request: HTTPRequest) async throws {
     let transport = try HTTPClient()
     let error = try await failure(transport, request)
     #expect(error.kind == .invalidRequest)

@@ -14,7 +14,7 @@ struct FailureTests {
 
   init() throws { transport = try HTTPClient() }
 
-  @Test("Refused connection") func refusedConnection() async throws {
+  @Test func `Refused connection`() async throws {
     let error = try await failure(transport, post("http://127.0.0.1:\(unusedPort())/secret?token=1"))
     #expect(error.kind == .connect)
     #expect(!error.requestMayHaveLeft)
@@ -23,15 +23,14 @@ struct FailureTests {
   }
 
   /// A label of more than 63 characters never reaches a name server (RFC 1035, section 2.3.4).
-  @Test("An unknown host fails before anything is sent") func anUnknownHostFailsBeforeAnythingIsSent() async throws {
+  @Test func `An unknown host fails before anything is sent`() async throws {
     let error = try await failure(transport, post("http://\(String(repeating: "x", count: 70)).invalid/"))
     #expect(error.kind == .resolve)
     #expect(!error.requestMayHaveLeft)
   }
 
   /// A backlog that is full: the kernel drops further SYNs.
-  @Test("A connect timeout fails before anything is sent") func aConnectTimeoutFailsBeforeAnythingIsSent() async throws
-  {
+  @Test func `A connect timeout fails before anything is sent`() async throws {
     let listener = RawServer.listen(backlog: 0)
     defer { close(listener) }
     var address = RawServer.loopback(port: RawServer.port(of: listener))
@@ -49,7 +48,7 @@ struct FailureTests {
     #expect(!error.requestMayHaveLeft)
   }
 
-  @Test("Plain server behind HTTPS") func plainServerBehindHTTPS() async throws {
+  @Test func `Plain server behind HTTPS`() async throws {
     try await withRawServer { _, peer, _ in
       peer.write("HTTP/1.1 400 Bad Request\r\n\r\n")
     } test: { server, transport in
@@ -59,7 +58,7 @@ struct FailureTests {
     }
   }
 
-  @Test("Handshake timeout") func handshakeTimeout() async throws {
+  @Test func `Handshake timeout`() async throws {
     try await withRawServer { _, peer, _ in
       peer.hang()
     } test: { server, transport in
@@ -71,7 +70,7 @@ struct FailureTests {
   }
 
   /// As after a SIGSTOP: the loop comes to its time-outs late, and finds the answer.
-  @Test("An answer that arrived during a standstill is taken") func anAnswerThatArrivedDuringAStandstillIsTaken()
+  @Test func `An answer that arrived during a standstill is taken`()
     async throws
   {
     let transport = try HTTPClient()
@@ -96,7 +95,7 @@ struct FailureTests {
     await transport.shutdown()
   }
 
-  @Test("Reset after the request was read") func resetAfterTheRequestWasRead() async throws {
+  @Test func `Reset after the request was read`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.reset()
@@ -108,7 +107,7 @@ struct FailureTests {
     }
   }
 
-  @Test("End without an answer") func endWithoutAnAnswer() async throws {
+  @Test func `End without an answer`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
     } test: { server, transport in
@@ -119,7 +118,7 @@ struct FailureTests {
     }
   }
 
-  @Test("End in the middle of the answer") func endInTheMiddleOfTheAnswer() async throws {
+  @Test func `End in the middle of the answer`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -130,7 +129,7 @@ struct FailureTests {
     }
   }
 
-  @Test("An answer that is not HTTP is reported") func anAnswerThatIsNotHTTPIsReported() async throws {
+  @Test func `An answer that is not HTTP is reported`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("220 smtp.example ESMTP\r\n")
@@ -140,7 +139,7 @@ struct FailureTests {
     }
   }
 
-  @Test("A server that never answers times out") func aServerThatNeverAnswersTimesOut() async throws {
+  @Test func `A server that never answers times out`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.hang()
@@ -153,7 +152,7 @@ struct FailureTests {
     }
   }
 
-  @Test("Total timeout before the first byte") func totalTimeoutBeforeTheFirstByte() async throws {
+  @Test func `Total timeout before the first byte`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.hang()
@@ -164,7 +163,7 @@ struct FailureTests {
     }
   }
 
-  @Test("Total timeout within the answer") func totalTimeoutWithinTheAnswer() async throws {
+  @Test func `Total timeout within the answer`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
@@ -177,7 +176,7 @@ struct FailureTests {
     }
   }
 
-  @Test("An endless header is cut off") func anEndlessHeaderIsCutOff() async throws {
+  @Test func `An endless header is cut off`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write("HTTP/1.1 200 OK\r\n")
@@ -190,7 +189,7 @@ struct FailureTests {
     }
   }
 
-  @Test("Interim answers are skipped") func interimAnswersAreSkipped() async throws {
+  @Test func `Interim answers are skipped`() async throws {
     try await withRawServer { server, peer, _ in
       _ = server.read(peer)
       peer.write(

@@ -12,7 +12,7 @@ import Testing
   .enabled(if: geteuid() == 0, "only root can give a thread a directory of authorities of its own"),
   .timeLimit(.minutes(10)))
 struct PinnedAuthorityTests {
-  @Test("An HTTP server of another authority is refused") func anHTTPServerOfAnotherAuthorityIsRefused() async throws {
+  @Test func `An HTTP server of another authority is refused`() async throws {
     try await Nginx.run { nginx in
       let system = try nginx.directoryOfAuthorities()
       let refused = await http(nginx, system, caFile: nginx.otherCertificateFile)

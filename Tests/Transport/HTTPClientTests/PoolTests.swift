@@ -18,7 +18,7 @@ struct PoolTests {
     }
   }
 
-  @Test("Connection is used again") func connectionIsUsedAgain() async throws {
+  @Test func `Connection is used again`() async throws {
     try await withRawServer { server, peer, _ in
       while server.read(peer) { peer.write(RawServer.ok) }
     } test: { server, transport in
@@ -29,8 +29,8 @@ struct PoolTests {
   }
 
   /// libcurl by itself would send the second request again on a new connection, unseen: two SMS for one.
-  @Test("Post is never sent twice", arguments: [true, false])
-  func postIsNeverSentTwice(withReset: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Post is never sent twice`(withReset: Bool) async throws {
     let script = Self.second { peer in if withReset { peer.reset() } }
     try await withRawServer(script: script) { server, transport in
       _ = try await transport.send(post(server.url))
@@ -45,7 +45,7 @@ struct PoolTests {
     }
   }
 
-  @Test("Idempotent request is sent again") func idempotentRequestIsSentAgain() async throws {
+  @Test func `Idempotent request is sent again`() async throws {
     try await withRawServer(script: Self.second { $0.reset() }) { server, transport in
       _ = try await transport.send(post(server.url))
       #expect(try await transport.send(post(server.url, isIdempotent: true)).status == 200)
@@ -55,8 +55,8 @@ struct PoolTests {
   }
 
   /// The server closed the idle connection before: noticed when it is taken from the pool, and no error.
-  @Test("Stale connection is not used", arguments: [true, false])
-  func staleConnectionIsNotUsed(withReset: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Stale connection is not used`(withReset: Bool) async throws {
     let answered = DispatchSemaphore(value: 0)
     try await withRawServer { server, peer, number in
       guard server.read(peer) else { return }
@@ -74,7 +74,7 @@ struct PoolTests {
     }
   }
 
-  @Test("Connections to one host are limited") func connectionsToOneHostAreLimited() async throws {
+  @Test func `Connections to one host are limited`() async throws {
     let configuration = HTTPClient.Configuration(maxConcurrent: 8, pool: HTTPClient.Configuration.Pool(maxPerHost: 2))
     try await withRawServer(configuration) { server, peer, _ in
       while server.read(peer) { peer.write(RawServer.ok) }

@@ -12,7 +12,7 @@ struct TLSTests {
     return try await transport.send(request)
   }
 
-  @Test("Version is negotiated") func versionIsNegotiated() async throws {
+  @Test func `Version is negotiated`() async throws {
     try await Nginx.run { nginx in
       let once = post(nginx.http2URL)
       let repeatable = post(nginx.http2URL, isIdempotent: true)
@@ -27,7 +27,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Unknown authority is refused") func unknownAuthorityIsRefused() async throws {
+  @Test func `Unknown authority is refused`() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient()
       let error = try await failure(transport, post(nginx.http2URL))
@@ -37,7 +37,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Other name is refused") func otherNameIsRefused() async throws {
+  @Test func `Other name is refused`() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(.init(caFile: nginx.otherCertificateFile))
       let error = try await failure(transport, post(nginx.otherURL))
@@ -46,7 +46,7 @@ struct TLSTests {
     }
   }
 
-  @Test("Client certificate is shown") func clientCertificateIsShown() async throws {
+  @Test func `Client certificate is shown`() async throws {
     try await Nginx.run { nginx in
       var configuration = HTTPClient.Configuration(caFile: nginx.certificateFile)
       let without = try await send(post(nginx.mutualURL), configuration)
@@ -59,7 +59,7 @@ struct TLSTests {
   }
 
   /// The server ends each HTTP/2 connection with GOAWAY after 100 requests; the streams it refuses go to the next one.
-  @Test("Many streams on few connections") func manyStreamsOnFewConnections() async throws {
+  @Test func `Many streams on few connections`() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(
         .init(maxConcurrent: 64, pool: .init(maxPerHost: 2), caFile: nginx.certificateFile, version: .http2))
@@ -83,8 +83,8 @@ struct TLSTests {
   }
 
   /// Repeatable and unrepeatable requests do not interfere: libcurl once mixed up their answers.
-  @Test("Every request gets its own answer", arguments: HTTPClient.Configuration.Version.allCases)
-  func everyRequestGetsItsOwnAnswer(version: HTTPClient.Configuration.Version) async throws {
+  @Test(arguments: HTTPClient.Configuration.Version.allCases)
+  func `Every request gets its own answer`(version: HTTPClient.Configuration.Version) async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(
         .init(maxConcurrent: 64, caFile: nginx.certificateFile, version: version))
@@ -107,7 +107,7 @@ struct TLSTests {
     return String(decoding: response.body, as: UTF8.self) == String(number)
   }
 
-  @Test("Unreadable authorities are said") func unreadableAuthoritiesAreSaid() {
+  @Test func `Unreadable authorities are said`() {
     let error = #expect(throws: TransportError.self) { try HTTPClient(.init(caFile: "/nonexistent/ca.pem")) }
     #expect(error?.description.contains("/nonexistent/ca.pem") == true)
   }

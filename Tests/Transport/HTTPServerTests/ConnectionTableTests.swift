@@ -14,7 +14,7 @@ import Testing
     return ended.sorted()
   }
 
-  @Test("A client has its own connections only") func aClientHasItsOwnConnectionsOnly() {
+  @Test func `A client has its own connections only`() {
     let table = ConnectionTable(maxPerClient: 2, requestTime: nil)
     table.opened(.init(10), one, descriptor: 3)
     #expect(table.accepts(one))
@@ -28,7 +28,7 @@ import Testing
     #expect(!table.accepts(one))
   }
 
-  @Test("Only what the client owes is late") func onlyWhatTheClientOwesIsLate() {
+  @Test func `Only what the client owes is late`() {
     let table = ConnectionTable(maxPerClient: nil, requestTime: .seconds(10), received: { _ in 0 })
     table.opened(.init(10), one, descriptor: 3)
     table.begins(.init(10), at: start)
@@ -46,7 +46,7 @@ import Testing
     #expect(late(table, after: 30) == [5])
   }
 
-  @Test("A connection between requests is never late") func aConnectionBetweenRequestsIsNeverLate() {
+  @Test func `A connection between requests is never late`() {
     let table = ConnectionTable(maxPerClient: nil, requestTime: .seconds(10), received: { _ in 80 })
     table.opened(.init(10), one, descriptor: 3)
     table.begins(.init(10), at: start)
@@ -56,7 +56,7 @@ import Testing
     #expect(late(table, after: 1_000_000) == [])
   }
 
-  @Test("A request begins with its first byte") func aRequestBeginsWithItsFirstByte() {
+  @Test func `A request begins with its first byte`() {
     let bytes = Mutex<UInt64>(0)
     let table = ConnectionTable(
       maxPerClient: nil, requestTime: .seconds(10), received: { _ in bytes.withLock { $0 } })
@@ -79,14 +79,14 @@ import Testing
     #expect(late(table, after: 211) == [4])
   }
 
-  @Test("Without a bound nothing is late") func withoutABoundNothingIsLate() {
+  @Test func `Without a bound nothing is late`() {
     let table = ConnectionTable(maxPerClient: nil, requestTime: nil)
     table.opened(.init(10), one, descriptor: 3)
     table.begins(.init(10), at: start)
     #expect(late(table, after: 1_000_000) == [])
   }
 
-  @Test("A client is an address or a network of64 bits") func aClientIsAnAddressOrANetworkOf64Bits() {
+  @Test func `A client is an address or a network of64 bits`() {
     func ipv6(_ groups: [UInt16]) -> ClientKey {
       ClientKey(ipv6: groups.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] })
     }

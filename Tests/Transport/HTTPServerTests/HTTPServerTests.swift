@@ -18,7 +18,7 @@ func withServer(
 
 @Suite(.timeLimit(.minutes(10)))
 struct HTTPServerTests {
-  @Test("Request reaches the handler decoded") func requestReachesTheHandlerDecoded() async throws {
+  @Test func `Request reaches the handler decoded`() async throws {
     let seen = Mutex<HTTPServerRequest?>(nil)
     try await withServer { request in
       seen.withLock { $0 = request }
@@ -42,7 +42,7 @@ struct HTTPServerTests {
     #expect(request.remoteAddress == "127.0.0.1")
   }
 
-  @Test("Body arrives whole") func bodyArrivesWhole() async throws {
+  @Test func `Body arrives whole`() async throws {
     try await withServer(maxBodyBytes: 300_000) { request in
       .respond(HTTPServerResponse(status: 200, body: request.body))
     } test: { server in
@@ -55,7 +55,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Chunked body arrives whole") func chunkedBodyArrivesWhole() async throws {
+  @Test func `Chunked body arrives whole`() async throws {
     try await withServer { request in
       .respond(HTTPServerResponse(status: 200, body: request.body))
     } test: { server in
@@ -67,7 +67,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Too long body never reaches the handler") func tooLongBodyNeverReachesTheHandler() async throws {
+  @Test func `Too long body never reaches the handler`() async throws {
     let calls = Mutex(0)
     try await withServer(maxBodyBytes: 4) { _ in
       calls.withLock { $0 += 1 }
@@ -84,7 +84,7 @@ struct HTTPServerTests {
     #expect(calls.withLock { $0 } == 0)
   }
 
-  @Test("Reset and close are tellable apart") func resetAndCloseAreTellableApart() async throws {
+  @Test func `Reset and close are tellable apart`() async throws {
     try await withServer {
       $0.path == "/reset" ? .reset : .close
     } test: { server in
@@ -93,7 +93,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Kept connection serves several requests") func keptConnectionServesSeveralRequests() async throws {
+  @Test func `Kept connection serves several requests`() async throws {
     let calls = Mutex(0)
     try await withServer { _ in
       let call = calls.withLock { calls in
@@ -110,7 +110,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Slow handler does not hold up others") func slowHandlerDoesNotHoldUpOthers() async throws {
+  @Test func `Slow handler does not hold up others`() async throws {
     let (gate, opener) = AsyncStream<Void>.makeStream()
     try await withServer { request in
       if request.path == "/slow" { for await _ in gate { break } }
@@ -123,7 +123,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Many clients at once") func manyClientsAtOnce() async throws {
+  @Test func `Many clients at once`() async throws {
     try await withServer { request in
       await Task.yield()
       return .respond(HTTPServerResponse(status: 200, text: request.parameter("n") ?? ""))
@@ -137,7 +137,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Invalid answer becomes500") func invalidAnswerBecomes500() async throws {
+  @Test func `Invalid answer becomes500`() async throws {
     try await withServer { request in
       request.path == "/header"
         ? .respond(HTTPServerResponse(status: 200, headers: ["X-Bad": "a\r\nSet-Cookie: b"]))
@@ -148,7 +148,7 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Port in use is said") func portInUseIsSaid() async throws {
+  @Test func `Port in use is said`() async throws {
     try await withServer { _ in
       .close
     } test: { server in
@@ -160,14 +160,14 @@ struct HTTPServerTests {
     }
   }
 
-  @Test("Address of another machine is said") func addressOfAnotherMachineIsSaid() {
+  @Test func `Address of another machine is said`() {
     let error = #expect(throws: HTTPServerError.self) {
       _ = try HTTPServer(host: "192.0.2.1", port: 0, maxBodyBytes: 1) { _ in .close }
     }
     #expect(error?.code == .addressNotAvailable)
   }
 
-  @Test("Stop lets handlers end within the grace") func stopLetsHandlersEndWithinTheGrace() async throws {
+  @Test func `Stop lets handlers end within the grace`() async throws {
     let (started, starter) = AsyncStream<Void>.makeStream()
     let (gate, opener) = AsyncStream<Void>.makeStream()
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in
@@ -183,8 +183,7 @@ struct HTTPServerTests {
     #expect(await answer.body == "done")
   }
 
-  @Test("Stop cancels handlers after the grace and is repeatable")
-  func stopCancelsHandlersAfterTheGraceAndIsRepeatable() async throws {
+  @Test func `Stop cancels handlers after the grace and is repeatable`() async throws {
     let (started, starter) = AsyncStream<Void>.makeStream()
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in
       starter.yield()
@@ -198,8 +197,7 @@ struct HTTPServerTests {
     #expect(await answer.text.isEmpty)
   }
 
-  @Test("A request that does not end is ended and one that is handled is not")
-  func aRequestThatDoesNotEndIsEndedAndOneThatIsHandledIsNot() async throws {
+  @Test func `A request that does not end is ended and one that is handled is not`() async throws {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
@@ -219,8 +217,7 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test("A request line that does not end is ended and an idle connection is not late")
-  func aRequestLineThatDoesNotEndIsEndedAndAnIdleConnectionIsNotLate() async throws {
+  @Test func `A request line that does not end is ended and an idle connection is not late`() async throws {
     let told = Mutex<[HTTPServerTurnedAway]>([])
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,
@@ -240,7 +237,7 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test("A client with too many connections is turned away") func aClientWithTooManyConnectionsIsTurnedAway()
+  @Test func `A client with too many connections is turned away`()
     async throws
   {
     let told = Mutex<[HTTPServerTurnedAway]>([])
@@ -264,7 +261,7 @@ struct HTTPServerTests {
     await server.stop()
   }
 
-  @Test("A proxy has as many connections as it likes") func proxiesAreNotLimited() async throws {
+  @Test func `A proxy has as many connections as it likes`() async throws {
     let inside = Mutex(0)
     let server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: 1024,

@@ -30,7 +30,6 @@ struct StrictRequestTests {
   }
 
   @Test(
-    "Are 400, once, and nothing after them is read",
     arguments: [
       // Space before the colon, and names that are none.
       line + host + two + "Transfer-Encoding : chunked\r\n\r\nab", line + host + two + " X: y\r\n\r\nab",
@@ -54,7 +53,7 @@ struct StrictRequestTests {
       line + host + "Transfer-Encoding: gzip\r\n\r\nab", line + host + "Transfer-Encoding: gzip, chunked\r\n" + chunks,
       line + host + "Transfer-Encoding: identity\r\n\r\n", line + host + "Transfer-Encoding:\r\n\r\n",
       "POST / HTTP/1.0\r\n" + host + chunked + chunks,
-    ]) func are400(bytes: String) async throws
+    ]) func `Are 400, once, and nothing after them is read`(bytes: String) async throws
   {
     let (answer, seen) = try await exchange(bytes + Self.smuggled)
     #expect(answer.status == 400 && answer.end != .timedOut, "\(answer.text)")
@@ -65,21 +64,20 @@ struct StrictRequestTests {
   }
 
   @Test(
-    "What is odd and allowed is answered",
     arguments: [
       line + host + two + "\r\nab", line + host + "content-length:2\r\n\r\nab",
       line + host + two + "X:\r\nY: \t \r\nZ:  a  b\t\r\n\r\nab", line + host + two + "X: \u{7F}\u{E9}\r\n\r\nab",
       "POST / HTTP/1.0\r\n" + two + "\r\nab", "\r\n" + line + host + two + "\r\nab",
       line + host + "Transfer-Encoding: Chunked\r\n" + chunks, line + "X-1: y\r\n" + two + "HOST: x\r\n\r\nab",
-    ]) func whatIsOddAndAllowedIsAnswered(bytes: String) async throws
+    ]) func `What is odd and allowed is answered`(bytes: String) async throws
   {
     let (answer, seen) = try await exchange(bytes)
     #expect(answer.status == 200, "\(answer.text)")
     #expect(seen == ["POST / ab"])
   }
 
-  @Test("Heads of any size, one after the other, are taken for what they are", arguments: [0, 1, 40, 150])
-  func sizes(fields: Int) async throws {
+  @Test(arguments: [0, 1, 40, 150])
+  func `Heads of any size, one after the other, are taken for what they are`(fields: Int) async throws {
     let text = (0..<fields).map { "X-\($0): \(String(repeating: "v", count: $0 % 90))\r\n" }.joined()
     let one = Self.line + Self.host + text + Self.two + "\r\nab"
     let (answer, seen) = try await exchange(one + one + one)
@@ -87,8 +85,7 @@ struct StrictRequestTests {
     #expect(seen == ["POST / ab", "POST / ab", "POST / ab"])
   }
 
-  @Test("After a body in chunks the connection ends: others may disagree about its end")
-  func afterChunksTheConnectionEnds() async throws {
+  @Test func `After a body in chunks the connection ends: others may disagree about its end`() async throws {
     let (answer, seen) = try await exchange(Self.line + Self.host + Self.chunked + Self.chunks + Self.smuggled)
     #expect(answer.status == 200 && answer.end != .timedOut)
     #expect(answer.text.contains("Connection: close\r\n"))

@@ -3,7 +3,6 @@ import Testing
 
 @Suite struct FictionTests {
   @Test(
-    "Reserved numbers are fictional",
     arguments: [
       "+14155550100", "+14155550123", "+12125550199", "+16045550150", "+18005550199",
       "+447700900000", "+447700900999", "+442079460000", "+442079460958", "+441632960123", "+443069990123",
@@ -16,14 +15,13 @@ import Testing
       "+61491570006", "+61491570156", "+61491579455", "+61255501234", "+61370109999", "+61855500000", "+611800975711",
       "+611300975707",
     ])
-  func reservedNumbersAreFictional(text: String) throws {
+  func `Reserved numbers are fictional`(text: String) throws {
     let number = try PhoneNumber.parse(text)
     #expect(number.e164 == text)
     #expect(number.isReservedForFiction)
   }
 
   @Test(
-    "Assigned numbers are not fictional",
     arguments: [
       "+14155550099", "+14155550200", "+14155551212", "+16505553434", "+16505554567", "+18005550123", "+18885550199",
       "+14155540123",
@@ -31,7 +29,7 @@ import Testing
       "+4915228817387",
       "+4915123456789", "+46701740604", "+46701740700", "+61491570007", "+61412345678", "+81312345678", "+919876543210",
     ])
-  func assignedNumbersAreNotFictional(text: String) throws {
+  func `Assigned numbers are not fictional`(text: String) throws {
     let number = try PhoneNumber.parse(text)
     #expect(number.e164 == text)
     #expect(!number.isReservedForFiction)

@@ -22,13 +22,12 @@ import Testing
   private static let benin = #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["014", "0190"]}"#
 
   @Test(
-    "A prefix is a range of one length",
     arguments: [
       ("+2290140000000", true), ("+2290149999999", true), ("+2290190000000", true), ("+2290190999999", true),
       ("+2290139999999", false), ("+2290150000000", false), ("+2290191000000", false), ("+2290189999999", false),
       ("+229014000000", false), ("+22901400000000", false), ("+14155550123", false), ("", false),
     ])
-  func aPrefixIsARangeOfOneLength(number: String, isFound: Bool) throws {
+  func `A prefix is a range of one length`(number: String, isFound: Bool) throws {
     let found = try Self.table(Self.benin).find(number)
     #expect((found != nil) == isFound)
     if isFound {
@@ -37,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("An empty table says nothing") func anEmptyTableSaysNothing() throws {
+  @Test func `An empty table says nothing`() throws {
     #expect(NumberOverrides.none.find("+2290140000000") == nil)
     #expect(NumberOverrides.none.date == nil)
     #expect(try Self.table("").count == 0)
@@ -45,7 +44,6 @@ import Testing
   }
 
   @Test(
-    "Malformed tables are refused",
     arguments: [
       #"{region: "001", countryCode: 881, type: "mobile", length: 10, prefixes: ["01"]}"#,
       #"{region: "BJ", countryCode: 229, type: "voip", length: 10, prefixes: ["01"]}"#,
@@ -60,18 +58,17 @@ import Testing
       #"{region: "BJ", countryCode: 229, type: "mobile", length: 10, prefixes: ["01", "014"]}"#,
       #"{region: "BJ", countryCode: 229, type: "mobile", length: 10}"#,
     ])
-  func malformedTablesAreRefused(range: String) {
+  func `Malformed tables are refused`(range: String) {
     #expect(throws: DecodingError.self) { try Self.table(range) }
   }
 
   /// Numbers of ranges that came into use after the metadata of Debian 12 (8.12.57, of 2022).
   @Test(
-    "The shipped table knows young numbers",
     arguments: [
       ("+2290195123456", "BJ", .mobile), ("+41681234567", "CH", .mobile), ("+213601234567", "DZ", .mobile),
       ("+251712345678", "ET", .mobile), ("+2250704812345", "CI", .mobile),
     ] as [(String, String, NumberType)])
-  func theShippedTableKnowsYoungNumbers(text: String, region: String, type: NumberType) throws {
+  func `The shipped table knows young numbers`(text: String, region: String, type: NumberType) throws {
     let overrides = try Self.shipped.get()
     let plain = try PhoneNumber.parse(text)
     let number = plain.applying(overrides)
@@ -85,16 +82,15 @@ import Testing
   }
 
   @Test(
-    "Numbers known to the library stay",
     arguments: ["+14155550123", "+4915123456789", "+19002345678", "+449091234567", "+442079460958", "+33820123456"])
-  func numbersKnownToTheLibraryStay(text: String) throws {
+  func `Numbers known to the library stay`(text: String) throws {
     let number = try PhoneNumber.parse(text)
     let after = number.applying(try Self.shipped.get())
     #expect(after.type == number.type)
     #expect(after.region == number.region)
   }
 
-  @Test("The shipped table is dated") func theShippedTableIsDated() throws {
+  @Test func `The shipped table is dated`() throws {
     let overrides = try Self.shipped.get()
     #expect(overrides.date?.count == 10)
     #expect(overrides.count > 1000)
@@ -102,7 +98,7 @@ import Testing
     #expect(overrides.find("+8816123456789") == nil)
   }
 
-  @Test("A priced type counts whatever the library says") func aPricedTypeCountsWhateverTheLibrarySays() throws {
+  @Test func `A priced type counts whatever the library says`() throws {
     let table = try Self.table(
       #"{region: "DE", countryCode: 49, type: "premiumRate", length: 11, prefixes: ["1512345"]}"#)
     let number = try PhoneNumber.parse("+4915123456789")
@@ -110,7 +106,7 @@ import Testing
     #expect(number.applying(table).type == .premiumRate)
   }
 
-  @Test("A length that is gone is impossible") func aLengthThatIsGoneIsImpossible() throws {
+  @Test func `A length that is gone is impossible`() throws {
     let table = try Self.decode(
       "{date: '2026-11-22', source: 'test', ranges: [], goneLengths: [{countryCode: 49, lengths: [11]}]}")
     #expect(try PhoneNumber.parse("+4915123456789").isPossible)
@@ -121,7 +117,7 @@ import Testing
 
   /// Numbers that cost somebody, drawn by a fixed seed from libphonenumber's metadata of 2026 (9.0.43): parts of +590, +594, +248,
   /// +597, +973, +972 and others that the metadata of Debian 12 takes for possible numbers of no known use.
-  @Test("No priced number is taken for another") func noPricedNumberIsTakenForAnother() throws {
+  @Test func `No priced number is taken for another`() throws {
     let overrides = try Self.shipped.get()
     let text = try String(contentsOfFile: Repository.fixtures + "/refused-numbers.txt", encoding: .utf8)
     let numbers = text.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap {
@@ -138,19 +134,18 @@ import Testing
 
   /// Lengths that Mexico (2019), Zimbabwe and Benin (2024) gave up.
   @Test(
-    "No number of a length that is gone is possible",
     arguments: [
       "+5239825979190", "+5274833788762", "+26386123", "+263861234", "+26380123", "+263801234",
       "+22997123456",
     ])
-  func noNumberOfALengthThatIsGoneIsPossible(text: String) throws {
+  func `No number of a length that is gone is possible`(text: String) throws {
     // What cannot be read is refused, too.
     guard let number = try? PhoneNumber.parse(text) else { return }
     #expect(!number.applying(try Self.shipped.get()).isPossible)
   }
 
   /// The library takes the 1 away that Mexico's mobile numbers had until 2019.
-  @Test("An old mexican mobile number is read") func anOldMexicanMobileNumberIsRead() throws {
+  @Test func `An old mexican mobile number is read`() throws {
     let number = try PhoneNumber.parse("+5215512345678").applying(try Self.shipped.get())
     #expect(number.e164 == "+525512345678")
     #expect(number.isPossible)

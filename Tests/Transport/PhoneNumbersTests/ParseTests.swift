@@ -106,8 +106,8 @@ struct Expectation: Sendable {
     Expectation("+870301234567", "+870301234567", .mobile, "001"),
   ]
 
-  @Test("Numbers are parsed to E164", arguments: valid)
-  func numbersAreParsedToE164(expectation: Expectation) throws {
+  @Test(arguments: valid)
+  func `Numbers are parsed to E164`(expectation: Expectation) throws {
     let number = try PhoneNumber.parse(expectation.text, region: expectation.region)
     #expect(number.e164 == expectation.e164)
     #expect(number.type == expectation.type)
@@ -122,12 +122,11 @@ struct Expectation: Sendable {
   }
 
   @Test(
-    "Tells what is impossible",
     arguments: [
       ("+1415555", nil, Possibility.tooShort), ("555-0123", "US", .localOnly), ("+14155550123456", nil, .tooLong),
       ("+49 30 1", nil, .localOnly), ("+65123456789", nil, .invalidLength), ("+15555550123", nil, .possible),
     ] as [(String, String?, Possibility)])
-  func tellsWhatIsImpossible(text: String, region: String?, possibility: Possibility) throws {
+  func `Tells what is impossible`(text: String, region: String?, possibility: Possibility) throws {
     let number = try PhoneNumber.parse(text, region: region)
     #expect(number.possibility == possibility)
     #expect(number.isPossible == (possibility == .possible))
@@ -138,7 +137,6 @@ struct Expectation: Sendable {
   }
 
   @Test(
-    "Texts that are not numbers are refused",
     arguments: [
       ("", nil, .notANumber), (" ", nil, .notANumber), ("+", nil, .notANumber), ("hello", nil, .notANumber),
       ("hello", "US", .notANumber),
@@ -162,7 +160,7 @@ struct Expectation: Sendable {
       ("+14155550123#5", nil, .hasExtension),
       ("+14155550123;ext=5", nil, .hasExtension), ("(415) 555-0123 доб. 5", "US", .hasExtension),
     ] as [(String, String?, PhoneNumberError.Code)])
-  func textsThatAreNotNumbersAreRefused(text: String, region: String?, code: PhoneNumberError.Code) {
+  func `Texts that are not numbers are refused`(text: String, region: String?, code: PhoneNumberError.Code) {
     do throws(PhoneNumberError) {
       let number = try PhoneNumber.parse(text, region: region)
       Issue.record("was taken for \(number.e164)")
@@ -175,13 +173,12 @@ struct Expectation: Sendable {
 
   /// Digits behind a plus are read in a shorter way than what is written with spaces, and come out the same.
   @Test(
-    "Spaces make no difference",
     arguments: [
       1, 7, 20, 27, 30, 31, 32, 33, 34, 39, 41, 43, 44, 45, 46, 47, 48, 49, 52, 54, 55, 57, 60, 61, 62, 63, 65, 66, 81,
       82, 84, 86, 90, 91, 92,
       225, 351, 383, 800, 972,
     ])
-  func spacesMakeNoDifference(countryCode: Int) throws {
+  func `Spaces make no difference`(countryCode: Int) throws {
     var random = SplitMix(state: UInt64(countryCode))
     for length in 5...13 {
       for _ in 0..<60 {
@@ -196,7 +193,7 @@ struct Expectation: Sendable {
     }
   }
 
-  @Test("Threads share the library") func threadsShareTheLibrary() async throws {
+  @Test func `Threads share the library`() async throws {
     let wrong = await withTaskGroup(of: Int.self) { group in
       for task in 0..<8 {
         group.addTask {

@@ -5,7 +5,6 @@ import Testing
 /// `tel:` URIs (RFC 3966) in the place of numbers.
 @Suite struct TelURITests {
   @Test(
-    "Numbers of tel UR is are read",
     arguments: [
       ("tel:+14155550123", nil), ("TEL:+14155550123", nil), ("Tel:+1-415-555-0123", nil), ("tel:+1.415.555.0123", nil),
       ("tel:+1(415)555-0123", nil), ("tel:+1 415 555 0123", nil), ("tel:+1-201-555-0123", "DE"),
@@ -19,13 +18,12 @@ import Testing
       ("tel:+14155550123;npdi;rn=+14155550199;cic=+19999", nil), ("tel:+14155550123;x=\u{202E}", nil),
       ("tel:+14155550123;", nil),
     ] as [(String, String?)])
-  func numbersOfTelURIsAreRead(text: String, region: String?) throws {
+  func `Numbers of tel UR is are read`(text: String, region: String?) throws {
     let number = try PhoneNumber.parse(text, region: region)
     #expect(["+14155550123", "+12015550123", "+14155557042"].contains(number.e164), "\(number.e164)")
   }
 
   @Test(
-    "Malformed UR is are refused",
     arguments: [
       ("tel:+14155550123;ext=7", .hasExtension), ("tel:+14155550123;EXT=7", .hasExtension),
       ("tel:+14155550123;isub=1411", .hasExtension), ("tel:+14155550123;postd=pp22", .hasExtension),
@@ -44,12 +42,12 @@ import Testing
       ("tel:+00155550123", .invalidCountryCode),
       ("tel:+14155550123;x=" + String(repeating: "x", count: 240), .tooLong),
     ] as [(String, PhoneNumberError.Code)])
-  func malformedURIsAreRefused(text: String, code: PhoneNumberError.Code) {
+  func `Malformed UR is are refused`(text: String, code: PhoneNumberError.Code) {
     let error = #expect(throws: PhoneNumberError.self) { try PhoneNumber.parse(text) }
     #expect(error?.code == code)
   }
 
-  @Test("An extension is refused in words for the user") func anExtensionIsRefusedInWordsForTheUser() {
+  @Test func `An extension is refused in words for the user`() {
     let error = #expect(throws: PhoneNumberError.self) { try PhoneNumber.parse("tel:+14155550123;ext=7") }
     #expect(error?.description.contains("leave the extension out") == true)
   }

@@ -1,10 +1,8 @@
 import PostgreSQL
 import Testing
 
-@Suite("Address of the database")
-struct EndpointTests {
-  @Test("A URL with several hosts is read and printed alike")
-  func severalHosts() throws {
+@Suite struct EndpointTests {
+  @Test func `A URL with several hosts is read and printed alike`() throws {
     let url = "postgresql://app@db1.example:5432,[::1]:5433,%2Frun%2Fpostgresql:5432/countersign"
     let endpoint = try PostgreSQLEndpoint(url: url)
     #expect(endpoint.hosts.map(\.host) == ["db1.example", "::1", "/run/postgresql"])
@@ -15,7 +13,6 @@ struct EndpointTests {
   }
 
   @Test(
-    "A URL that is none, or says more than it may, is refused without being repeated",
     arguments: [
       "", "postgresql", "http://a@b/c", "postgresql://b/c", "postgresql://a@/c", "postgresql://a@b",
       "postgresql://a@b/",
@@ -26,14 +23,13 @@ struct EndpointTests {
       "postgresql://a@\((0...16).map { "h\($0)" }.joined(separator: ","))/c",
       "postgresql://\(String(repeating: "x", count: 64))@b/c",
     ])
-  func refused(url: String) {
+  func `A URL that is none, or says more than it may, is refused without being repeated`(url: String) {
     let error = #expect(throws: PostgreSQLError.self) { try PostgreSQLEndpoint(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.message.contains("secret") == false)
   }
 
-  @Test("The password shows nowhere")
-  func password() throws {
+  @Test func `The password shows nowhere`() throws {
     var endpoint = try PostgreSQLEndpoint(url: "postgresql://a@b/c")
     endpoint.password = "xyzzy"
     var dumped = ""
@@ -42,13 +38,12 @@ struct EndpointTests {
   }
 
   @Test(
-    "Only sockets and loopback are local",
     arguments: zip(
       [
         "/run/postgresql", "localhost", "127.0.0.1", "127.1.2.3", "::1", "127.0.0.1.example", "db", "10.0.0.1", "127.1",
       ],
       [true, true, true, true, true, false, false, false, false]))
-  func local(host: String, isLocal: Bool) {
+  func `Only sockets and loopback are local`(host: String, isLocal: Bool) {
     #expect(ServerAddress(host: host).isLocal == isLocal)
   }
 }

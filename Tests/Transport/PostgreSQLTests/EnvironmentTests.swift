@@ -3,10 +3,8 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Environment of the process")
-struct EnvironmentTests {
-  @Test("Variables of libpq have no influence")
-  func variables() async throws {
+@Suite struct EnvironmentTests {
+  @Test func `Variables of libpq have no influence`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let (directory, port, database) = (endpoint.hosts[0].host, endpoint.hosts[0].port, endpoint.database)
     await #expect(processExitsWith: .success) {
@@ -29,8 +27,7 @@ struct EnvironmentTests {
     }
   }
 
-  @Test("A password that lies in the home directory or in the environment is not found")
-  func passwordFile() async throws {
+  @Test func `A password that lies in the home directory or in the environment is not found`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     let endpoint = server.overTCP(try await server.database())
     let (port, database) = (endpoint.hosts[0].port, endpoint.database)
@@ -60,8 +57,7 @@ struct EnvironmentTests {
     }
   }
 
-  @Test("Nothing goes to the standard error")
-  func silence() async throws {
+  @Test func `Nothing goes to the standard error`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let (directory, port, database) = (endpoint.hosts[0].host, endpoint.hosts[0].port, endpoint.database)
     let result = await #expect(processExitsWith: .success, observing: [\.standardErrorContent]) {

@@ -2,8 +2,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Errors of the server")
-struct ErrorTests {
+@Suite struct ErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let sql: String
     let code: PostgreSQLError.Code
@@ -47,8 +46,8 @@ struct ErrorTests {
       sql: "DO $$ BEGIN RAISE 'ro' USING ERRCODE = '25006'; END $$", code: .readOnly, state: "25006", isRetriable: true),
   ]
 
-  @Test("Every class has its code, and no message quotes data", arguments: cases)
-  func codes(_ test: Case) async throws {
+  @Test(arguments: cases)
+  func `Every class has its code, and no message quotes data`(_ test: Case) async throws {
     try await withConnection { connection, _ in
       try await connection.execute(
         "CREATE TABLE t (n bigint PRIMARY KEY CHECK (n > 0), s text NOT NULL); INSERT INTO t VALUES (1, 'a')")
@@ -64,8 +63,7 @@ struct ErrorTests {
     }
   }
 
-  @Test("A value that breaks a constraint is in no error")
-  func valuesOfRows() async throws {
+  @Test func `A value that breaks a constraint is in no error`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (s text PRIMARY KEY)")
       let insert = PostgreSQLStatement("INSERT INTO t VALUES ($1)", ["secret"])
@@ -75,8 +73,7 @@ struct ErrorTests {
     }
   }
 
-  @Test("A deadlock ends one transaction, and the other one goes on")
-  func deadlock() async throws {
+  @Test func `A deadlock ends one transaction, and the other one goes on`() async throws {
     try await withConnection { first, endpoint in
       try await first.execute("CREATE TABLE t (n bigint PRIMARY KEY); INSERT INTO t VALUES (1), (2)")
       try await withConnection(to: endpoint) { second, _ in

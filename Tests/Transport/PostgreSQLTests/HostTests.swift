@@ -2,10 +2,10 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Several hosts")
-struct HostTests {
-  @Test("A host where nobody listens, whose name is unknown, or that is silent: the other one is used")
-  func deadHosts() async throws {
+@Suite struct HostTests {
+  @Test func `A host where nobody listens, whose name is unknown, or that is silent: the other one is used`()
+    async throws
+  {
     let silent = RawServer { _, peer, _ in peer.hang() }
     defer { silent.stop() }
     var endpoint = try await PrivatePostgreSQL.shared.database()
@@ -24,8 +24,9 @@ struct HostTests {
     }
   }
 
-  @Test("A host where nobody listens: one sentence, without the question that libpq adds in a second line")
-  func nobodyListens() async throws {
+  @Test func `A host where nobody listens: one sentence, without the question that libpq adds in a second line`()
+    async throws
+  {
     let endpoint = PostgreSQLEndpoint(
       hosts: [ServerAddress(host: "127.0.0.1", port: Int(unusedPort()))], database: "d", user: "u")
     try await withConnection(to: endpoint) { connection, _ in
@@ -35,8 +36,7 @@ struct HostTests {
     }
   }
 
-  @Test("A server that was made read-only is refused, alone; beside another one it is passed over")
-  func readOnlyHost() async throws {
+  @Test func `A server that was made read-only is refused, alone; beside another one it is passed over`() async throws {
     let shared = try await PrivatePostgreSQL.shared.server
     try await PrivatePostgreSQL.run { server in
       var endpoint = server.endpoint(database: "in_two")
@@ -56,8 +56,7 @@ struct HostTests {
     }
   }
 
-  @Test("A server that becomes read-only is left, and found again when it takes changes")
-  func becomesReadOnly() async throws {
+  @Test func `A server that becomes read-only is left, and found again when it takes changes`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, endpoint in
       try await connection.execute("CREATE TABLE t (n bigint)")

@@ -3,10 +3,8 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Login and encryption")
-struct LoginTests {
-  @Test("A password that is right, wrong or missing")
-  func passwords() async throws {
+@Suite struct LoginTests {
+  @Test func `A password that is right, wrong or missing`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     var endpoint = server.overTCP(try await server.database())
     var usual = PostgreSQLOptions()
@@ -38,8 +36,7 @@ struct LoginTests {
     }
   }
 
-  @Test("A database that is not there, and a server that starts")
-  func refusals() async throws {
+  @Test func `A database that is not there, and a server that starts`() async throws {
     var endpoint = try await PrivatePostgreSQL.shared.database()
     endpoint.database = "missing"
     try await withConnection(to: endpoint) { connection, _ in
@@ -65,8 +62,7 @@ struct LoginTests {
     }
   }
 
-  @Test("A server that is none, or goes away in the greeting")
-  func garbage() async throws {
+  @Test func `A server that is none, or goes away in the greeting`() async throws {
     var endpoint = try await PrivatePostgreSQL.shared.database()
     for answer in ["HTTP/1.1 400 Bad Request\r\n\r\n", "", "E\u{7F}\u{7F}\u{7F}\u{7F}x", "R\0\0\0\u{8}\0\0\0\u{63}"] {
       let server = RawServer { _, peer, _ in
@@ -83,9 +79,11 @@ struct LoginTests {
     }
   }
 
-  @Test(
-    "TLS: the right name is taken, and results larger than a record arrive; other names and authorities are refused")
-  func encryption() async throws {
+  @Test
+  func
+    `TLS: the right name is taken, and results larger than a record arrive; other names and authorities are refused`()
+    async throws
+  {
     try await PrivatePostgreSQL.run { server in
       let certificates = try ServerCertificates(in: server.directory)
       try server.configure([
@@ -120,8 +118,7 @@ struct LoginTests {
     }
   }
 
-  @Test("A server without TLS is refused when TLS is wanted")
-  func noTLS() async throws {
+  @Test func `A server without TLS is refused when TLS is wanted`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     var endpoint = server.overTCP(try await server.database())
     endpoint.tls = PostgreSQLTLS()

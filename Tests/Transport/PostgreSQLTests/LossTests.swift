@@ -2,8 +2,7 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Lost connections")
-struct LossTests {
+@Suite struct LossTests {
   private static func termination(of pid: Int) -> String { "SELECT pg_terminate_backend(\(pid), 60000)" }
 
   /// Ends the connection that a body has, as an administrator does, and waits until it is gone.
@@ -11,8 +10,7 @@ struct LossTests {
     do { _ = try server.psql(termination(of: pid)) } catch { throw PostgreSQLError(.misuse, "\(error)") }
   }
 
-  @Test("One that was ended while idle is replaced unseen, and its statements are prepared anew")
-  func whileIdle() async throws {
+  @Test func `One that was ended while idle is replaced unseen, and its statements are prepared anew`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, _ in
       let sql = "SELECT pg_backend_pid()"
@@ -23,8 +21,7 @@ struct LossTests {
     }
   }
 
-  @Test("One that is ended inside a transaction: nothing was committed, and that is known")
-  func insideATransaction() async throws {
+  @Test func `One that is ended inside a transaction: nothing was committed, and that is known`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
@@ -41,8 +38,7 @@ struct LossTests {
     }
   }
 
-  @Test("One that is gone before the commit is sent: that is known too")
-  func beforeTheCommit() async throws {
+  @Test func `One that is gone before the commit is sent: that is known too`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
@@ -58,8 +54,7 @@ struct LossTests {
     }
   }
 
-  @Test("One that is ended during the commit: its end is unknown")
-  func duringTheCommit() async throws {
+  @Test func `One that is ended during the commit: its end is unknown`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     let options = testOptions {
       $0.statementTimeout = .seconds(600)
@@ -90,8 +85,7 @@ struct LossTests {
     }
   }
 
-  @Test("A constraint that is looked at in the commit fails it, and its end is known")
-  func deferredConstraint() async throws {
+  @Test func `A constraint that is looked at in the commit fails it, and its end is known`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)")
       let error = await failure { () throws(PostgreSQLError) in
@@ -105,8 +99,7 @@ struct LossTests {
     }
   }
 
-  @Test("The preparation runs on every new connection, and its error is the body's")
-  func preparation() async throws {
+  @Test func `The preparation runs on every new connection, and its error is the body's`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     let endpoint = try await server.database()
     let connection = try PostgreSQLConnection(endpoint, options: testOptions()) { session throws(PostgreSQLError) in
@@ -124,8 +117,9 @@ struct LossTests {
     await connection.close()
   }
 
-  @Test("A server that stops, is away and starts again: bodies fail with telling errors, and then succeed")
-  func restart() async throws {
+  @Test func `A server that stops, is away and starts again: bodies fail with telling errors, and then succeed`()
+    async throws
+  {
     try await PrivatePostgreSQL.run { server in
       let endpoint = try await server.database()
       try await withConnection(to: endpoint) { connection, _ in
@@ -146,8 +140,7 @@ struct LossTests {
     }
   }
 
-  @Test("The last round trip counts from when it was sent, and shows while the body still runs")
-  func lastRoundTrip() async throws {
+  @Test func `The last round trip counts from when it was sent, and shows while the body still runs`() async throws {
     try await withConnection { connection, _ in
       let before = ContinuousClock.now
       try await connection.withSession { session throws(PostgreSQLError) in

@@ -2,10 +2,8 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Runs of statements")
-struct PipelineTests {
-  @Test("A run is one round trip, whatever it prepares; a transaction adds its commit")
-  func roundTrips() async throws {
+@Suite struct PipelineTests {
+  @Test func `A run is one round trip, whatever it prepares; a transaction adds its commit`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
       let before = connection.status.roundTrips
@@ -22,8 +20,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("An error in the middle fails the run, and nothing of it stays")
-  func errorInTheMiddle() async throws {
+  @Test func `An error in the middle fails the run, and nothing of it stays`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint PRIMARY KEY)")
       let error = await failure { () throws(PostgreSQLError) in
@@ -46,8 +43,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("A transaction is undone by an error of the body, of a run, and on request")
-  func undone() async throws {
+  @Test func `A transaction is undone by an error of the body, of a run, and on request`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
       let own = await failure { () throws(PostgreSQLError) in
@@ -77,8 +73,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("A body that runs nothing costs no round trip")
-  func nothing() async throws {
+  @Test func `A body that runs nothing costs no round trip`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("SELECT 1")
       let before = connection.status.roundTrips
@@ -89,17 +84,15 @@ struct PipelineTests {
   }
 
   @Test(
-    "Transaction control is refused",
     arguments: ["BEGIN", " commit", "rollback to x", "SAVEPOINT a", "Start transaction", "prepare transaction 'x'"])
-  func transactionControl(sql: String) async throws {
+  func `Transaction control is refused`(sql: String) async throws {
     try await withConnection { connection, _ in
       let error = await connection.failure { session throws(PostgreSQLError) in try session.run(sql) }
       #expect(error?.code == .misuse)
     }
   }
 
-  @Test("A statement whose table was changed is prepared anew, in a first run without being seen")
-  func changedSchema() async throws {
+  @Test func `A statement whose table was changed is prepared anew, in a first run without being seen`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (a bigint); INSERT INTO t VALUES (1)")
       let statement = PostgreSQLStatement("SELECT * FROM t")
@@ -124,8 +117,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("More statements than are kept: all work, and the server keeps no more either")
-  func boundOfStatements() async throws {
+  @Test func `More statements than are kept: all work, and the server keeps no more either`() async throws {
     try await withConnection(testOptions { $0.maxStatements = 8 }) { connection, _ in
       for _ in 0..<3 {
         let sum = try await connection.withSession { session throws(PostgreSQLError) in
@@ -143,8 +135,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("A result has limits of rows and bytes, and the connection goes on after one beyond")
-  func limitsOfResults() async throws {
+  @Test func `A result has limits of rows and bytes, and the connection goes on after one beyond`() async throws {
     let options = testOptions {
       $0.maxValueBytes = 1000
       $0.maxRunBytes = 100_000
@@ -167,8 +158,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("A run that is larger than every buffer on the way goes through in both directions")
-  func largeRun() async throws {
+  @Test func `A run that is larger than every buffer on the way goes through in both directions`() async throws {
     try await withConnection { connection, _ in
       let value = [UInt8](repeating: 7, count: 1 << 20)
       let statements = (0..<20).map { _ in PostgreSQLStatement("SELECT $1", [.bytes(value)]) }
@@ -177,8 +167,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("A script runs as one, in a transaction or outside")
-  func scripts() async throws {
+  @Test func `A script runs as one, in a transaction or outside`() async throws {
     try await withConnection { connection, _ in
       let broken = await failure { () throws(PostgreSQLError) in
         try await connection.execute("CREATE TABLE a (n int); CREATE TABLE a (n int)")
@@ -195,8 +184,7 @@ struct PipelineTests {
     }
   }
 
-  @Test("COPY, which the protocol answers in another way, ends the connection and not the process")
-  func copy() async throws {
+  @Test func `COPY, which the protocol answers in another way, ends the connection and not the process`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
       let error = await failure { () throws(PostgreSQLError) in
@@ -208,16 +196,14 @@ struct PipelineTests {
     }
   }
 
-  @Test("Notices of the server disturb nothing")
-  func notices() async throws {
+  @Test func `Notices of the server disturb nothing`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("DO $$ BEGIN FOR i IN 1..1000 LOOP RAISE WARNING 'noise'; END LOOP; END $$")
       #expect(try await connection.int("SELECT 1") == 1)
     }
   }
 
-  @Test("A session is of no use after its body")
-  func afterTheBody() async throws {
+  @Test func `A session is of no use after its body`() async throws {
     // Written in the body, and read after it.
     final class Leak: @unchecked Sendable { var session: PostgreSQLSession? }
     try await withConnection { connection, _ in

@@ -2,18 +2,15 @@ import Testing
 
 @testable import PostgreSQL
 
-@Suite("Cache of prepared statements")
-struct PreparedStatementsTests {
-  @Test("A text is prepared once")
-  func once() {
+@Suite struct PreparedStatementsTests {
+  @Test func `A text is prepared once`() {
     var statements = PreparedStatements(limit: 8)
     let first = statements.plan("SELECT $1", [.int8])
     #expect(first.types == [.int8])
     #expect(statements.plan("SELECT $1", [.int8]) == PreparedStatements.Plan(name: first.name, types: nil))
   }
 
-  @Test("NULL fits every type; a type that was NULL is learned, and those known are kept")
-  func types() {
+  @Test func `NULL fits every type; a type that was NULL is learned, and those known are kept`() {
     var statements = PreparedStatements(limit: 8)
     let first = statements.plan("SELECT", [.unspecified, .text])
     #expect(statements.plan("SELECT", [.unspecified, .unspecified]).types == nil)
@@ -24,8 +21,7 @@ struct PreparedStatementsTests {
     #expect(statements.plan("SELECT", [.unspecified, .text]).types == nil)
   }
 
-  @Test("The one unused for longest makes room, and the server is told")
-  func bound() {
+  @Test func `The one unused for longest makes room, and the server is told`() {
     var statements = PreparedStatements(limit: 8)
     let plans = (0..<8).map { statements.plan("SELECT \($0)", []) }
     _ = statements.plan("SELECT 0", [])
@@ -35,8 +31,7 @@ struct PreparedStatementsTests {
     #expect(statements.plan("SELECT 0", []).types == nil)
   }
 
-  @Test("A name is never used again")
-  func names() {
+  @Test func `A name is never used again`() {
     var statements = PreparedStatements(limit: 8)
     let first = statements.plan("SELECT", [])
     statements.remove(first.name)

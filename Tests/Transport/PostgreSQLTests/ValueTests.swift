@@ -2,14 +2,12 @@ import PostgreSQL
 import TestSupport
 import Testing
 
-@Suite("Values")
-struct ValueTests {
+@Suite struct ValueTests {
   static let integers: [Int64?] = [0, 1, -1, .max, .min, nil, 255, 256, -256]
   static let texts: [String?] = ["", "a", "Zoë 🦊", "\u{1}\u{7F}", "{\"a\",NULL}", nil, "a'b\"c\\d"]
   static let byteArrays: [[UInt8]?] = [[], [0], [0, 255, 0], nil, Array(0...255)]
 
-  @Test("Every kind of value comes back as it went")
-  func roundTrip() async throws {
+  @Test func `Every kind of value comes back as it went`() async throws {
     let bools = [true, false, nil]
     try await withConnection { connection, _ in
       let integers = try await echo(Self.integers.map { .init($0) }, "bigint", on: connection)
@@ -23,8 +21,7 @@ struct ValueTests {
     }
   }
 
-  @Test("Every kind of array comes back as it went")
-  func roundTripOfArrays() async throws {
+  @Test func `Every kind of array comes back as it went`() async throws {
     try await withConnection { connection, _ in
       let integers = try await echo([.integers(Self.integers)], "bigint[]", on: connection)
       #expect(try integers[0][0].integers(0) == Self.integers)
@@ -43,8 +40,7 @@ struct ValueTests {
     }
   }
 
-  @Test("Arrays may be empty or have 100,000 elements")
-  func sizesOfArrays() async throws {
+  @Test func `Arrays may be empty or have 100,000 elements`() async throws {
     try await withConnection { connection, _ in
       let many = (0..<100_000).map { Int64($0) as Int64? }
       let row = try await connection.withSession { session throws(PostgreSQLError) in
@@ -60,8 +56,7 @@ struct ValueTests {
     }
   }
 
-  @Test("The integer types of the server read as integers")
-  func integerTypes() async throws {
+  @Test func `The integer types of the server read as integers`() async throws {
     try await withConnection { connection, _ in
       let row = try await connection.withSession { session throws(PostgreSQLError) in
         try session.run(
@@ -77,8 +72,7 @@ struct ValueTests {
     }
   }
 
-  @Test("Integers go into columns of smaller types, and NULL before a value takes nothing from it")
-  func columnsOfOtherTypes() async throws {
+  @Test func `Integers go into columns of smaller types, and NULL before a value takes nothing from it`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (a integer, b smallint, c text)")
       let insert = "INSERT INTO t VALUES ($1, $2, $3)"
@@ -92,8 +86,7 @@ struct ValueTests {
     }
   }
 
-  @Test("A text with U+0000 is refused here, and the connection goes on")
-  func textWithNUL() async throws {
+  @Test func `A text with U+0000 is refused here, and the connection goes on`() async throws {
     try await withConnection { connection, _ in
       for value in [PostgreSQLValue.text("a\0b"), .texts(["a", "\0"])] {
         let error = await failure { () throws(PostgreSQLError) in
@@ -109,8 +102,7 @@ struct ValueTests {
     }
   }
 
-  @Test("A row, a column or a type that is not there is an error, never a trap")
-  func unexpectedResults() async throws {
+  @Test func `A row, a column or a type that is not there is an error, never a trap`() async throws {
     try await withConnection { connection, _ in
       let rows = try await connection.withSession { session throws(PostgreSQLError) in
         try session.run("SELECT 1, 'a', NULL::bigint, 1.5::numeric, '{{1},{2}}'::bigint[], now()")

@@ -4,10 +4,8 @@ import Synchronization
 import TestSupport
 import Testing
 
-@Suite("Bounds of waiting")
-struct WaitingTests {
-  @Test("A statement ends at its time-out, and the connection goes on")
-  func statementTimeout() async throws {
+@Suite struct WaitingTests {
+  @Test func `A statement ends at its time-out, and the connection goes on`() async throws {
     try await withConnection(testOptions { $0.statementTimeout = .milliseconds(300) }) { connection, _ in
       let error = await connection.failure(of: "SELECT 1 FROM pg_sleep(9)")
       #expect(error?.code == .statementTimeout)
@@ -18,8 +16,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A wait for a lock ends at its time-out")
-  func lockTimeout() async throws {
+  @Test func `A wait for a lock ends at its time-out`() async throws {
     try await withConnection { holder, endpoint in
       try await holder.execute("CREATE TABLE t (n bigint)")
       try await withConnection(to: endpoint, testOptions { $0.lockTimeout = .milliseconds(50) }) { waiter, _ in
@@ -42,8 +39,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A server that says nothing any more is left, and the next body finds another connection")
-  func silentServer() async throws {
+  @Test func `A server that says nothing any more is left, and the next body finds another connection`() async throws {
     let options = testOptions {
       $0.statementTimeout = .seconds(2)
       $0.answerGrace = .seconds(1)
@@ -64,8 +60,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A run has a limit of its own, for a heartbeat for instance")
-  func limitOfOneRun() async throws {
+  @Test func `A run has a limit of its own, for a heartbeat for instance`() async throws {
     try await withConnection { connection, _ in
       let error = await failure { () throws(PostgreSQLError) in
         try await connection.withSession { session throws(PostgreSQLError) in
@@ -76,8 +71,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("A server that talks all the time without an end is left as well")
-  func endlessAnswer() async throws {
+  @Test func `A server that talks all the time without an end is left as well`() async throws {
     try await withConnection { connection, _ in
       let error = await connection.failure { session throws(PostgreSQLError) in
         let rows = PostgreSQLStatement("SELECT generate_series(1, 1000000000)", maxRows: 10)
@@ -88,8 +82,7 @@ struct WaitingTests {
     }
   }
 
-  @Test("An open transaction that does nothing is ended by the server")
-  func idleInTransaction() async throws {
+  @Test func `An open transaction that does nothing is ended by the server`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection(testOptions { $0.idleInTransactionTimeout = .milliseconds(50) }) { connection, _ in
       let error = await failure { () throws(PostgreSQLError) in
@@ -110,8 +103,9 @@ struct WaitingTests {
     }
   }
 
-  @Test("Closing cancels the running statement, refuses what waits, and takes no longer than it says")
-  func closing() async throws {
+  @Test func `Closing cancels the running statement, refuses what waits, and takes no longer than it says`()
+    async throws
+  {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: testOptions())
     let isRunning = Gate(2)
@@ -134,8 +128,7 @@ struct WaitingTests {
     #expect(connection.status.isConnected == false)
   }
 
-  @Test("The last body of a connection runs behind the one that runs, and none runs behind it")
-  func theLastBodyIsTheLast() async throws {
+  @Test func `The last body of a connection runs behind the one that runs, and none runs behind it`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: testOptions())
     let order = Order()
@@ -164,8 +157,7 @@ struct WaitingTests {
     #expect(order.names == ["running", "last"])
   }
 
-  @Test("A server that does not even hear the cancellation is cut off")
-  func closingOfASilentServer() async throws {
+  @Test func `A server that does not even hear the cancellation is cut off`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: testOptions())
     let pid = pid_t(try await connection.int("SELECT pg_backend_pid()"))
@@ -179,8 +171,8 @@ struct WaitingTests {
     #expect(await running?.code == .closed)
   }
 
-  @Test("A pool runs no more bodies at once than it has connections, and refuses more than may wait")
-  func boundsOfThePool() async throws {
+  @Test func `A pool runs no more bodies at once than it has connections, and refuses more than may wait`() async throws
+  {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let pool = try PostgreSQLPool(
       endpoint,
@@ -216,8 +208,7 @@ struct WaitingTests {
     await pool.close()
   }
 
-  @Test("A pool only reads")
-  func poolReads() async throws {
+  @Test func `A pool only reads`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let pool = try PostgreSQLPool(endpoint, options: testOptions())
     let error = await failure { () throws(PostgreSQLError) in

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SMPP
 
-@Suite("Bytes that wait to be written")
-struct OutputBufferTests {
+@Suite struct OutputBufferTests {
   private func unwritten(_ buffer: OutputBuffer) -> [UInt8] {
     var bytes: [UInt8] = []
     _ = buffer.withUnwritten {
@@ -13,8 +12,7 @@ struct OutputBufferTests {
     return bytes
   }
 
-  @Test("A message is unsent until its first byte is written")
-  func aMessageIsUnsentUntilItsFirstByteIsWritten() {
+  @Test func `A message is unsent until its first byte is written`() {
     var buffer = OutputBuffer()
     buffer.append([1, 2], ticket: 1)
     buffer.append([3], ticket: nil)
@@ -30,9 +28,8 @@ struct OutputBufferTests {
     #expect(buffer.unsent == [3] && unwritten(buffer) == [6])
   }
 
-  @Test(
-    "A buffer that is never empty keeps nothing that was written, and loses nothing", arguments: [1 as UInt64, 2, 3])
-  func aBufferThatIsNeverEmptyKeepsNothingThatWasWrittenAndLoses(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3])
+  func `A buffer that is never empty keeps nothing that was written, and loses nothing`(seed: UInt64) {
     var random = SplitMix(state: seed)
     var buffer = OutputBuffer()
     var (expected, written, ticket): ([UInt8], Int, UInt64) = ([], 0, 0)
@@ -55,8 +52,7 @@ struct OutputBufferTests {
     }
   }
 
-  @Test("Data that the server does not read is bounded")
-  func dataThatTheServerDoesNotReadIsBounded() {
+  @Test func `Data that the server does not read is bounded`() {
     var buffer = OutputBuffer()
     buffer.append([UInt8](repeating: 0, count: OutputBuffer.maxBytes), ticket: 1)
     #expect(!buffer.isOverfull)

@@ -2,10 +2,8 @@ import Testing
 
 @testable import SMPP
 
-@Suite("PDUs")
-struct PDUTests {
-  @Test("A bind")
-  func aBind() throws {
+@Suite struct PDUTests {
+  @Test func `A bind`() throws {
     let bytes = try PDUWriter.write(
       .bindTransceiver(BindRequest(systemID: "esme", password: "sesame", systemType: "x")), sequence: 1)
     #expect(
@@ -14,8 +12,7 @@ struct PDUTests {
           0x09, sequence: 1, Array("esme\0sesame\0x\0".utf8) + [0x34, 0, 0, 0]))
   }
 
-  @Test("A message of one segment")
-  func aMessageOfOneSegment() throws {
+  @Test func `A message of one segment`() throws {
     var message = Sample.message()
     message.validity = .seconds(90_061)
     message.wantsReceipt = true
@@ -28,8 +25,7 @@ struct PDUTests {
             + Array("000001010101000R\0".utf8) + [1, 0, 0, 0, 5] + Array("hello".utf8)))
   }
 
-  @Test("A segment has a user data header, and says so")
-  func aSegmentHasAUserDataHeaderAndSaysSo() throws {
+  @Test func `A segment has a user data header, and says so`() throws {
     let header = ShortMessage.Concatenation(reference: 0xAB, total: 3, number: 2)
     let bytes = try PDUWriter.write(.submit(Sample.message(.part(header, [1, 2]))), sequence: 1)
     #expect(bytes.suffix(9) == [8, 5, 0, 3, 0xAB, 3, 2, 1, 2])
@@ -37,8 +33,7 @@ struct PDUTests {
     #expect(bytes[16 + 1 + 10 + 14] == 0x40)
   }
 
-  @Test("Further information elements stand in the header, with and without a segment's number")
-  func furtherInformationElementsStandInTheHeaderWithAndWithout() throws {
+  @Test func `Further information elements stand in the header, with and without a segment's number`() throws {
     let header = ShortMessage.Concatenation(reference: 1, total: 2, number: 1, elements: [0x24, 1, 1])
     let part = try PDUWriter.write(.submit(Sample.message(.part(header, [9]))), sequence: 1)
     #expect(part.suffix(11) == [10, 8, 0, 3, 1, 2, 1, 0x24, 1, 1, 9])
@@ -47,16 +42,14 @@ struct PDUTests {
     for bytes in [part, alone] { #expect(bytes[16 + 1 + 10 + 14] == 0x40) }
   }
 
-  @Test("A payload is an optional parameter, also one that is longer than libsmpp34 writes")
-  func aPayloadIsAnOptionalParameterAlsoOneThatIsLongerThan() throws {
+  @Test func `A payload is an optional parameter, also one that is longer than libsmpp34 writes`() throws {
     let text = [UInt8](repeating: 0x41, count: 1600)
     let bytes = try PDUWriter.write(.submit(Sample.message(.payload(text))), sequence: 1)
     #expect(bytes.suffix(1605) == [0, 0x04, 0x24, 0x06, 0x40] + text)
     #expect(bytes.prefix(4) == [0, 0, UInt8(bytes.count >> 8), UInt8(bytes.count & 0xFF)])
   }
 
-  @Test("A value that exceeds its field is refused and not cut")
-  func aValueThatExceedsItsFieldIsRefusedAndNotCut() {
+  @Test func `A value that exceeds its field is refused and not cut`() {
     var message = Sample.message()
     message.destination.text = String(repeating: "1", count: 21)
     #expect(throws: SMPPError.self) { try PDUWriter.write(.submit(message), sequence: 1) }
@@ -69,8 +62,7 @@ struct PDUTests {
     }
   }
 
-  @Test("A password that is longer than the protocol has room for stands whole in its place")
-  func aPasswordThatIsLongerThanTheProtocolHasRoomForStandsWhole() throws {
+  @Test func `A password that is longer than the protocol has room for stands whole in its place`() throws {
     let short = try PDUWriter.write(
       .bindTransceiver(BindRequest(systemID: "esme", password: "", systemType: "x")), sequence: 7)
     let long = try PDUWriter.write(
@@ -80,18 +72,16 @@ struct PDUTests {
   }
 
   @Test(
-    "PDUs without fields",
     arguments: [
       (OutgoingPDU.enquireLink, 0x15 as UInt32, 0 as UInt32), (.enquireLinkResponse, 0x8000_0015, 0),
       (.unbind, 6, 0), (.unbindResponse, 0x8000_0006, 0),
       (.genericNack(.invalidCommandID), 0x8000_0000, 3),
     ])
-  func pdusWithoutFields(_ pdu: OutgoingPDU, _ command: UInt32, _ status: UInt32) throws {
+  func `PDUs without fields`(_ pdu: OutgoingPDU, _ command: UInt32, _ status: UInt32) throws {
     #expect(try PDUWriter.write(pdu, sequence: 7) == Sample.pdu(command, status: status, sequence: 7))
   }
 
-  @Test("The answer to a receipt")
-  func deliverResponse() throws {
+  @Test func `The answer to a receipt`() throws {
     #expect(
       try PDUWriter.write(.deliverResponse(.temporaryReceiverError), sequence: 7)
         == Sample.pdu(0x8000_0005, status: 0x64, sequence: 7, [0]))
@@ -99,8 +89,7 @@ struct PDUTests {
 
   // MARK: - Reading
 
-  @Test("PDUs are cut out of what comes, however it is cut up")
-  func pdusAreCutOutOfWhatComesHoweverItIsCutUp() throws {
+  @Test func `PDUs are cut out of what comes, however it is cut up`() throws {
     let first = Sample.pdu(0x8000_0004, sequence: 1, Array("abc\0".utf8))
     let bytes = first + Sample.pdu(0x15, sequence: 2)
     for cut in 0...bytes.count {
@@ -115,8 +104,8 @@ struct PDUTests {
     }
   }
 
-  @Test("Lengths that cannot be end the connection before anything is kept", arguments: [0, 15, 0x1_1001, 0xFFFF_FFFF])
-  func lengthsThatCannotBeEndTheConnectionBeforeAnythingIsKept(_ length: UInt32) {
+  @Test(arguments: [0, 15, 0x1_1001, 0xFFFF_FFFF])
+  func `Lengths that cannot be end the connection before anything is kept`(_ length: UInt32) {
     var reader = FrameReader()
     reader.append(withUnsafeBytes(of: length.bigEndian, Array.init) + [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 9])
     #expect(throws: FrameReader.BadLength.self) { try reader.next() }
@@ -127,8 +116,8 @@ struct PDUTests {
     CommandID.genericNack,
   ]
 
-  @Test("A PDU is decoded from its own bytes only", arguments: [1 as UInt64, 2, 3])
-  func aPDUIsDecodedFromItsOwnBytesOnly(seed: UInt64) {
+  @Test(arguments: [1 as UInt64, 2, 3])
+  func `A PDU is decoded from its own bytes only`(seed: UInt64) {
     var random = SplitMix(state: seed)
     for _ in 0..<1000 {
       // Half of them are damaged receipts, which get further than noise.
@@ -154,9 +143,9 @@ struct PDUTests {
   }
 
   @Test(
-    "Whatever comes, in whatever pieces: the same PDUs or the same end, and none longer than what came",
     arguments: [1 as UInt64, 2, 3])
-  func whateverComesInWhateverPiecesTheSamePDUsOrTheSameEndAndNone(seed: UInt64) {
+  func `Whatever comes, in whatever pieces: the same PDUs or the same end, and none longer than what came`(seed: UInt64)
+  {
     var random = SplitMix(state: seed)
     for _ in 0..<300 {
       var stream: [UInt8] = []
@@ -191,8 +180,8 @@ struct PDUTests {
     return (frames, false)
   }
 
-  @Test("A message that is written is read back as it was", arguments: [1 as UInt64, 2, 3])
-  func aMessageThatIsWrittenIsReadBackAsItWas(seed: UInt64) throws {
+  @Test(arguments: [1 as UInt64, 2, 3])
+  func `A message that is written is read back as it was`(seed: UInt64) throws {
     var random = SplitMix(state: seed)
     for sequence in 1...300 as ClosedRange<UInt32> {
       let isPayload = Bool.random(using: &random)
@@ -211,8 +200,7 @@ struct PDUTests {
     }
   }
 
-  @Test("A delivery that is cut short anywhere is malformed or has fewer parameters, and is never read beyond")
-  func aDeliveryThatIsCutShortAnywhereIsMalformedOrHasFewer() {
+  @Test func `A delivery that is cut short anywhere is malformed or has fewer parameters, and is never read beyond`() {
     let body = Sample.delivery("id:1 stat:DELIVRD", parameters: [(0x001E, Array("1\0".utf8)), (0x0427, [2])])
     for length in 0..<body.count {
       let pdu = IncomingPDU(Frame(command: 5, status: .ok, sequence: 1, body: body[..<length]))
@@ -221,18 +209,16 @@ struct PDUTests {
   }
 
   @Test(
-    "Message IDs of responses",
     arguments: [
       ([UInt8]("abc\0".utf8), "abc" as String?), ([UInt8]("abc".utf8), "abc"), ([], nil), ([0], nil),
       ([UInt8](repeating: 0x41, count: 65), nil), ([0x41, 0x0A, 0x42, 0], nil), ([0xFF, 0], nil),
     ])
-  func messageIDsOfResponses(_ body: [UInt8], _ id: String?) {
+  func `Message IDs of responses`(_ body: [UInt8], _ id: String?) {
     let frame = Frame(command: 0x8000_0004, status: .ok, sequence: 1, body: body[...])
     #expect(IncomingPDU(frame) == .submitResponse(.ok, messageID: id))
   }
 
-  @Test("Many optional parameters, which libsmpp34 would note beyond the end of its notes")
-  func manyParameters() throws {
+  @Test func `Many optional parameters, which libsmpp34 would note beyond the end of its notes`() throws {
     let parameters = (0..<5000).map { (UInt16($0), [UInt8]()) }
     let message = try #require(
       Sample.delivered(Sample.delivery("x", parameters: [(0x0427, [2])] + parameters)))

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SMPP
 
-@Suite("Receipts")
-struct ReceiptTests {
+@Suite struct ReceiptTests {
   private func read(
     _ text: String, esmClass: UInt8 = 4, parameters: [(UInt16, [UInt8])] = [], _ notation: MessageIDNotation = .same
   ) throws -> SMPPReceipt? {
@@ -12,7 +11,6 @@ struct ReceiptTests {
   }
 
   @Test(
-    "The text of a receipt",
     arguments: [
       (
         "id:0123456789 sub:001 dlvrd:001 submit date:1507010812 done date:1507010812 stat:DELIVRD err:000 text:hi",
@@ -30,12 +28,11 @@ struct ReceiptTests {
       ("text:id:b stat:DELIVRD", nil), ("stat:DELIVRD", nil), ("id:a", nil), ("id: stat:DELIVRD", nil),
       ("id:a stat:WHATEVER", nil), ("", nil),
     ])
-  func theTextOfAReceipt(_ text: String, _ receipt: SMPPReceipt?) throws {
+  func `The text of a receipt`(_ text: String, _ receipt: SMPPReceipt?) throws {
     #expect(try read(text) == receipt)
   }
 
-  @Test("Optional parameters count before the text")
-  func optionalParametersCountBeforeTheText() throws {
+  @Test func `Optional parameters count before the text`() throws {
     let receipt = try read(
       "id:1 stat:UNDELIV err:1",
       parameters: [(0x001E, Array("two\0".utf8)), (0x0427, [2]), (0x0423, [3, 0, 9])])
@@ -45,26 +42,24 @@ struct ReceiptTests {
     #expect(bare == SMPPReceipt(messageID: "two", state: .undeliverable, errorCode: "9"))
   }
 
-  @Test("A receipt whose text is a payload")
-  func aReceiptWhoseTextIsAPayload() throws {
+  @Test func `A receipt whose text is a payload`() throws {
     let receipt = try read("", parameters: [(0x0424, Array("id:1 stat:DELIVRD err:000".utf8))])
     #expect(receipt?.messageID == "1")
   }
 
-  @Test("Texts that resemble a receipt are not read as one", arguments: [0x00, 0x08, 0x10] as [UInt8])
-  func textsThatResembleAReceiptAreNotReadAsOne(_ esmClass: UInt8) throws {
+  @Test(arguments: [0x00, 0x08, 0x10] as [UInt8])
+  func `Texts that resemble a receipt are not read as one`(_ esmClass: UInt8) throws {
     #expect(try read("id:1 stat:DELIVRD", esmClass: esmClass) == nil)
   }
 
   @Test(
-    "IDs in two number systems",
     arguments: [
       (MessageIDNotation.same, "1F", "31", "1F", "31"), (.hexInResponses, "0000001F", "31", "31", "31"),
       (.hexInReceipts, "31", "0x", "31", "0x"), (.hexInReceipts, "0031", "1f", "31", "31"),
       (.hexInResponses, "not-a-number", "31", "not-a-number", "31"),
       (.hexInResponses, "FFFFFFFFFFFFFFFFF", "31", "FFFFFFFFFFFFFFFFF", "31"),
     ])
-  func idsInTwoNumberSystems(
+  func `IDs in two number systems`(
     _ notation: MessageIDNotation, _ response: String, _ receipt: String, _ first: String, _ second: String
   ) {
     #expect(notation.ofResponse(response) == first)

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SMPP
 
-@Suite("State of a session")
-struct SessionStateTests {
+@Suite struct SessionStateTests {
   private let start = Sample.start
 
   /// A session that is bound, with sequence number 1 used up for the bind.
@@ -38,8 +37,7 @@ struct SessionStateTests {
     return failures
   }
 
-  @Test("Messages wait while the session comes up, and go then")
-  func messagesWaitWhileTheSessionComesUpAndGoThen() {
+  @Test func `Messages wait while the session comes up, and go then`() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     state.connecting()
     #expect(state.submit(Sample.submission(1), now: start).isEmpty)
@@ -48,16 +46,14 @@ struct SessionStateTests {
     #expect(state.received(.bindResponse(.ok), sequence: 1, now: start) == [.bound, sent(2, 1), sent(3, 2)])
   }
 
-  @Test("Without a connection messages fail at once, and surely were not taken")
-  func withoutAConnectionMessagesFailAtOnceAndSurelyWereNotTaken() {
+  @Test func `Without a connection messages fail at once, and surely were not taken`() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     let failure = failures(state.submit(Sample.submission(1), now: start))[1]
     #expect(failure?.kind == .notConnected)
     #expect(failure?.mayHaveBeenTaken == false)
   }
 
-  @Test("A bind that is refused ends the connection; so does one that is not answered")
-  func aBindThatIsRefusedEndsTheConnectionSoDoesOne() {
+  @Test func `A bind that is refused ends the connection; so does one that is not answered`() {
     var state = SessionState(Sample.bind, notation: .same, limits: Sample.limits())
     state.connecting()
     _ = state.connected(now: start)
@@ -71,8 +67,7 @@ struct SessionStateTests {
     #expect(copy.tick(now: start + .seconds(5)).count == 1)
   }
 
-  @Test("The window holds back what is too much, in order")
-  func theWindowHoldsBackWhatIsTooMuchInOrder() {
+  @Test func `The window holds back what is too much, in order`() {
     var state = bound()
     #expect(state.submit(Sample.submission(1), now: start) == [sent(2, 1)])
     #expect(state.submit(Sample.submission(2), now: start) == [sent(3, 2)])
@@ -85,16 +80,15 @@ struct SessionStateTests {
       state.received(ok("a"), sequence: 2, now: start) == [.finish(ticket: 1, .success("a")), sent(5, 4)])
   }
 
-  @Test("More than may wait fail, and surely were not taken")
-  func moreThanMayWaitFailAndSurelyWereNotTaken() {
+  @Test func `More than may wait fail, and surely were not taken`() {
     var state = bound(Sample.limits(window: 1, maxWaiting: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
     #expect(failures(state.submit(Sample.submission(3), now: start))[3]?.kind == .overloaded)
   }
 
-  @Test("A connection lost in mid-window: what was written may have been taken, what was not and what waited was not")
-  func aConnectionLostInMidWindowWhatWasWrittenMayHaveBeenTakenWhat() {
+  @Test
+  func `A connection lost in mid-window: what was written may have been taken, what was not and what waited was not`() {
     var state = bound()
     for ticket in 1...4 as ClosedRange<UInt64> { _ = state.submit(Sample.submission(ticket), now: start) }
     let failures = failures(state.lost(SMPPLink.ended, unsent: [2]))
@@ -104,8 +98,7 @@ struct SessionStateTests {
     #expect(self.failures(state.submit(Sample.submission(5), now: start))[5]?.mayHaveBeenTaken == false)
   }
 
-  @Test("A message that is not answered in time may have been taken; nobody waits for its late answer")
-  func aMessageThatIsNotAnsweredInTimeMayHaveBeenTakenNobodyWaits() {
+  @Test func `A message that is not answered in time may have been taken; nobody waits for its late answer`() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start)
     _ = state.submit(Sample.submission(2, timeout: .seconds(1)), now: start)
@@ -119,8 +112,9 @@ struct SessionStateTests {
     #expect(state.received(ok("late"), sequence: 2, now: start + .seconds(2)).isEmpty)
   }
 
-  @Test("A receipt of a message whose answer came too late is still known to be its own, the second one too")
-  func aReceiptOfAMessageWhoseAnswerCameTooLateIsStillKnown() throws {
+  @Test func `A receipt of a message whose answer came too late is still known to be its own, the second one too`()
+    throws
+  {
     var state = bound(Sample.limits(window: 1))
     let origin = MessageOrigin(id: "job-1", correlationID: "c-1")
     var late = Sample.submission(1, timeout: .seconds(1))
@@ -143,8 +137,7 @@ struct SessionStateTests {
     }
   }
 
-  @Test("Only so many late answers are waited for")
-  func onlySoManyLateAnswersAreWaitedFor() {
+  @Test func `Only so many late answers are waited for`() {
     var overdue = OverdueMessages()
     for sequence in 1...UInt32(OverdueMessages.capacity + 1) {
       overdue.insert(sequence, MessageOrigin(id: "\(sequence)"))
@@ -155,8 +148,7 @@ struct SessionStateTests {
     #expect(overdue.remove(UInt32(OverdueMessages.capacity)) == nil)
   }
 
-  @Test("A server that leaves a message unanswered and says nothing else is asked at once whether it is there")
-  func aServerThatLeavesAMessageUnansweredAndSaysNothingElseIsAsked() {
+  @Test func `A server that leaves a message unanswered and says nothing else is asked at once whether it is there`() {
     var state = bound(Sample.limits(window: 2))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
     let enquiry = SessionAction.send(.enquireLink, sequence: 3, ticket: nil)
@@ -169,8 +161,7 @@ struct SessionStateTests {
     #expect(error.kind == .connectionLost)
   }
 
-  @Test("One that only is slow is not suspected")
-  func oneThatOnlyIsSlowIsNotSuspected() {
+  @Test func `One that only is slow is not suspected`() {
     var state = bound(Sample.limits(window: 2))
     _ = state.submit(Sample.submission(1, timeout: .seconds(1)), now: start + .milliseconds(1))
     _ = state.submit(Sample.submission(2, timeout: .seconds(9)), now: start + .milliseconds(1))
@@ -179,8 +170,7 @@ struct SessionStateTests {
     #expect(state.tick(now: start + .seconds(3)).isEmpty)
   }
 
-  @Test("A caller that gives up")
-  func aCallerThatGivesUp() {
+  @Test func `A caller that gives up`() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -189,8 +179,7 @@ struct SessionStateTests {
     #expect(state.cancel(1, now: start).isEmpty)
   }
 
-  @Test("A refusal is the message's own; the session goes on")
-  func aRefusalIsTheMessagesOwnTheSessionGoesOn() {
+  @Test func `A refusal is the message's own; the session goes on`() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -200,8 +189,8 @@ struct SessionStateTests {
     #expect(actions.last == sent(3, 2))
   }
 
-  @Test("generic_nack answers to the request whose number it has; without a number nothing can be trusted any more")
-  func genericNackAnswersToTheRequestWhoseNumberItHasWithoutANumber() {
+  @Test
+  func `generic_nack answers to the request whose number it has; without a number nothing can be trusted any more`() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(
@@ -220,8 +209,7 @@ struct SessionStateTests {
 
   private let slower = IncomingPDU.submitResponse(.throttled, messageID: nil)
 
-  @Test("Throttling stops the whole session for a while; the message goes again by itself, once")
-  func throttlingStopsTheWholeSessionForAWhileTheMessageGoesAgain() {
+  @Test func `Throttling stops the whole session for a while; the message goes again by itself, once`() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.received(slower, sequence: 2, now: start + .milliseconds(1)) == [.paused(Throttle.firstPause)])
@@ -234,8 +222,7 @@ struct SessionStateTests {
         == [.finish(ticket: 1, .success("a")), sent(4, 2)])
   }
 
-  @Test("In a long pause messages are given back for another lane, patient ones wait")
-  func inALongPauseMessagesAreGivenBackForAnotherLanePatientOnes() {
+  @Test func `In a long pause messages are given back for another lane, patient ones wait`() {
     var state = bound(Sample.limits(window: 4))
     var now = start
     _ = state.submit(Sample.submission(1, timeout: .seconds(60)), now: now)
@@ -256,8 +243,7 @@ struct SessionStateTests {
     #expect(state.tick(now: now + .seconds(2)) == [sent(sequence, 3)])
   }
 
-  @Test("Calls under way when a pause begins do not prolong it")
-  func callsUnderWayWhenAPauseBeginsDoNotProlongIt() {
+  @Test func `Calls under way when a pause begins do not prolong it`() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -269,8 +255,7 @@ struct SessionStateTests {
 
   // MARK: - Receipts
 
-  @Test("A receipt is answered when it was taken over, and put off when it could not be")
-  func aReceiptIsAnsweredWhenItWasTakenOverAndPutOffWhenItCould() throws {
+  @Test func `A receipt is answered when it was taken over, and put off when it could not be`() throws {
     var state = bound()
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
     #expect(
@@ -282,8 +267,7 @@ struct SessionStateTests {
         == [.send(.deliverResponse(.temporaryReceiverError), sequence: 8, ticket: nil)])
   }
 
-  @Test("A receipt that overtakes the response of its message is handed over behind it")
-  func aReceiptThatOvertakesTheResponseOfItsMessageIsHandedOver() throws {
+  @Test func `A receipt that overtakes the response of its message is handed over behind it`() throws {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start + .milliseconds(1)).isEmpty)
@@ -292,8 +276,7 @@ struct SessionStateTests {
         == [.finish(ticket: 1, .success("a")), delivered("a", 7)])
   }
 
-  @Test("A receipt of a message that was answered before is not held up by others")
-  func aReceiptOfAMessageThatWasAnsweredBeforeIsNotHeldUpByOthers() throws {
+  @Test func `A receipt of a message that was answered before is not held up by others`() throws {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.received(ok("a"), sequence: 2, now: start)
@@ -301,8 +284,7 @@ struct SessionStateTests {
     #expect(state.received(.deliver(try receipt("a")), sequence: 7, now: start) == [delivered("a", 7)])
   }
 
-  @Test("A receipt says whose message it is")
-  func aReceiptSaysWhoseMessageItIs() throws {
+  @Test func `A receipt says whose message it is`() throws {
     var state = bound()
     var submission = Sample.submission(1)
     submission.origin = MessageOrigin(id: "job-1", correlationID: "c")
@@ -314,8 +296,9 @@ struct SessionStateTests {
     #expect(actions == [.deliver(expected, sequence: 7)])
   }
 
-  @Test("A receipt of another worker's message is held until what was under way is answered, or for a second")
-  func strangeReceipt() throws {
+  @Test func `A receipt of another worker's message is held until what was under way is answered, or for a second`()
+    throws
+  {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.received(.deliver(try receipt("x")), sequence: 7, now: start + .milliseconds(1)).isEmpty)
@@ -328,8 +311,7 @@ struct SessionStateTests {
     #expect(copy.tick(now: start + .milliseconds(1001)) == [delivered("x", 7)])
   }
 
-  @Test("More receipts than are handled at once are put off")
-  func moreReceiptsThanAreHandledAtOnceArePutOff() throws {
+  @Test func `More receipts than are handled at once are put off`() throws {
     var limits = Sample.limits()
     limits.maxReceipts = 1
     var state = bound(limits)
@@ -339,8 +321,7 @@ struct SessionStateTests {
         == [.send(.deliverResponse(.temporaryReceiverError), sequence: 8, ticket: nil)])
   }
 
-  @Test("A message from a phone is acknowledged and read over")
-  func aMessageFromAPhoneIsAcknowledgedAndReadOver() throws {
+  @Test func `A message from a phone is acknowledged and read over`() throws {
     var state = bound()
     let message = try #require(Sample.delivered(Sample.delivery("STOP", esmClass: 0)))
     #expect(
@@ -350,8 +331,7 @@ struct SessionStateTests {
 
   // MARK: - Life
 
-  @Test("A silent server is asked whether it is there; one that does not answer is left")
-  func aSilentServerIsAskedWhetherItIsThereOneThatDoesNotAnswer() {
+  @Test func `A silent server is asked whether it is there; one that does not answer is left`() {
     var state = bound()
     #expect(state.tick(now: start + .seconds(29)).isEmpty)
     #expect(state.tick(now: start + .seconds(30)) == [.send(.enquireLink, sequence: 2, ticket: nil)])
@@ -366,8 +346,7 @@ struct SessionStateTests {
     #expect(error.kind == .connectionLost)
   }
 
-  @Test("The server's own questions are answered")
-  func theServersOwnQuestionsAreAnswered() {
+  @Test func `The server's own questions are answered`() {
     var state = bound()
     #expect(
       state.received(.enquireLink, sequence: 9, now: start) == [.send(.enquireLinkResponse, sequence: 9, ticket: nil)])
@@ -379,8 +358,7 @@ struct SessionStateTests {
         == [.send(.deliverResponse(.permanentReceiverError), sequence: 9, ticket: nil)])
   }
 
-  @Test("A stop lets what is under way be answered, then unbinds")
-  func aStopLetsWhatIsUnderWayBeAnsweredThenUnbinds() {
+  @Test func `A stop lets what is under way be answered, then unbinds`() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)
@@ -392,8 +370,7 @@ struct SessionStateTests {
     #expect(state.received(.unbindResponse, sequence: 3, now: start) == [.end(.closed)])
   }
 
-  @Test("A stop waits no longer than it may")
-  func aStopWaitsNoLongerThanItMay() {
+  @Test func `A stop waits no longer than it may`() {
     var state = bound()
     _ = state.submit(Sample.submission(1), now: start)
     #expect(state.stop(deadline: start + .seconds(1), now: start).isEmpty)
@@ -401,8 +378,7 @@ struct SessionStateTests {
     #expect(state.tick(now: start + .seconds(3)) == [.end(.closed)])
   }
 
-  @Test("A server that ends the session may answer to what is under way; what waits goes elsewhere")
-  func aServerThatEndsTheSessionMayAnswerToWhatIsUnderWayWhatWaits() {
+  @Test func `A server that ends the session may answer to what is under way; what waits goes elsewhere`() {
     var state = bound(Sample.limits(window: 1))
     _ = state.submit(Sample.submission(1), now: start)
     _ = state.submit(Sample.submission(2), now: start)

@@ -2,12 +2,10 @@ import Testing
 
 @testable import SMPP
 
-@Suite("Slowing down, backing off")
-struct ThrottleTests {
+@Suite struct ThrottleTests {
   private let start = Sample.start
 
-  @Test("Each request halves the window and doubles the pause; answers bring both back")
-  func eachRequestHalvesTheWindowAndDoublesThePauseAnswersBringBoth() {
+  @Test func `Each request halves the window and doubles the pause; answers bring both back`() {
     var throttle = Throttle(window: 8)
     var now = start
     var pauses: [Duration] = []
@@ -28,8 +26,7 @@ struct ThrottleTests {
     #expect(throttle.pause(at: now + .seconds(9)) == Throttle.firstPause)
   }
 
-  @Test("Pauses stay short as long as something is taken between them")
-  func pausesStayShortAsLongAsSomethingIsTakenBetweenThem() {
+  @Test func `Pauses stay short as long as something is taken between them`() {
     var throttle = Throttle(window: 8)
     for round in 1...5 {
       let now = start + .seconds(round)
@@ -42,14 +39,12 @@ struct ThrottleTests {
     }
   }
 
-  @Test("Only a refused bind adds a fixed delay before the next attempt to connect")
-  func refusedBindAddsDelay() {
+  @Test func `Only a refused bind adds a fixed delay before the next attempt to connect`() {
     #expect(SMPPSession.baseDelay(after: SMPPError(.notConnected, "x")) == .zero)
     #expect(SMPPSession.baseDelay(after: SMPPError(.bindRefused(.invalidPassword), "x")) == .seconds(5))
   }
 
-  @Test("Which messages surely did not leave")
-  func whichMessagesSurelyDidNotLeave() {
+  @Test func `Which messages surely did not leave`() {
     var output = OutputBuffer()
     output.append([1, 2, 3], ticket: 1)
     output.append([4], ticket: nil)
@@ -65,8 +60,7 @@ struct ThrottleTests {
     #expect(output.unsent == [3])
   }
 
-  @Test("Old message IDs are forgotten")
-  func oldMessageIDsAreForgotten() {
+  @Test func `Old message IDs are forgotten`() {
     var recent = RecentIDs()
     for number in 0...RecentIDs.capacity { recent.insert(String(number), MessageOrigin(id: "job-\(number)")) }
     #expect(!recent.contains("0"))

@@ -9,7 +9,7 @@ import Testing
   .enabled(if: geteuid() == 0, "only root can give a thread a directory of authorities of its own"),
   .timeLimit(.minutes(10)))
 struct PinnedAuthorityTests {
-  @Test("An SMTP server of another authority is refused") func anSMTPServerOfAnotherAuthorityIsRefused() async throws {
+  @Test func `An SMTP server of another authority is refused`() async throws {
     try await Nginx.run { nginx in
       let system = try nginx.directoryOfAuthorities()
       #expect(await smtp(nginx, system, caFile: nginx.otherCertificateFile)?.kind == .untrusted)

@@ -21,7 +21,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("A message is taken") func aMessageIsTaken() async throws {
+  @Test func `A message is taken`() async throws {
     let server = SMTPScript()
     try await server.run { client in
       let reply = try await client.send(message(), timeout: .patience)
@@ -37,8 +37,8 @@ struct SMTPClientTests {
   }
 
   /// Messages that end where a piece of libcurl's ends, with dots that are doubled on the way.
-  @Test("No size truncates a message", arguments: [0, 1, 2, 3, 7], [16_384, 16_383, 16_385, 32_768])
-  func noSizeTruncatesAMessage(dots: Int, size: Int) async throws {
+  @Test(arguments: [0, 1, 2, 3, 7], [16_384, 16_383, 16_385, 32_768])
+  func `No size truncates a message`(dots: Int, size: Int) async throws {
     let head = "Subject: x\r\n\r\n" + String(repeating: ".\r\n", count: dots)
     let text = head + String(repeating: "x", count: size - head.utf8.count - 2) + "\r\n"
     let server = SMTPScript()
@@ -46,7 +46,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.first?.utf8.count == size + dots)
   }
 
-  @Test("A connection carries one message after another") func aConnectionCarriesOneMessageAfterAnother() async throws {
+  @Test func `A connection carries one message after another`() async throws {
     let server = SMTPScript()
     try await server.run { client in
       for _ in 0..<5 { _ = try await client.send(message(), timeout: .patience) }
@@ -55,7 +55,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.count == 5)
   }
 
-  @Test("A large message arrives whole") func aLargeMessageArrivesWhole() async throws {
+  @Test func `A large message arrives whole`() async throws {
     let line = String(repeating: "x", count: 70) + "\r\n"
     let large = Array(("Subject: x\r\n\r\n" + String(repeating: line, count: 20_000)).utf8)
     let server = SMTPScript()
@@ -65,14 +65,13 @@ struct SMTPClientTests {
 
   /// A refusal at each stage: the reply, and where it was said.
   @Test(
-    "Refusals name their stage",
     arguments: [
       ("GREETING", "554 5.3.2 go away", SMTPStage.greeting), ("EHLO", "550 5.7.1 no", .hello),
       ("MAIL", "451 4.3.0 later", .sender), ("MAIL", "550 5.7.1 no", .sender), ("RCPT", "550 5.1.1 nobody", .recipient),
       ("RCPT", "452 4.2.2 full", .recipient), ("DATA", "451 4.3.0 later", .data), ("DOT", "451 4.3.0 later", .final),
       ("DOT", "554-5.7.1 first line\r\n554 5.7.1 second line", .final),
     ])
-  func refusalsNameTheirStage(verb: String, reply: String, stage: SMTPStage) async throws {
+  func `Refusals name their stage`(verb: String, reply: String, stage: SMTPStage) async throws {
     let server = SMTPScript { asked, _ in asked == verb || verb == "EHLO" && asked == "HELO" ? .reply(reply) : nil }
     try await server.run { client in
       let failure = await failure(client, message())
@@ -83,7 +82,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("A reply of several lines is read whole") func aReplyOfSeveralLinesIsReadWhole() async throws {
+  @Test func `A reply of several lines is read whole`() async throws {
     let server = SMTPScript { verb, _ in verb == "RCPT" ? .reply("550-5.1.1 first\r\n550 5.1.1 second") : nil }
     try await server.run { client in
       #expect(await failure(client, message())?.reply?.text == "first\nsecond")
@@ -92,13 +91,12 @@ struct SMTPClientTests {
 
   /// A connection that ends at each stage: only after the final dot may the server have the message.
   @Test(
-    "Lost connections",
     arguments: [
       ("GREETING", SMTPStage.greeting, false), ("EHLO", .hello, false), ("MAIL", .sender, false),
       ("RCPT", .recipient, false),
       ("DATA", .data, false), ("DOT", .final, true),
     ])
-  func lostConnections(verb: String, stage: SMTPStage, mayBeTaken: Bool) async throws {
+  func `Lost connections`(verb: String, stage: SMTPStage, mayBeTaken: Bool) async throws {
     let server = SMTPScript { asked, _ in asked == verb ? .close : nil }
     try await server.run { client in
       let failure = await failure(client, message())
@@ -109,8 +107,7 @@ struct SMTPClientTests {
     #expect(server.journal.connections == 1)
   }
 
-  @Test("A connection that ends amid a long message cannot have taken it")
-  func aConnectionThatEndsAmidALongMessageCannotHaveTakenIt() async throws {
+  @Test func `A connection that ends amid a long message cannot have taken it`() async throws {
     let long = Array("Subject: x\r\n\r\n".utf8) + [UInt8](repeating: 120, count: 40_000_000)
     let server = SMTPScript { asked, _ in asked == "CONTENT" ? .close : nil }
     try await server.run { client in
@@ -120,7 +117,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("Silence ends after the time of the stage") func silenceEndsAfterTheTimeOfTheStage() async throws {
+  @Test func `Silence ends after the time of the stage`() async throws {
     var timeouts = SMTPTimeouts()
     timeouts.command = .milliseconds(300)
     timeouts.final = .milliseconds(300)
@@ -135,14 +132,14 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("The whole time is bounded") func theWholeTimeIsBounded() async throws {
+  @Test func `The whole time is bounded`() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       #expect(await failure(client, message(), timeout: .milliseconds(400))?.kind == .timedOut)
     }
   }
 
-  @Test("The wait for a connection is part of the time") func theWaitForAConnectionIsPartOfTheTime() async throws {
+  @Test func `The wait for a connection is part of the time`() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       await withTaskGroup(of: Void.self) { group in
@@ -161,7 +158,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("Cancellation ends it") func cancellationEndsIt() async throws {
+  @Test func `Cancellation ends it`() async throws {
     let server = SMTPScript { asked, _ in asked == "MAIL" ? .hang : nil }
     try await server.run { client in
       let task = Task { await failure(client, message()) }
@@ -173,9 +170,8 @@ struct SMTPClientTests {
 
   /// An idle connection that the server has closed, or closes with 421 when it is used again, is no news about the message.
   @Test(
-    "A connection that was closed meanwhile is replaced",
     arguments: [SMTPScript.Act.close, .farewell("421 4.4.2 idle for too long")])
-  func aConnectionThatWasClosedMeanwhileIsReplaced(act: SMTPScript.Act) async throws {
+  func `A connection that was closed meanwhile is replaced`(act: SMTPScript.Act) async throws {
     let server = SMTPScript { verb, count in verb == "MAIL" && count == 2 ? act : nil }
     try await server.run { client in
       _ = try await client.send(message(), timeout: .patience)
@@ -185,7 +181,7 @@ struct SMTPClientTests {
     #expect(server.journal.messages.count == 2)
   }
 
-  @Test("Nothing is sent twice after the dot") func nothingIsSentTwiceAfterTheDot() async throws {
+  @Test func `Nothing is sent twice after the dot`() async throws {
     let server = SMTPScript { verb, count in verb == "DOT" && count == 2 ? .close : nil }
     try await server.run { client in
       _ = try await client.send(message(), timeout: .patience)
@@ -195,7 +191,7 @@ struct SMTPClientTests {
     #expect(server.journal.connections == 1)
   }
 
-  @Test("Without STARTTLS nothing is said") func withoutSTARTTLSNothingIsSaid() async throws {
+  @Test func `Without STARTTLS nothing is said`() async throws {
     let server = SMTPScript()
     try await server.run(security: .starttls) { client in
       #expect(await failure(client, message())?.kind == .noTLS)
@@ -203,7 +199,7 @@ struct SMTPClientTests {
     #expect(!server.journal.commands.contains { $0.hasPrefix("MAIL") })
   }
 
-  @Test("An unknown authority is refused") func anUnknownAuthorityIsRefused() async throws {
+  @Test func `An unknown authority is refused`() async throws {
     try await Nginx.run { nginx in
       let port = try #require(UInt16(nginx.http1URL.split { ":/".contains($0) }.last ?? ""))
       let client = try SMTPClient(SMTPConfiguration(host: "localhost", port: port, security: .tls))
@@ -214,13 +210,13 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("A closed port fails before anything is sent") func aClosedPortFailsBeforeAnythingIsSent() async throws {
+  @Test func `A closed port fails before anything is sent`() async throws {
     let client = try SMTPClient(SMTPConfiguration(host: "127.0.0.1", port: unusedPort(), security: .none))
     defer { client.shutdown() }
     #expect(await failure(client, message())?.kind == .connect)
   }
 
-  @Test("Credentials that are refused") func credentialsThatAreRefused() async throws {
+  @Test func `Credentials that are refused`() async throws {
     let server = SMTPScript(extensions: ["AUTH PLAIN"]) { verb, _ in verb == "AUTH" ? .reply("535 5.7.8 no") : nil }
     try await server.run(username: "mailer") { client in
       let failure = await failure(client, message())
@@ -230,14 +226,14 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("Authentication that is not offered") func authenticationThatIsNotOffered() async throws {
+  @Test func `Authentication that is not offered`() async throws {
     let server = SMTPScript(extensions: ["AUTH X-UNKNOWN"])
     try await server.run(username: "mailer") { client in
       #expect(await failure(client, message())?.kind == .noAuthentication)
     }
   }
 
-  @Test("International addresses need SMTPUTF8") func internationalAddressesNeedSMTPUTF8() async throws {
+  @Test func `International addresses need SMTPUTF8`() async throws {
     let old = SMTPScript(extensions: ["8BITMIME"])
     try await old.run { client in
       #expect(await failure(client, message(to: "ünï@example.com"))?.kind == .noSMTPUTF8)
@@ -251,15 +247,14 @@ struct SMTPClientTests {
   }
 
   @Test(
-    "Addresses cannot break commands",
     arguments: ["a@example.com>\r\nRCPT TO:<b@example.com", "a b@example.com", "a@example.com\n", "<a@example.com"])
-  func addressesCannotBreakCommands(address: String) async throws {
+  func `Addresses cannot break commands`(address: String) async throws {
     let server = SMTPScript()
     try await server.run { client in #expect(await failure(client, message(to: address)) != nil) }
     #expect(server.journal.connections == 0)
   }
 
-  @Test("The check sends nothing") func theCheckSendsNothing() async throws {
+  @Test func `The check sends nothing`() async throws {
     let server = SMTPScript()
     try await server.run { client in
       try await client.check(timeout: .patience)
@@ -273,7 +268,7 @@ struct SMTPClientTests {
     }
   }
 
-  @Test("More messages than connections wait") func moreMessagesThanConnectionsWait() async throws {
+  @Test func `More messages than connections wait`() async throws {
     let server = SMTPScript()
     try await server.run { client in
       try await withThrowingTaskGroup(of: Void.self) { group in

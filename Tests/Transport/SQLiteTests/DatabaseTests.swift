@@ -49,7 +49,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 }
 
 @Suite struct DatabaseTests {
-  @Test("Reads what was written") func readsWhatWasWritten() async throws {
+  @Test func `Reads what was written`() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
       let texts = try await database.read { session throws(DatabaseError) in
@@ -59,7 +59,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Survives closing and opening") func survivesClosingAndOpening() async throws {
+  @Test func `Survives closing and opening`() async throws {
     try await withNotes { database, path in
       try await add("one", to: database)
       await database.close()
@@ -69,7 +69,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("A body that throws is undone alone") func aBodyThatThrowsIsUndoneAlone() async throws {
+  @Test func `A body that throws is undone alone`() async throws {
     try await withNotes { database, _ in
       let results = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<300 {
@@ -96,7 +96,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 
   /// Of bodies of a single change those that fail leave nothing behind, and take nothing of the others with them.
-  @Test("Single changes that fail are alone") func singleChangesThatFailAreAlone() async throws {
+  @Test func `Single changes that fail are alone`() async throws {
     try await withNotes { database, _ in
       let errors = await withTaskGroup(of: DatabaseError?.self) { group in
         for number in 0..<40 {
@@ -126,7 +126,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("A lone body that throws is undone") func aLoneBodyThatThrowsIsUndone() async throws {
+  @Test func `A lone body that throws is undone`() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.write { session throws(DatabaseError) in
@@ -141,7 +141,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Constraints have codes and no values") func constraintsHaveCodesAndNoValues() async throws {
+  @Test func `Constraints have codes and no values`() async throws {
     try await withNotes { database, _ in
       try await add("secret", to: database)
       let unique = await failure { () async throws(DatabaseError) in try await add("secret", to: database) }
@@ -157,7 +157,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("A body may go on after a statement failed") func aBodyMayGoOnAfterAStatementFailed() async throws {
+  @Test func `A body may go on after a statement failed`() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
       let inserted = try await database.write { session throws(DatabaseError) in
@@ -175,7 +175,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Readers cannot write") func readersCannotWrite() async throws {
+  @Test func `Readers cannot write`() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.read { session throws(DatabaseError) in
@@ -187,9 +187,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 
   @Test(
-    "Bodies must leave transactions alone",
     arguments: ["COMMIT", " begin immediate", "ROLLBACK", "savepoint x", "ATTACH 'x' AS y", "END;", "vacuum"])
-  func bodiesMustLeaveTransactionsAlone(sql: String) async throws {
+  func `Bodies must leave transactions alone`(sql: String) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.write { session throws(DatabaseError) in
@@ -203,9 +202,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test(
-    "One statement at a time", arguments: ["INSERT INTO note (text) VALUES ('a'); DELETE FROM note", "", "-- nothing"])
-  func oneStatementAtATime(sql: String) async throws {
+  @Test(arguments: ["INSERT INTO note (text) VALUES ('a'); DELETE FROM note", "", "-- nothing"])
+  func `One statement at a time`(sql: String) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.write { session throws(DatabaseError) in _ = try session.execute(sql) }
@@ -214,8 +212,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Values must fit the statement", arguments: [[], ["a", "b"]] as [[Value]])
-  func valuesMustFitTheStatement(values: [Value]) async throws {
+  @Test(arguments: [[], ["a", "b"]] as [[Value]])
+  func `Values must fit the statement`(values: [Value]) async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.write { session throws(DatabaseError) in
@@ -226,7 +224,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Invalid SQL is reported") func invalidSQLIsReported() async throws {
+  @Test func `Invalid SQL is reported`() async throws {
     try await withNotes { database, _ in
       let error = await failure { () async throws(DatabaseError) in
         try await database.read { session throws(DatabaseError) in try session.query("SELECT x FROM note") { $0.int(0) }
@@ -237,7 +235,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Execute counts changed rows") func executeCountsChangedRows() async throws {
+  @Test func `Execute counts changed rows`() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
       let changed = try await database.write { session throws(DatabaseError) in
@@ -251,7 +249,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Nested use of one statement") func nestedUseOfOneStatement() async throws {
+  @Test func `Nested use of one statement`() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
       let pairs = try await database.read { session throws(DatabaseError) in
@@ -266,7 +264,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 
   /// A body that loses the transaction of its group: the others are told to try again, and nothing of theirs is kept.
-  @Test("A lost transaction is everybodys") func aLostTransactionIsEverybodys() async throws {
+  @Test func `A lost transaction is everybodys`() async throws {
     try await withNotes { database, _ in
       try await add("taken", to: database)
       let gate = Gate()
@@ -303,7 +301,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Closing refuses what comes later") func closingRefusesWhatComesLater() async throws {
+  @Test func `Closing refuses what comes later`() async throws {
     try await withNotes { database, _ in
       await database.close()
       let write = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
@@ -313,7 +311,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Closing runs what waits") func closingRunsWhatWaits() async throws {
+  @Test func `Closing runs what waits`() async throws {
     try await withNotes { database, path in
       let written = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<500 {
@@ -333,7 +331,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     }
   }
 
-  @Test("Too many waiting are refused") func tooManyWaitingAreRefused() async throws {
+  @Test func `Too many waiting are refused`() async throws {
     var options = DatabaseOptions()
     options.maxBatch = 4
     options.maxWaiting = 8

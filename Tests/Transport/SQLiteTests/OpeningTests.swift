@@ -4,7 +4,7 @@ import Testing
 @testable import SQLite
 
 @Suite struct OpeningTests {
-  @Test("The files are for the owner only") func theFilesAreForTheOwnerOnly() async throws {
+  @Test func `The files are for the owner only`() async throws {
     try await withNotes { database, path in
       try await add("x", to: database)
       for suffix in ["", "-wal", "-shm", "-turn"] {
@@ -13,7 +13,7 @@ import Testing
     }
   }
 
-  @Test("Wider rights are taken away") func widerRightsAreTakenAway() async throws {
+  @Test func `Wider rights are taken away`() async throws {
     try await withNotes { database, path in
       await database.close()
       chmod(path, 0o644)
@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  @Test("Migrations continue where the file is") func migrationsContinueWhereTheFileIs() async throws {
+  @Test func `Migrations continue where the file is`() async throws {
     try await withNotes { database, path in
       try await add("x", to: database)
       await database.close()
@@ -40,7 +40,7 @@ import Testing
     }
   }
 
-  @Test("A newer file is refused") func aNewerFileIsRefused() async throws {
+  @Test func `A newer file is refused`() async throws {
     try await withNotes { database, path in
       await database.close()
       let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: [])
@@ -50,8 +50,7 @@ import Testing
     }
   }
 
-  @Test("A migration that fails leaves the file as it was") func aMigrationThatFailsLeavesTheFileAsItWas() async throws
-  {
+  @Test func `A migration that fails leaves the file as it was`() async throws {
     try await withNotes { database, path in
       await database.close()
       let bad = notes + [Migration(version: 2, sql: "CREATE TABLE a (b); CREATE TABL c (d);")]
@@ -68,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("Foreign keys hold but for migrations") func foreignKeysHoldButForMigrations() async throws {
+  @Test func `Foreign keys hold but for migrations`() async throws {
     let family = [
       Migration(
         version: 1,
@@ -107,7 +106,7 @@ import Testing
     }
   }
 
-  @Test("A migration must not end the transaction") func aMigrationMustNotEndTheTransaction() async throws {
+  @Test func `A migration must not end the transaction`() async throws {
     try await withTemporaryDirectory { directory in
       let bad = [Migration(version: 1, sql: "CREATE TABLE a (b); COMMIT; CREATE TABLE c (d)")]
       let error = await failure { () async throws(DatabaseError) in
@@ -117,7 +116,7 @@ import Testing
     }
   }
 
-  @Test("Versions have no gaps") func versionsHaveNoGaps() async throws {
+  @Test func `Versions have no gaps`() async throws {
     try await withTemporaryDirectory { directory in
       let error = await failure { () async throws(DatabaseError) in
         try await Database.open(path: "\(directory)/x.sqlite", migrations: notes + [Migration(version: 3, sql: "")])
@@ -126,7 +125,7 @@ import Testing
     }
   }
 
-  @Test("Many may open at once") func manyMayOpenAtOnce() async throws {
+  @Test func `Many may open at once`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/notes.sqlite"
       let opened = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -147,7 +146,7 @@ import Testing
     }
   }
 
-  @Test("A missing directory is told") func aMissingDirectoryIsTold() async throws {
+  @Test func `A missing directory is told`() async throws {
     try await withTemporaryDirectory { directory in
       let error = await failure { () async throws(DatabaseError) in
         try await Database.open(path: "\(directory)/none/x.sqlite", migrations: notes)
@@ -159,7 +158,7 @@ import Testing
   }
 
   /// The superuser may write everywhere but in a read-only file system, such as /proc in effect is.
-  @Test("A directory that cannot be written is told") func aDirectoryThatCannotBeWrittenIsTold() async throws {
+  @Test func `A directory that cannot be written is told`() async throws {
     try await withTemporaryDirectory { directory in
       chmod(directory, 0o500)
       let place = geteuid() == 0 ? "/proc" : directory
@@ -171,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("Something else is not a database") func somethingElseIsNotADatabase() async throws {
+  @Test func `Something else is not a database`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/x.sqlite"
       writeFile(path, Array(repeating: UInt8(ascii: "x"), count: 8192))
@@ -186,7 +185,7 @@ import Testing
     }
   }
 
-  @Test("A damaged file is reported") func aDamagedFileIsReported() async throws {
+  @Test func `A damaged file is reported`() async throws {
     try await withNotes { database, path in
       try await database.write { session throws(DatabaseError) in
         for number in 0..<2000 { try session.execute("INSERT INTO note (text) VALUES (?)", [Value("note \(number)")]) }
@@ -204,14 +203,14 @@ import Testing
     }
   }
 
-  @Test("A database needs a file", arguments: ["", ":memory:"])
-  func aDatabaseNeedsAFile(path: String) async throws {
+  @Test(arguments: ["", ":memory:"])
+  func `A database needs a file`(path: String) async throws {
     let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: notes)
     }
     #expect(error?.code == .misuse)
   }
 
-  @Test("A full disk is told and mended") func aFullDiskIsToldAndMended() async throws {
+  @Test func `A full disk is told and mended`() async throws {
     try await withNotes { database, _ in
       let pages = try await database.write { session throws(DatabaseError) in
         try session.first("PRAGMA max_page_count = 4") { $0.int(0) }

@@ -29,7 +29,7 @@ private func writeForAWhile(
 
 @Suite(.serialized) struct SeveralProcessesTests {
   /// Two real processes on one file, each writing group after group without a pause: neither may starve, nothing may be lost.
-  @Test("Two processes make fair progress") func twoProcessesMakeFairProgress() async throws {
+  @Test func `Two processes make fair progress`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/notes.sqlite"
       let first = try await Database.open(path: path, migrations: notes)
@@ -56,7 +56,7 @@ private func writeForAWhile(
   }
 
   /// Two that write without a pause must not keep each other from copying the log: with passive checkpoints it only grows.
-  @Test("Two databases in one process take turns") func twoDatabasesInOneProcessTakeTurns() async throws {
+  @Test func `Two databases in one process take turns`() async throws {
     var options = DatabaseOptions()
     options.checkpointPages = 100
     options.maxLogPages = 100_000
@@ -80,7 +80,7 @@ private func writeForAWhile(
     }
   }
 
-  @Test("A process that holds the file too long is named") func aProcessThatHoldsTheFileTooLongIsNamed() async throws {
+  @Test func `A process that holds the file too long is named`() async throws {
     var options = DatabaseOptions()
     options.busyTimeout = .milliseconds(50)
     try await withNotes(options) { database, path in
@@ -101,7 +101,7 @@ private func writeForAWhile(
   }
 
   /// Closing takes one time-out, not one for each group that waits.
-  @Test("Closing does not wait for the other") func closingDoesNotWaitForTheOther() async throws {
+  @Test func `Closing does not wait for the other`() async throws {
     var options = DatabaseOptions()
     options.busyTimeout = .milliseconds(200)
     options.maxBatch = 1
@@ -132,7 +132,7 @@ private func writeForAWhile(
     }
   }
 
-  @Test("The log stays bounded") func theLogStaysBounded() async throws {
+  @Test func `The log stays bounded`() async throws {
     var options = DatabaseOptions(synchronous: .normal)
     options.checkpointPages = 50
     options.maxLogPages = 200

@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct StatementCacheTests {
   /// More different statements than are kept, again and again: each works, and memory stays bounded by the limit.
-  @Test("The cache is bounded") func theCacheIsBounded() async throws {
+  @Test func `The cache is bounded`() async throws {
     var options = DatabaseOptions()
     options.maxStatements = 8
     try await withNotes(options) { database, _ in

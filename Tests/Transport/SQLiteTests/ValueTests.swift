@@ -9,8 +9,8 @@ import Testing
     true, Value(nil as Int?), Value(7), Value("x"), Value([1] as [UInt8]), Value(false), Value(2.5), Value(Int64(9)),
   ]
 
-  @Test("A value comes back as it was", arguments: values)
-  func aValueComesBackAsItWas(value: Value) async throws {
+  @Test(arguments: values)
+  func `A value comes back as it was`(value: Value) async throws {
     try await withNotes { database, _ in
       let back = try await database.read { session throws(DatabaseError) in
         try session.first("SELECT ?1, typeof(?1)", [value]) { row -> Value in
@@ -27,8 +27,9 @@ import Testing
     }
   }
 
-  @Test("Values of one statement stay apart, whatever their sizes, also while it is used once more inside itself")
-  func valuesOfOneStatementStayApart() async throws {
+  @Test func `Values of one statement stay apart, whatever their sizes, also while it is used once more inside itself`()
+    async throws
+  {
     let sql = "SELECT ?1, ?2, ?3 UNION ALL SELECT ?3, ?2, ?1"
     @Sendable func values(_ size: Int) -> [Value] {
       [.blob(Array(repeating: 1, count: size)), .text(String(repeating: "t", count: size)), .blob([7])]
@@ -47,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("Optionals and nulls") func optionalsAndNulls() async throws {
+  @Test func `Optionals and nulls`() async throws {
     try await withNotes { database, _ in
       let row = try await database.read { session throws(DatabaseError) in
         try session.first("SELECT NULL, 0, 1, 'x', x'01', 1.5") { row in

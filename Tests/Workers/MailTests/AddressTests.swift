@@ -4,15 +4,13 @@ import Testing
 
 @Suite struct AddressTests {
   @Test(
-    "Valid addresses are accepted",
     arguments: [
       "ada@example.com", "a.b+c@sub.example.co", "x_!#$%&'*+-/=?^`{|}~@example.com", "ünï@example.com", "用户@例え.テスト",
       "ada@xn--bcher-kva.example", "dpdcnf87nu@privaterelay.appleid.com",
     ])
-  func validAddressesAreAccepted(text: String) { #expect(MailAddress(text)?.text == text) }
+  func `Valid addresses are accepted`(text: String) { #expect(MailAddress(text)?.text == text) }
 
   @Test(
-    "Invalid addresses are refused",
     arguments: [
       "", "ada", "@example.com", "ada@", "ada@example", "ada@example.com\r\nBcc: b@example.com", "ada@example.com\n",
       "a\nb@example.com", "a b@example.com", "Ada <ada@example.com>", "ada@example.com>", "\"a b\"@example.com",
@@ -22,15 +20,15 @@ import Testing
       "ada@example.com,b@example.com", "ada@\u{202E}example.com", "a\u{200B}b@example.com", "ada@example.com\0",
       "a\u{0085}b@example.com", "ada@example.com ",
     ])
-  func invalidAddressesAreRefused(text: String) { #expect(MailAddress(text) == nil) }
+  func `Invalid addresses are refused`(text: String) { #expect(MailAddress(text) == nil) }
 
-  @Test("Lengths of addresses are bounded") func lengthsOfAddressesAreBounded() {
+  @Test func `Lengths of addresses are bounded`() {
     #expect(MailAddress(String(repeating: "a", count: 64) + "@example.com") != nil)
     #expect(MailAddress(String(repeating: "a", count: 65) + "@example.com") == nil)
     #expect(MailAddress("a@" + String(repeating: "a", count: 64) + ".com") == nil)
   }
 
-  @Test("The domain is in lower case and the key all of it") func theDomainIsInLowerCaseAndTheKeyAllOfIt() {
+  @Test func `The domain is in lower case and the key all of it`() {
     let address = MailAddress("Ada.B@Example.COM")
     #expect(address?.text == "Ada.B@example.com")
     #expect(address?.key == "ada.b@example.com")
@@ -38,17 +36,15 @@ import Testing
   }
 
   @Test(
-    "Valid links are accepted",
     arguments: [
       "https://example.com/a?b=c&d=%20", "https://sub.example.com", "https://example.com:8443/x#y",
     ])
-  func validLinksAreAccepted(text: String) { #expect(MailPlainText.isLink(text)) }
+  func `Valid links are accepted`(text: String) { #expect(MailPlainText.isLink(text)) }
 
   @Test(
-    "Invalid links are refused",
     arguments: [
       "http://example.com", "https://", "https://localhost/", "javascript:alert(1)", "https://example.com/\r\nX: y",
       "https://example.com/a b", "https://example.com/\"onclick=", "https://example.com/>", "https://user@evil",
     ])
-  func invalidLinksAreRefused(text: String) { #expect(!MailPlainText.isLink(text)) }
+  func `Invalid links are refused`(text: String) { #expect(!MailPlainText.isLink(text)) }
 }

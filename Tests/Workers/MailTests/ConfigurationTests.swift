@@ -6,8 +6,7 @@ import Testing
 
 @testable import Mail
 
-@Suite("Config/mail-worker.json5")
-struct ConfigurationTests {
+@Suite struct ConfigurationTests {
   private let file = Shipped.config + "/mail-worker.json5"
 
   private func load(_ text: String) throws -> MailWorkerConfiguration {
@@ -32,7 +31,7 @@ struct ConfigurationTests {
     }
   }
 
-  @Test("It is valid and everything it names is there") func itIsValidAndEverythingItNamesIsThere() throws {
+  @Test func `It is valid and everything it names is there`() throws {
     let loaded = try MailWorkerConfiguration.load(
       file: file,
       environment: ["COUNTERSIGN_BROKER_URL": "amqp://a:b@localhost/", "COUNTERSIGN_ALLOW_NO_KEYS": "true"])
@@ -42,7 +41,7 @@ struct ConfigurationTests {
     #expect(loaded.warnings.contains { "\($0)".contains("DKIM") })
   }
 
-  @Test("It explains every key") func itExplainsEveryKey() throws {
+  @Test func `It explains every key`() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let keys =
       try MailWorkerConfiguration.keys(file: file).map(\.path) + [
@@ -52,30 +51,30 @@ struct ConfigurationTests {
     #expect(unexplained.isEmpty)
   }
 
-  @Test("Nothing is wrong with a plain one") func nothingIsWrongWithAPlainOne() { #expect(problems() == "") }
+  @Test func `Nothing is wrong with a plain one`() { #expect(problems() == "") }
 
   @Test(
-    "Problems of senders are reported",
     arguments: [
       (#"{from: "nobody"}"#, "must be an address"), ("", "configure at least one"),
       (#"{from: "a@example.com", name: "a\nb"}"#, "one line"),
       (#"{from: "a@example.com", keys: [{selector: "s", keyFile: "/nonexistent"}]}"#, "does not exist"),
     ])
-  func problemsOfSendersAreReported(text: String, problem: String) {
+  func `Problems of senders are reported`(text: String, problem: String) {
     #expect(problems(senders: text).contains(problem))
   }
 
   @Test(
-    "Problems of lanes are reported",
     arguments: [
       (#"{name: "a"}"#, "host: is required"), (#"{name: "a", host: "a b"}"#, "host name"),
       (#"{name: "a", host: "smtp.example.com", username: "u"}"#, "belong together"),
       (#"{name: "a", host: "smtp.example.com", clientName: "x/../y"}"#, "host name"),
       (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "another lane"),
     ])
-  func problemsOfLanesAreReported(text: String, problem: String) { #expect(problems(lanes: text).contains(problem)) }
+  func `Problems of lanes are reported`(text: String, problem: String) {
+    #expect(problems(lanes: text).contains(problem))
+  }
 
-  @Test("A password is not sent in the clear") func aPasswordIsNotSentInTheClear() throws {
+  @Test func `A password is not sent in the clear`() throws {
     let path = temporaryPath("password")
     try Data("sesame".utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -61,7 +61,7 @@ import Testing
     return job.job
   }
 
-  @Test("A job becomes a signed mail") func aJobBecomesASignedMail() async throws {
+  @Test func `A job becomes a signed mail`() async throws {
     try await withHandler { fixture in
       let mail = try ready(fixture.handler.prepare(job(), of: message))
       let ending = await fixture.handler.perform(mail, on: "a", attempt())
@@ -76,14 +76,13 @@ import Testing
   }
 
   @Test(
-    "Addresses that are refused",
     arguments: [
       ("nobody", nil, "INVALID_RECIPIENT"), ("ada@example.org\r\nBcc: eve@example.org", nil, "INVALID_RECIPIENT"),
       ("ada@example.org\n", nil, "INVALID_RECIPIENT"),
       ("ada@example.org", "other@example.com", "SENDER_NOT_REGISTERED"),
       ("ada@example.org", "hello@example.com\r\nX: y", "SENDER_NOT_REGISTERED"),
     ] as [(String, String?, String)])
-  func addressesThatAreRefused(to: String, from: String?, code: String) async throws {
+  func `Addresses that are refused`(to: String, from: String?, code: String) async throws {
     try await withHandler { fixture in
       #expect(refusal(fixture.handler.prepare(job(to: to, from: from), of: message)) == code)
       #expect(fixture.submitter.messages.isEmpty)
@@ -91,14 +90,13 @@ import Testing
   }
 
   @Test(
-    "Subjects that are refused",
     arguments: [
       "Two\r\nlines", "a\nb", "", "a\0b", "a\u{2028}b", "a\u{200B}b",
       // Embeddings, overrides and isolates.
       "a\u{202A}b", "a\u{202B}b", "a\u{202C}b", "a\u{202D}b", "a\u{202E}b", "a\u{2066}b", "a\u{2067}b", "a\u{2068}b",
       "a\u{2069}b",
     ])
-  func subjectsThatAreRefused(subject: String) async throws {
+  func `Subjects that are refused`(subject: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: subject, text: "Text", html: nil))
       #expect(refusal(fixture.handler.prepare(job, of: message)) == "INVALID_SUBJECT")
@@ -107,9 +105,8 @@ import Testing
 
   /// Hebrew and Arabic with digits and Latin words need marks of direction.
   @Test(
-    "Subjects with marks of direction",
     arguments: ["קוד האימות שלך:\u{200F} 123456\u{200E} (Example)", "رمزك\u{061C} 123456", "א\u{200E}!"])
-  func subjectsWithMarksOfDirection(subject: String) async throws {
+  func `Subjects with marks of direction`(subject: String) async throws {
     try await withHandler { fixture in
       let mail = try ready(
         fixture.handler.prepare(job(.message(subject: subject, text: "Text", html: nil)), of: message))
@@ -117,15 +114,15 @@ import Testing
     }
   }
 
-  @Test("Texts that are refused", arguments: ["", "a\0b", "\u{1B}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{E000}"])
-  func textsThatAreRefused(text: String) async throws {
+  @Test(arguments: ["", "a\0b", "\u{1B}[31m", "a\u{202E}b", "a\u{200B}b", "a\u{E000}"])
+  func `Texts that are refused`(text: String) async throws {
     try await withHandler { fixture in
       let job = job(.message(subject: "Hi", text: text, html: nil))
       #expect(refusal(fixture.handler.prepare(job, of: message)) == "INVALID_TEXT")
     }
   }
 
-  @Test("An unsubscribe address cannot add fields") func anUnsubscribeAddressCannotAddFields() async throws {
+  @Test func `An unsubscribe address cannot add fields`() async throws {
     try await withHandler { fixture in
       for url in [
         "https://example.com/\r\nX: y", "javascript:alert(1)", "http://example.com/", "mailto:a@example.com",
@@ -137,7 +134,7 @@ import Testing
   }
 
   /// The longest that is taken makes no line longer than RFC 5322, 2.1.1, allows.
-  @Test("The longest unsubscribe address fits into a line") func theLongestUnsubscribeAddressFitsIntoALine()
+  @Test func `The longest unsubscribe address fits into a line`()
     async throws
   {
     try await withHandler { fixture in
@@ -151,15 +148,14 @@ import Testing
   }
 
   /// Mail that Apple's relay would drop is not sent; other recipients are not affected.
-  @Test("A sender that is not registered is refused for the relay")
-  func aSenderThatIsNotRegisteredIsRefusedForTheRelay() async throws {
+  @Test func `A sender that is not registered is refused for the relay`() async throws {
     try await withHandler(relay: RelayRules(registeredSources: ["other.example"])) { fixture in
       #expect(refusal(fixture.handler.prepare(job(), of: message)) == "SENDER_NOT_REGISTERED")
       #expect(refusal(fixture.handler.prepare(job(to: "ada@example.org"), of: message)) == nil)
     }
   }
 
-  @Test("The rules of the relay") func theRulesOfTheRelay() throws {
+  @Test func `The rules of the relay`() throws {
     let rules = RelayRules(registeredSources: ["example.com", "hello@other.example", "other.example"])
     #expect(rules.problem(with: try .example()) == nil)
     #expect(rules.problem(with: try .example(from: "hello@other.example")) == nil)
@@ -173,7 +169,7 @@ import Testing
     #expect(rules.problem(with: elsewhere)?.contains("DKIM") == true)
   }
 
-  @Test("Sealed variables are opened for their own message only") func sealedVariablesAreOpenedForTheirOwnMessageOnly()
+  @Test func `Sealed variables are opened for their own message only`()
     async throws
   {
     try await withHandler { fixture in
@@ -193,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("Nonexistent recipients are suppressed until lifted") func nonexistentRecipientsAreSuppressedUntilLifted()
+  @Test func `Nonexistent recipients are suppressed until lifted`()
     async throws
   {
     let answer: @Sendable (Int) -> Result<SMTPReply, SMTPFailure> = { count in
@@ -220,7 +216,7 @@ import Testing
     }
   }
 
-  @Test("Without the list nothing is sent") func withoutTheListNothingIsSent() async throws {
+  @Test func `Without the list nothing is sent`() async throws {
     try await withHandler { fixture in
       let mail = try ready(fixture.handler.prepare(job(), of: message))
       await fixture.suppressions.close()

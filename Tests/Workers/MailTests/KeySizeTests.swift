@@ -4,8 +4,7 @@ import Testing
 
 @testable import Mail
 
-@Suite("Sizes of RSA keys that sign mail")
-struct KeySizeTests {
+@Suite struct KeySizeTests {
   /// Messages about a key in a file: errors, or warnings.
   private func said(of key: String) throws -> String {
     let (keyFile, file) = (temporaryPath("dkim"), temporaryPath("mail-worker"))
@@ -27,14 +26,14 @@ struct KeySizeTests {
     }
   }
 
-  @Test("A key that receivers still take is warned of") func aKeyThatReceiversStillTakeIsWarnedOf() throws {
+  @Test func `A key that receivers still take is warned of`() throws {
     let said = try said(of: Self.rsa1024)
     #expect(said.contains("warning: ") && !said.contains("error: "))
     #expect(said.contains("keyFile: is an RSA key of 1024 bits; 2048 are recommended (RFC 8301)"))
     #expect(said.contains("rsa_keygen_bits:2048"))
   }
 
-  @Test("A key that no receiver takes is an error") func aKeyThatNoReceiverTakesIsAnError() throws {
+  @Test func `A key that no receiver takes is an error`() throws {
     let said = try said(of: Self.rsa768)
     #expect(said.contains("error: "))
     #expect(said.contains("keyFile: is an RSA key of 768 bits, which receivers do not accept (RFC 8301)"))

@@ -37,7 +37,6 @@ import Testing
 
   /// The replies of reference: what Apple's relay and others were seen to say.
   @Test(
-    "Replies of the server are classified",
     arguments: [
       (.recipient, 550, "5.1.1", "<x@privaterelay.appleid.com>: user not found", "refused RECIPIENT_GONE suppress"),
       (.recipient, 550, "5.1.1", "inactive email address", "refused RECIPIENT_GONE suppress"),
@@ -77,7 +76,9 @@ import Testing
       (.final, 550, "5.7.1", "spam", "refused SERVER_REFUSED"),
       (.hello, 550, nil, "no", "laneDown SERVER_REFUSED"), (.data, 554, nil, "no", "refused SERVER_REFUSED"),
     ] as [(SMTPStage, Int, String?, String, String)])
-  func repliesOfTheServerAreClassified(stage: SMTPStage, code: Int, enhanced: String?, text: String, expected: String)
+  func `Replies of the server are classified`(
+    stage: SMTPStage, code: Int, enhanced: String?, text: String, expected: String
+  )
     async throws
   {
     let ending = try await ending(.refused(stage, code, enhanced, text))
@@ -87,7 +88,6 @@ import Testing
   /// A server that the mail is submitted to may repeat what the recipient's own server says. Whoever runs that one cannot take the lane
   /// down for everybody; what is said before a recipient was named is the server's own.
   @Test(
-    "A recipients server cannot take the lane down",
     arguments: [
       (.recipient, "550 5.7.1 blocked using zen.spamhaus.org", "otherLane SENDER_BLOCKED"),
       (.final, "554 5.7.1 [HME1] failing both SPF and DKIM", "otherLane SENDER_NOT_AUTHENTICATED"),
@@ -100,7 +100,7 @@ import Testing
       (.sender, "550 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
       (.greeting, "554 5.7.1 blocked using zen.spamhaus.org", "laneDown SENDER_BLOCKED"),
     ] as [(SMTPStage, String, String)])
-  func aRecipientsServerCannotTakeTheLaneDown(stage: SMTPStage, line: String, expected: String) async throws {
+  func `A recipients server cannot take the lane down`(stage: SMTPStage, line: String, expected: String) async throws {
     let words = line.split(separator: " ", maxSplits: 2).map(String.init)
     let failure = SMTPFailure.refused(stage, try #require(Int(words[0])), words[1], words[2])
     for recipient in ["ada@example.org", "ada@gmail.com.example.org", "ada@notgmail.com"] {
@@ -111,7 +111,7 @@ import Testing
   }
 
   /// Servers that blame the sender without taking the lane down would otherwise be seen by nobody.
-  @Test("Replies that take no lane down are counted") func repliesThatTakeNoLaneDownAreCounted() async throws {
+  @Test func `Replies that take no lane down are counted`() async throws {
     let registry = MetricsRegistry()
     let failure = SMTPFailure.refused(.recipient, 450, "4.7.25", "cannot find your hostname")
     for recipient in ["ada@example.org", "ada@example.com", "ada@gmail.com"] {
@@ -124,7 +124,6 @@ import Testing
   }
 
   @Test(
-    "Failures of the connection are classified",
     arguments: [
       (.resolve, .connect, "retry NOT_SUBMITTED"), (.connect, .connect, "retry NOT_SUBMITTED"),
       (.tls, .tls, "retry NOT_SUBMITTED"), (.untrusted, .tls, "laneDown TLS_NOT_TRUSTED"),
@@ -136,12 +135,13 @@ import Testing
       (.canceled, .final, "unknown NO_REPLY"),
       (.closed, .connect, "retry NOT_SUBMITTED"),
     ] as [(SMTPFailure.Kind, SMTPStage, String)])
-  func failuresOfTheConnectionAreClassified(kind: SMTPFailure.Kind, stage: SMTPStage, expected: String) async throws {
+  func `Failures of the connection are classified`(kind: SMTPFailure.Kind, stage: SMTPStage, expected: String)
+    async throws
+  {
     #expect(word(try await ending(SMTPFailure(kind: kind, stage: stage))) == expected)
   }
 
   @Test(
-    "Tables that are wrong",
     arguments: [
       (#"{rules: [{class: "accepted", reason: "A", detail: "d"}]}"#, "rules[0].class is not valid"),
       (
@@ -169,7 +169,7 @@ import Testing
       ),
       ("{}", "rules is missing"),
     ])
-  func tablesThatAreWrong(text: String, problem: String) throws {
+  func `Tables that are wrong`(text: String, problem: String) throws {
     let path = temporaryPath("table")
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }

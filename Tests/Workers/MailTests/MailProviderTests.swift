@@ -7,8 +7,7 @@ import Testing
 
 @testable import Mail
 
-@Suite("A provider of mail that is only in the registry")
-struct MailProviderTests {
+@Suite struct MailProviderTests {
   private static let table = """
     {statuses: {"429": {class: "retry", reason: "PROVIDER_THROTTLED", detail: "Too many."}}}
     """
@@ -27,8 +26,7 @@ struct MailProviderTests {
     }.content
   }
 
-  @Test("Its lane is made with a table that it reads itself, sends, and closes with the worker")
-  func itsLaneIsMadeWithATableThatItReadsItself() async throws {
+  @Test func `Its lane is made with a table that it reads itself, sends, and closes with the worker`() async throws {
     let directory = temporaryPath("mail-provider")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let metrics = MetricsRegistry()
@@ -53,8 +51,7 @@ struct MailProviderTests {
     #expect(metrics.render().contains("example_closed 1\n"))
   }
 
-  @Test("A problem with its table is reported once with the configuration")
-  func aProblemWithItsTableIsReportedWithTheConfiguration() throws {
+  @Test func `A problem with its table is reported once with the configuration`() throws {
     let directory = temporaryPath("mail-provider")
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let error = #expect(throws: ConfigurationError.self) { try load(table: "{}", in: directory) }

@@ -37,7 +37,7 @@ import Testing
     return lines
   }
 
-  @Test("Every one is in its class") func everyOneIsInItsClass() throws {
+  @Test func `Every one is in its class`() throws {
     let table = try Shipped.table()
     let lines = try lines()
     #expect(lines.count > 300)
@@ -50,7 +50,7 @@ import Testing
   }
 
   /// Nothing that a recipient's server says takes the lane down, whatever it quotes of the big ones; and what it says for now is not final.
-  @Test("None takes the lane down for an unknown receiver") func noneTakesTheLaneDownForAnUnknownReceiver() throws {
+  @Test func `None takes the lane down for an unknown receiver`() throws {
     let table = try Shipped.table()
     let recipient = try #require(MailAddress("ada@example.org"))
     for line in try lines() where [.recipient, .data, .content, .final].contains(line.stage) {
@@ -61,7 +61,7 @@ import Testing
   }
 
   /// Only what says that nobody is there puts an address onto the list of those that get nothing any more.
-  @Test("Suppressing replies are permanent") func suppressingRepliesArePermanent() throws {
+  @Test func `Suppressing replies are permanent`() throws {
     let table = try Shipped.table()
     for line in try lines() where table.rule(line.stage, line.reply, recipient: nil).suppress == true {
       #expect(line.reply.code / 100 == 5, "\(line.text)")

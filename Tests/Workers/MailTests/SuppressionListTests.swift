@@ -62,8 +62,8 @@ enum SuppressionKind: String, CaseIterable, Sendable {
       jobID: "job-\(second)\0")
   }
 
-  @Test("What one worker adds the other finds, until it is lifted", arguments: SuppressionKind.allCases)
-  func whatOneWorkerAddsTheOtherFinds(_ kind: SuppressionKind) async throws {
+  @Test(arguments: SuppressionKind.allCases)
+  func `What one worker adds the other finds, until it is lifted`(_ kind: SuppressionKind) async throws {
     try await withTwo(kind) { list, other in
       let address = try #require(MailAddress("Ada@Example.com"))
       #expect(try await list.entry(for: address) == nil)
@@ -75,8 +75,8 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("The first entry of an address stays", arguments: SuppressionKind.allCases)
-  func theFirstEntryOfAnAddressStays(_ kind: SuppressionKind) async throws {
+  @Test(arguments: SuppressionKind.allCases)
+  func `The first entry of an address stays`(_ kind: SuppressionKind) async throws {
     try await withTwo(kind) { list, other in
       let address = try #require(MailAddress("ada@example.com"))
       try await list.add(entry(address.key, at: 1, code: nil))
@@ -85,16 +85,15 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Entries are listed, the latest first", arguments: SuppressionKind.allCases)
-  func entriesAreListedTheLatestFirst(_ kind: SuppressionKind) async throws {
+  @Test(arguments: SuppressionKind.allCases)
+  func `Entries are listed, the latest first`(_ kind: SuppressionKind) async throws {
     try await withTwo(kind) { list, _ in
       for second in [2, 3, 1] as [Int64] { try await list.add(entry("a\(second)@example.com", at: second)) }
       #expect(try await list.entries(limit: 2).map(\.address) == ["a3@example.com", "a2@example.com"])
     }
   }
 
-  @Test("A database without the table is refused with the command that makes it")
-  func aDatabaseWithoutTheTableIsRefused() async throws {
+  @Test func `A database without the table is refused with the command that makes it`() async throws {
     try await PrivatePostgreSQL.admit {
       let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
       do {

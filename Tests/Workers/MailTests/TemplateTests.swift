@@ -8,9 +8,8 @@ import Testing
     "change": "The address is now \"x\".",
   ]
 
-  @Test(
-    "Every language has every template", arguments: ["ar", "bn", "de", "en", "es", "fr", "hi", "ja", "pt-BR", "pt-PT"])
-  func everyLanguageHasEveryTemplate(language: String) throws {
+  @Test(arguments: ["ar", "bn", "de", "en", "es", "fr", "hi", "ja", "pt-BR", "pt-PT"])
+  func `Every language has every template`(language: String) throws {
     let templates = try Shipped.templates()
     #expect(templates.languageTags.contains(language))
     #expect(templates.names == ["address-verification", "revocation-notice", "security-notice", "sign-in-link"])
@@ -26,7 +25,7 @@ import Testing
     }
   }
 
-  @Test("A code stands alone without marks") func aCodeStandsAloneWithoutMarks() throws {
+  @Test func `A code stands alone without marks`() throws {
     for language in ["en", "ar"] {
       let mail = try Shipped.templates().render(
         "address-verification", languageCode: language, variables: ["code": "123456", "appName": "A"])
@@ -36,17 +35,15 @@ import Testing
   }
 
   @Test(
-    "Templates are chosen by language",
     arguments: [
       ("pt", "pt-BR"), ("pt-AO", "pt-PT"), ("de-CH", "de"), ("zh-Hant", "en"), ("??", "en"), (nil, "en"),
     ] as [(String?, String)])
-  func templatesAreChosenByLanguage(asked: String?, given: String) throws {
+  func `Templates are chosen by language`(asked: String?, given: String) throws {
     let mail = try Shipped.templates().render("sign-in-link", languageCode: asked, variables: Self.variables)
     #expect(mail.html?.contains("lang=\"\(given)\"") == true)
   }
 
   @Test(
-    "Problems of templates are reported",
     arguments: [
       ("nothing", [:], "UNKNOWN_TEMPLATE"), ("sign-in-link", ["appName": "A"], "MISSING_VARIABLE"),
       ("address-verification", ["appName": "A"], "MISSING_VARIABLE"),
@@ -55,7 +52,7 @@ import Testing
       ("address-verification", ["appName": "A", "code": "<b>"], "INVALID_VARIABLE"),
       ("security-notice", ["appName": "A", "change": "x\u{202E}y"], "INVALID_VARIABLE"),
     ] as [(String, [String: String], String)])
-  func problemsOfTemplatesAreReported(name: String, variables: [String: String], code: String) throws {
+  func `Problems of templates are reported`(name: String, variables: [String: String], code: String) throws {
     let templates = try Shipped.templates()
     let problem = #expect(throws: MailTemplateProblem.self) {
       try templates.render(name, languageCode: nil, variables: variables)
@@ -64,7 +61,7 @@ import Testing
     for value in variables.values where value != "A" { #expect(problem?.detail.contains(value) == false) }
   }
 
-  @Test("Parts without their variable are left out") func partsWithoutTheirVariableAreLeftOut() throws {
+  @Test func `Parts without their variable are left out`() throws {
     let templates = try Shipped.templates()
     let short = try templates.render("revocation-notice", languageCode: "en", variables: ["appName": "A"])
     #expect(!short.text.contains("Contact us"))

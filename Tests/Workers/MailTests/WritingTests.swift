@@ -10,7 +10,7 @@ import Testing
 @Suite struct WritingTests {
   private func lines(_ text: String) -> [String] { text.components("\r\n") }
 
-  @Test("A plain subject is folded at spaces") func aPlainSubjectIsFoldedAtSpaces() {
+  @Test func `A plain subject is folded at spaces`() {
     let words = Array(repeating: "subject", count: 40).joined(separator: " ")
     let field = HeaderField.text("Subject", words)
     #expect(lines(field).allSatisfy { $0.utf8.count <= 78 })
@@ -19,13 +19,12 @@ import Testing
   }
 
   @Test(
-    "Other subjects are encoded words",
     arguments: [
       "Ünïcode", "=?UTF-8?Q?x?=", "two  spaces", " leading", String(repeating: "x", count: 100),
       "日本語の件名です。とても長いので一行には収まりません。",
       "emoji 👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", "e" + String(repeating: "\u{301}", count: 60),
     ])
-  func otherSubjectsAreEncodedWords(subject: String) throws {
+  func `Other subjects are encoded words`(subject: String) throws {
     let field = HeaderField.text("Subject", subject)
     #expect(lines(field).allSatisfy { $0.utf8.count <= 78 })
     #expect(field.utf8.allSatisfy { $0 < 0x80 })
@@ -41,17 +40,16 @@ import Testing
   }
 
   @Test(
-    "Display names are encoded",
     arguments: [
       ("Example", "From: \"Example\" <a@example.com>"), ("A \"B\" \\", #"From: "A \"B\" \\" <a@example.com>"#),
       ("Ü", "From: =?UTF-8?B?w5w=?= <a@example.com>"),
     ])
-  func displayNamesAreEncoded(name: String, field: String) throws {
+  func `Display names are encoded`(name: String, field: String) throws {
     let address = try #require(MailAddress("a@example.com"))
     #expect(HeaderField.address("From", address, displayName: name) == field)
   }
 
-  @Test("Bodies travel in the shortest way that keeps them") func bodiesTravelInTheShortestWayThatKeepsThem() {
+  @Test func `Bodies travel in the shortest way that keeps them`() {
     #expect(TransferEncoding.encode("Hi\n").encoding == .sevenBit)
     #expect(TransferEncoding.encode("Grüße").encoding == .quotedPrintable)
     #expect(TransferEncoding.encode(String(repeating: "日本語", count: 20)).encoding == .base64)
@@ -62,9 +60,8 @@ import Testing
   }
 
   @Test(
-    "Every line break becomes CRLF",
     arguments: ["a\nb", "a\rb", "a\r\nb", "a\n\rb", "\n", "a\r", ".dot\n..dots\n", "é\rb\nc"])
-  func everyLineBreakBecomesCRLF(text: String) {
+  func `Every line break becomes CRLF`(text: String) {
     let bytes = TransferEncoding.encode(text).bytes
     for (index, byte) in bytes.enumerated() {
       if byte == 10 { #expect(index > 0 && bytes[index - 1] == 13) }
@@ -73,7 +70,7 @@ import Testing
     #expect(bytes.suffix(2).elementsEqual([13, 10]))
   }
 
-  @Test("Encoded lines are short") func encodedLinesAreShort() {
+  @Test func `Encoded lines are short`() {
     for text in [
       String(repeating: "é x", count: 500), String(repeating: "日", count: 2000), String(repeating: "=", count: 900),
     ] {
@@ -82,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("The message ID is the jobs") func theMessageIDIsTheJobs() {
+  @Test func `The message ID is the jobs`() {
     #expect(MailMessageID.text(job, domain: "example.com") == MailMessageID.text(job, domain: "example.com"))
     for id in ["", "a b", "a>\r\nX: y", ".a", "a..b", "é", String(repeating: "a", count: 65), "job-1"] {
       let text = MailMessageID.text(MessageIdentity(sender: "sender", messageID: id), domain: "example.com")
@@ -104,7 +101,7 @@ import Testing
     return (String(decoding: bytes, as: UTF8.self), bytes)
   }
 
-  @Test("A mail has its fields") func aMailHasItsFields() throws {
+  @Test func `A mail has its fields`() throws {
     let (text, _) = try mail(MailText(subject: "Hi", text: "T", html: "<p>T</p>"), unsubscribe: "https://example.com/u")
     let head = text.components("\r\n\r\n")[0]
     for field in [
@@ -126,21 +123,21 @@ import Testing
     }
   }
 
-  @Test("The same job is the same mail") func theSameJobIsTheSameMail() throws {
+  @Test func `The same job is the same mail`() throws {
     let text = MailText(subject: "Hi", text: "T", html: "<p>T</p>")
     // Without the signature before it, which says when it was made.
     let first = try mail(text).0.components("\r\nDate: ")[1]
     #expect(try mail(text).0.components("\r\nDate: ")[1] == first)
   }
 
-  @Test("No line is too long") func noLineIsTooLong() throws {
+  @Test func `No line is too long`() throws {
     let long = String(repeating: "wörd ", count: 5000)
     let (text, bytes) = try mail(MailText(subject: String(repeating: "wörd ", count: 60), text: long, html: long))
     #expect(lines(text).allSatisfy { $0.utf8.count <= 78 })
     #expect(bytes.allSatisfy { $0 < 0x80 })
   }
 
-  @Test("A key that is none is refused") func aKeyThatIsNoneIsRefused() throws {
+  @Test func `A key that is none is refused`() throws {
     let signer = try DKIMSigner()
     #expect(throws: DKIMError.self) {
       try DKIMKey(domain: "example.com", selector: "s", pem: "nothing", signer: signer)

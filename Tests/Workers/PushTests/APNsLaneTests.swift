@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("The push is what Apple asks for") func thePushIsWhatAppleAsksFor() async throws {
+  @Test func `The push is what Apple asks for`() async throws {
     let connections = FakeConnections([FakeConnection(200, headers: [(name: "apns-id", value: "given-by-apple")])])
     let outcome = try await push(connections)
     #expect(outcome.short == "accepted given-by-apple")
@@ -63,7 +63,7 @@ import Testing
     #expect(request.timeouts.total == .seconds(3))
   }
 
-  @Test("A certificate needs no token") func aCertificateNeedsNoToken() async throws {
+  @Test func `A certificate needs no token`() async throws {
     let connections = FakeConnections([FakeConnection(200)])
     let outcome = try await lane(connections.pool(), credential: .certificate).push(Sample.push(), Sample.attempt())
     #expect(outcome.short == "accepted \(PushID.make(for: Sample.attempt().job))")
@@ -71,7 +71,7 @@ import Testing
     #expect(tokens.made == 0)
   }
 
-  @Test("A refusal carries what Apple says") func aRefusalCarriesWhatAppleSays() async throws {
+  @Test func `A refusal carries what Apple says`() async throws {
     let connections = FakeConnections([
       FakeConnection(410, #"{"reason":"Unregistered","timestamp":1782900000000}"#)
     ])
@@ -82,7 +82,7 @@ import Testing
     #expect(connections.requests.count == 1)
   }
 
-  @Test("Lost pushes are sent again at once with the same i ds") func lostPushesAreSentAgainAtOnceWithTheSameIDs()
+  @Test func `Lost pushes are sent again at once with the same i ds`()
     async throws
   {
     let answers = Mutex(0)
@@ -102,20 +102,20 @@ import Testing
     #expect(Set(connection.requests.compactMap { $0.headers["apns-collapse-id"] }).count == 1)
   }
 
-  @Test("A push that is always lost ends unknown") func aPushThatIsAlwaysLostEndsUnknown() async throws {
+  @Test func `A push that is always lost ends unknown`() async throws {
     let connections = FakeConnections([Self.lost])
     #expect(try await push(connections).short == "unknown NO_ANSWER")
     #expect(connections.requests.count == APNsLane.maxTries)
   }
 
-  @Test("A connection that never answers is replaced") func aConnectionThatNeverAnswersIsReplaced() async throws {
+  @Test func `A connection that never answers is replaced`() async throws {
     let connections = FakeConnections([silent(), FakeConnection(200)])
     #expect(try await push(connections).short.hasPrefix("accepted"))
     #expect(connections.opened.map(\.isShutDown) == [true, false])
     #expect(connections.opened.map(\.requests.count) == [1, 1])
   }
 
-  @Test("The time of the call bounds the tries") func theTimeOfTheCallBoundsTheTries() async throws {
+  @Test func `The time of the call bounds the tries`() async throws {
     let connections = FakeConnections([silent(), silent(), silent()])
     let lane = try lane(connections.pool())
     let outcome = await lane.push(Sample.push(), Sample.attempt(timeout: .seconds(4)))
@@ -123,7 +123,7 @@ import Testing
     #expect(connections.requests.map(\.timeouts.total) == [.seconds(3), .seconds(1)])
   }
 
-  @Test("An expired token is renewed with new connections") func anExpiredTokenIsRenewedWithNewConnections()
+  @Test func `An expired token is renewed with new connections`()
     async throws
   {
     let expired = FakeConnection(403, #"{"reason":"ExpiredProviderToken"}"#)
@@ -139,8 +139,7 @@ import Testing
     #expect(!expired.isShutDown)
   }
 
-  @Test("A young token that is called expired takes the lane down")
-  func aYoungTokenThatIsCalledExpiredTakesTheLaneDown() async throws {
+  @Test func `A young token that is called expired takes the lane down`() async throws {
     let connections = FakeConnections([FakeConnection(403, #"{"reason":"ExpiredProviderToken"}"#), FakeConnection(200)])
     let outcome = try await push(connections)
     #expect(outcome.short == "laneDown PROVIDER_TOKEN")
@@ -150,8 +149,7 @@ import Testing
   }
 
   /// Somebody else's push has renewed the token while this one was under way.
-  @Test("A token that was replaced meanwhile is not renewed again")
-  func aTokenThatWasReplacedMeanwhileIsNotRenewedAgain() async throws {
+  @Test func `A token that was replaced meanwhile is not renewed again`() async throws {
     let expired = FakeConnection { [tokens, clocks] (_) async throws(TransportError) -> HTTPResponse in
       if let old = try? tokens.current(now: clocks.wall.now()) {
         clocks.advance(by: .seconds(21 * 60))
@@ -166,8 +164,8 @@ import Testing
     #expect(tokens.made == 2)
   }
 
-  @Test("A connection that close is left", arguments: [(400, "IdleTimeout"), (503, "Shutdown")])
-  func aConnectionThatCloseIsLeft(status: Int, reason: String) async throws {
+  @Test(arguments: [(400, "IdleTimeout"), (503, "Shutdown")])
+  func `A connection that close is left`(status: Int, reason: String) async throws {
     let connections = FakeConnections([
       FakeConnection(status, #"{"reason":"\#(reason)"}"#), FakeConnection(200),
     ])
@@ -175,13 +173,13 @@ import Testing
     #expect(connections.opened.map(\.requests.count) == [1, 1])
   }
 
-  @Test("Throttling is not answered at once") func throttlingIsNotAnsweredAtOnce() async throws {
+  @Test func `Throttling is not answered at once`() async throws {
     let connections = FakeConnections([FakeConnection(429, #"{"reason":"TooManyRequests"}"#)])
     #expect(try await push(connections).short == "retry THROTTLED")
     #expect(connections.requests.count == 1)
   }
 
-  @Test("A lane that is closed sends nothing") func aLaneThatIsClosedSendsNothing() async throws {
+  @Test func `A lane that is closed sends nothing`() async throws {
     let connections = FakeConnections([FakeConnection(200)])
     let pool = connections.pool()
     let lane = try lane(pool)

@@ -13,7 +13,6 @@ import Testing
 
   /// All reasons that Apple documents or that public clients list.
   @Test(
-    "Every reason ends in its class",
     arguments: [
       (400, "BadCollapseId", "refused PUSH_REFUSED"), (400, "BadDeviceToken", "otherLane WRONG_ENVIRONMENT"),
       (400, "BadExpirationDate", "refused PUSH_REFUSED"), (400, "BadMessageId", "refused PUSH_REFUSED"),
@@ -38,7 +37,7 @@ import Testing
       (503, "ServiceUnavailable", "retry PROVIDER_UNAVAILABLE"),
       (503, "Shutdown", "retry PROVIDER_UNAVAILABLE"),
     ])
-  func everyReasonEndsInItsClass(status: Int, reason: String, expected: String) throws {
+  func `Every reason ends in its class`(status: Int, reason: String, expected: String) throws {
     let (classification, answer) = try classify(status, #"{"reason":"\#(reason)"}"#)
     #expect(classification.short == expected)
     #expect(answer.reason == reason)
@@ -46,7 +45,6 @@ import Testing
   }
 
   @Test(
-    "An unknown reason falls into the class of its status",
     arguments: [
       (400, "refused PUSH_REFUSED"), (402, "refused PUSH_REFUSED"), (401, "laneDown PROVIDER_CREDENTIALS"),
       (403, "laneDown PROVIDER_CREDENTIALS"), (404, "laneDown PROVIDER_CONFIGURATION"),
@@ -54,7 +52,7 @@ import Testing
       (429, "retry THROTTLED"), (500, "retry PROVIDER_UNAVAILABLE"), (502, "retry PROVIDER_UNAVAILABLE"),
       (302, "laneDown PROVIDER_CONFIGURATION"),
     ])
-  func anUnknownReasonFallsIntoTheClassOfItsStatus(status: Int, expected: String) throws {
+  func `An unknown reason falls into the class of its status`(status: Int, expected: String) throws {
     #expect(try classify(status, #"{"reason":"SomethingNew"}"#).0.short == expected)
     for page in ["<html>", String(repeating: "[", count: 513)] {
       #expect(try classify(status, page).0.short == expected)
@@ -62,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("Unregistered has its time") func unregisteredHasItsTime() throws {
+  @Test func `Unregistered has its time`() throws {
     let (_, answer) = try classify(410, #"{"reason":"Unregistered","timestamp":1782900000123}"#)
     #expect(answer.unregisteredAt?.rfc3339 == "2026-07-01T10:00:00.123Z")
     #expect(try classify(410, #"{"reason":"Unregistered","timestamp":-1}"#).1.unregisteredAt == nil)
@@ -70,9 +68,8 @@ import Testing
   }
 
   @Test(
-    "Reasons that are not words are not repeated",
     arguments: ["a b", "a\\n", "é", String(repeating: "x", count: 65), ""])
-  func reasonsThatAreNotWordsAreNotRepeated(reason: String) throws {
+  func `Reasons that are not words are not repeated`(reason: String) throws {
     #expect(try classify(400, #"{"reason":"\#(reason)"}"#).1.reason == nil)
   }
 }

@@ -26,7 +26,7 @@ import Testing
     return state
   }
 
-  @Test("The first one is waited for") func theFirstOneIsWaitedFor() {
+  @Test func `The first one is waited for`() {
     var state = AccessTokenState()
     #expect(step(state, after: 0) == "wait and renew")
     state.beginRenewal()
@@ -36,23 +36,21 @@ import Testing
   }
 
   @Test(
-    "It is renewed before it expires",
     arguments: [
       (0, "use 1"), (3298, "use 1"), (3299, "use 1 and renew"), (3588, "use 1 and renew"), (3589, "wait and renew"),
       (9999, "wait and renew"),
     ] as [(Int64, String)])
-  func itIsRenewedBeforeItExpires(seconds: Int64, expected: String) {
+  func `It is renewed before it expires`(seconds: Int64, expected: String) {
     #expect(step(state(with: token(1, seconds: 3599)), after: seconds) == expected)
   }
 
   @Test(
-    "A short life is halved",
     arguments: [(99, "use 1"), (100, "use 1 and renew"), (190, "wait and renew")] as [(Int64, String)])
-  func aShortLifeIsHalved(seconds: Int64, expected: String) {
+  func `A short life is halved`(seconds: Int64, expected: String) {
     #expect(step(state(with: token(1, seconds: 200)), after: seconds) == expected)
   }
 
-  @Test("A renewal does not hold anybody up") func aRenewalDoesNotHoldAnybodyUp() {
+  @Test func `A renewal does not hold anybody up`() {
     var state = state(with: token(1, seconds: 3599))
     state.beginRenewal()
     #expect(step(state, after: 3400) == "use 1")
@@ -62,7 +60,7 @@ import Testing
     #expect(step(state, after: 3401) == "use 2")
   }
 
-  @Test("A renewal that fails is repeated after a pause") func aRenewalThatFailsIsRepeatedAfterAPause() {
+  @Test func `A renewal that fails is repeated after a pause`() {
     var state = state(with: token(1, seconds: 3599))
     state.beginRenewal()
     state.failRenewal(now: Sample.moment + .seconds(3300))
@@ -71,14 +69,14 @@ import Testing
     #expect(step(state, after: 3595) == "wait and renew")
   }
 
-  @Test("Without any there is no pause") func withoutAnyThereIsNoPause() {
+  @Test func `Without any there is no pause`() {
     var state = AccessTokenState()
     state.beginRenewal()
     state.failRenewal(now: Sample.moment)
     #expect(step(state, after: 0) == "wait and renew")
   }
 
-  @Test("A rejected token is not shown again") func aRejectedTokenIsNotShownAgain() {
+  @Test func `A rejected token is not shown again`() {
     var state = state(with: token(1, seconds: 3599))
     state.drop(token(1, seconds: 3599))
     #expect(step(state, after: 0) == "wait and renew")

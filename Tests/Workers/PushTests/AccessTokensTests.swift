@@ -67,7 +67,7 @@ final class FakeTokenSource: Sendable {
     try? await eventually { condition() }
   }
 
-  @Test("All who come at once wait for one request") func allWhoComeAtOnceWaitForOneRequest() async {
+  @Test func `All who come at once wait for one request`() async {
     let found = await withTaskGroup(of: String.self) { group in
       for _ in 0..<200 { group.addTask { await current() } }
       await until { tokens.waiting == 200 }
@@ -81,7 +81,7 @@ final class FakeTokenSource: Sendable {
     #expect(tokens.failed == 0)
   }
 
-  @Test("It is renewed before it expires and nobody waits") func itIsRenewedBeforeItExpiresAndNobodyWaits() async {
+  @Test func `It is renewed before it expires and nobody waits`() async {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
@@ -93,7 +93,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 2)
   }
 
-  @Test("A failure is told to all who wait") func aFailureIsToldToAllWhoWait() async {
+  @Test func `A failure is told to all who wait`() async {
     let failure = AccessTokenFailure.transient(Reason("TOKEN_UNAVAILABLE", "gone"), after: .seconds(7))
     let found = await withTaskGroup(of: Classification?.self) { group in
       for _ in 0..<50 {
@@ -112,7 +112,7 @@ final class FakeTokenSource: Sendable {
     #expect(await next == "2")
   }
 
-  @Test("A renewal that fails leaves the old one in use") func aRenewalThatFailsLeavesTheOldOneInUse() async {
+  @Test func `A renewal that fails leaves the old one in use`() async {
     async let first = current()
     await source.give(1)
     #expect(await first == "1")
@@ -131,7 +131,7 @@ final class FakeTokenSource: Sendable {
     #expect(await last == "laneDown PROVIDER_CREDENTIALS")
   }
 
-  @Test("A rejection by many costs one renewal") func aRejectionByManyCostsOneRenewal() async throws {
+  @Test func `A rejection by many costs one renewal`() async throws {
     async let first = tokens.current()
     await source.give(1)
     let rejected = try await first.get()
@@ -152,7 +152,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 2)
   }
 
-  @Test("A canceled waiter leaves the request to the others") func aCanceledWaiterLeavesTheRequestToTheOthers() async {
+  @Test func `A canceled waiter leaves the request to the others`() async {
     let impatient = Task { await current() }
     await until { tokens.waiting == 1 }
     async let patient = current()
@@ -165,7 +165,7 @@ final class FakeTokenSource: Sendable {
     #expect(source.count == 1)
   }
 
-  @Test("A token does not print") func aTokenDoesNotPrint() async throws {
+  @Test func `A token does not print`() async throws {
     async let first = tokens.current()
     await source.give(1)
     let token = try await first.get()

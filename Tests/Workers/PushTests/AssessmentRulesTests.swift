@@ -17,14 +17,14 @@ import Testing
     return (rules ?? self.rules).verdict(assessment, expectedAction: "a", table: try Sample.recaptchaTable())
   }
 
-  @Test("A good token is accepted") func aGoodTokenIsAccepted() throws {
+  @Test func `A good token is accepted`() throws {
     let outcome = try verdict { $0.tollFraudRisk = 0.8 }
     #expect(outcome.short == "accepted n")
     #expect(outcome.extras == ["score": 0.9, "tollFraudRisk": 0.8, "action": "a"])
     #expect(try verdict { $0.score = 0.5 }.short == "accepted n")
   }
 
-  @Test("Each rule refuses with its own reason") func eachRuleRefusesWithItsOwnReason() throws {
+  @Test func `Each rule refuses with its own reason`() throws {
     #expect(try verdict { $0.action = "b" }.short == "refused CAPTCHA_ACTION_MISMATCH")
     #expect(try verdict { $0.action = nil }.short == "refused CAPTCHA_ACTION_MISMATCH")
     #expect(try verdict { $0.bundleID = "com.example.other" }.short == "refused CAPTCHA_APP_MISMATCH")
@@ -36,7 +36,7 @@ import Testing
     #expect(fraud.extras == ["score": 0.9, "tollFraudRisk": 0.81, "action": "a"])
   }
 
-  @Test("A token may come from what stands for the app") func aTokenMayComeFromWhatStandsForTheApp() throws {
+  @Test func `A token may come from what stands for the app`() throws {
     func outcome(_ change: (inout RecaptchaAssessment) -> Void) throws -> String {
       try verdict {
         $0.bundleID = nil
@@ -49,7 +49,7 @@ import Testing
     #expect(try outcome { $0.host = "evil.example.com" } == "refused CAPTCHA_APP_MISMATCH")
   }
 
-  @Test("The check box has neither action nor score") func theCheckBoxHasNeitherActionNorScore() throws {
+  @Test func `The check box has neither action nor score`() throws {
     var rules = rules
     rules.hasScores = false
     let outcome = try verdict(rules) { $0 = RecaptchaAssessment(host: "auth.example.com") }
@@ -60,7 +60,6 @@ import Testing
   }
 
   @Test(
-    "An invalid token is refused",
     arguments: [
       ("MALFORMED", "refused CAPTCHA_INVALID"), ("EXPIRED", "refused CAPTCHA_EXPIRED"),
       ("DUPE", "refused CAPTCHA_DUPLICATE"), ("MISSING", "refused CAPTCHA_INVALID"),
@@ -69,7 +68,7 @@ import Testing
       ("timeout-or-duplicate", "refused CAPTCHA_EXPIRED"), ("invalid-input-response", "refused CAPTCHA_INVALID"),
       ("SOMETHING_NEW", "refused CAPTCHA_INVALID"),
     ])
-  func anInvalidTokenIsRefused(reason: String, expected: String) throws {
+  func `An invalid token is refused`(reason: String, expected: String) throws {
     let outcome = try verdict { $0.invalidReason = reason }
     #expect(outcome.short == expected)
     #expect(outcome.reason?.providerCode == reason)

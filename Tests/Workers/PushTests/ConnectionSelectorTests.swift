@@ -11,7 +11,7 @@ import Testing
     for id in ids { _ = selector.give(back: id, .taken, now: now) }
   }
 
-  @Test("A new connection carries one push") func aNewConnectionCarriesOnePush() {
+  @Test func `A new connection carries one push`() {
     var selector = ConnectionSelector(limit: 3, width: 10)
     let firstChoice = (0..<3).map { _ in selector.take().id }
     #expect(firstChoice == [1, 2, 3])
@@ -21,7 +21,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [2, 2, 2])
   }
 
-  @Test("Once it took a push one connection is enough") func onceItTookAPushOneConnectionIsEnough() {
+  @Test func `Once it took a push one connection is enough`() {
     var selector = ConnectionSelector(limit: 3, width: 10)
     let chosen = selector.take()
     #expect(chosen == (1, true))
@@ -32,7 +32,7 @@ import Testing
     #expect(taken[10] == (2, true))
   }
 
-  @Test("A refusal narrows and a push that is taken widens") func aRefusalNarrowsAndAPushThatIsTakenWidens() {
+  @Test func `A refusal narrows and a push that is taken widens`() {
     var selector = ConnectionSelector(limit: 2, width: 10)
     widened(&selector, 1)
     let firstChoice = selector.take().id
@@ -51,7 +51,7 @@ import Testing
   }
 
   /// Of 100 pushes that are refused one after the other, none narrows what the good ones go over.
-  @Test("Refusals in a row do not stall the good ones") func refusalsInARowDoNotStallTheGoodOnes() {
+  @Test func `Refusals in a row do not stall the good ones`() {
     var selector = ConnectionSelector(limit: 4, width: 10)
     widened(&selector, 4)
     for _ in 0..<100 {
@@ -72,7 +72,7 @@ import Testing
     #expect(secondChoice == Array(repeating: 1, count: 10))
   }
 
-  @Test("Narrow connections get fewer of what has to wait") func narrowConnectionsGetFewerOfWhatHasToWait() {
+  @Test func `Narrow connections get fewer of what has to wait`() {
     var selector = ConnectionSelector(limit: 2, width: 2)
     widened(&selector, 2)
     _ = selector.take()
@@ -81,7 +81,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [1, 29])
   }
 
-  @Test("A connection that never answers is given up") func aConnectionThatNeverAnswersIsGivenUp() {
+  @Test func `A connection that never answers is given up`() {
     var selector = ConnectionSelector(limit: 1, width: 10)
     let firstChoice = selector.take()
     #expect(firstChoice == (1, true))
@@ -96,7 +96,7 @@ import Testing
     #expect(selector.connections.map(\.open) == [1])
   }
 
-  @Test("One that answers others is kept") func oneThatAnswersOthersIsKept() {
+  @Test func `One that answers others is kept`() {
     var selector = ConnectionSelector(limit: 1, width: 10)
     widened(&selector, 1)
     _ = selector.take()
@@ -110,7 +110,7 @@ import Testing
     #expect(secondGivesUp)
   }
 
-  @Test("Useless connections are closed") func uselessConnectionsAreClosed() {
+  @Test func `Useless connections are closed`() {
     var selector = ConnectionSelector(limit: 2, width: 1)
     widened(&selector, 2)
     let id = selector.take().id

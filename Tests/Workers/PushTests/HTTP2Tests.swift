@@ -55,7 +55,7 @@ struct HTTP2Tests {
   }
 
   /// The server ends each connection with GOAWAY after 100 pushes.
-  @Test("Pushes outlive the ends of connections") func pushesOutliveTheEndsOfConnections() async throws {
+  @Test func `Pushes outlive the ends of connections`() async throws {
     try await Front.run { front in
       let lane = try lane(front.url, front)
       #expect(await pushAll(lane, 0..<1_000) == ["accepted": 1_000])
@@ -74,7 +74,7 @@ struct HTTP2Tests {
   }
 
   /// 100 tokens in a row are refused, by a server that then takes one push at a time on a connection.
-  @Test("Refused tokens do not stall the others") func refusedTokensDoNotStallTheOthers() async throws {
+  @Test func `Refused tokens do not stall the others`() async throws {
     try await Front.run(refusing: Self.isOfTheFirstHundred) { front in
       let lane = try lane(front.narrowURL, front)
       async let bad = pushAll(lane, 0..<100)
@@ -92,7 +92,7 @@ struct HTTP2Tests {
     (Int(deviceToken.suffix(8), radix: 16) ?? 0) < 100
   }
 
-  @Test("A connection that falls silent is replaced") func aConnectionThatFallsSilentIsReplaced() async throws {
+  @Test func `A connection that falls silent is replaced`() async throws {
     try await Front.run { front in
       let target = try #require(front.url.split(separator: ":").last.flatMap { UInt16($0) })
       let relay = Relay(to: target)
@@ -108,7 +108,7 @@ struct HTTP2Tests {
     }
   }
 
-  @Test("An app may have a certificate") func anAppMayHaveACertificate() async throws {
+  @Test func `An app may have a certificate`() async throws {
     try await Front.run { front in
       let lane = try lane(front.mutualURL, front, clientCertificate: true)
       #expect(await pushAll(lane, 0..<3) == ["accepted": 3])

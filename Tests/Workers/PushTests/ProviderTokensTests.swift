@@ -17,13 +17,13 @@ import Testing
     try tokens.current(now: Sample.now + .seconds(60 * minutes)).text.reveal()
   }
 
-  @Test("A token is what Apple asks for") func aTokenIsWhatAppleAsksFor() throws {
+  @Test func `A token is what Apple asks for`() throws {
     let token = try JWS.verify(text(after: 0), with: key.verifying)
     #expect(token.header == ["alg": "ES256", "kid": "ABC1234567"])
     #expect(String(decoding: token.payload, as: UTF8.self) == #"{"iss":"TEAM123456","iat":1782907200}"#)
   }
 
-  @Test("It is renewed in time and not sooner") func itIsRenewedInTimeAndNotSooner() throws {
+  @Test func `It is renewed in time and not sooner`() throws {
     let first = try text(after: 0)
     #expect(try text(after: 20) == first)
     #expect(try text(after: 49) == first)
@@ -34,7 +34,7 @@ import Testing
     #expect(tokens.made == 3)
   }
 
-  @Test("All who come at once get the same") func allWhoComeAtOnceGetTheSame() async throws {
+  @Test func `All who come at once get the same`() async throws {
     let texts = await withTaskGroup(of: String?.self) { group in
       for _ in 0..<200 { group.addTask { [self] in try? text(after: 0) } }
       return await group.reduce(into: Set<String>()) { if let text = $1 { $0.insert(text) } }
@@ -43,7 +43,7 @@ import Testing
     #expect(tokens.made == 1)
   }
 
-  @Test("Expired provider tokens are renewed once") func expiredProviderTokensAreRenewedOnce() throws {
+  @Test func `Expired provider tokens are renewed once`() throws {
     let old = try tokens.current(now: Sample.now)
     let now = Sample.now + .seconds(20 * 60)
     #expect(tokens.markExpired(old, now: now) == .renewed)
@@ -54,13 +54,13 @@ import Testing
     #expect(tokens.made == 2)
   }
 
-  @Test("Not sooner than Apple allows") func notSoonerThanAppleAllows() throws {
+  @Test func `Not sooner than Apple allows`() throws {
     let token = try tokens.current(now: Sample.now)
     #expect(tokens.markExpired(token, now: Sample.now + .seconds(20 * 60 - 1)) == .tooYoung)
     #expect(try text(after: 19) == token.text.reveal())
   }
 
-  @Test("A token of the future is not shown") func aTokenOfTheFutureIsNotShown() throws {
+  @Test func `A token of the future is not shown`() throws {
     _ = try text(after: 0)
     _ = try text(after: -19)
     #expect(tokens.made == 1)
@@ -68,7 +68,7 @@ import Testing
     #expect(tokens.made == 2)
   }
 
-  @Test("Provider tokens do not print") func providerTokensDoNotPrint() throws {
+  @Test func `Provider tokens do not print`() throws {
     let token = try tokens.current(now: Sample.now)
     #expect(!"\(token)\(String(reflecting: token))".contains("eyJ"))
   }

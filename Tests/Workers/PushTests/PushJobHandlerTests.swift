@@ -61,7 +61,7 @@ private final class FakeMemory: EnvironmentMemory {
 
   // MARK: Preparation
 
-  @Test("A job becomes a push") func aJobBecomesAPush() throws {
+  @Test func `A job becomes a push`() throws {
     let token = Sample.deviceToken.uppercased()
     let prepared = try ready(try handler().prepare(job(token: token, environment: .sandbox), of: message))
     #expect(prepared.lanes == ["s"])
@@ -75,8 +75,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(String(decoding: push.payload, as: UTF8.self).contains(#"{"receipt":"r","secret":"s"}"#))
   }
 
-  @Test("Unknown environments are tried in production first") func unknownEnvironmentsAreTriedInProductionFirst() throws
-  {
+  @Test func `Unknown environments are tried in production first`() throws {
     let prepared = try ready(try handler().prepare(job(environment: .unknown), of: message))
     #expect(prepared.lanes == ["p", "s"])
     #expect(!prepared.job.isEnvironmentStated)
@@ -84,7 +83,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(one.lanes == ["s"])
   }
 
-  @Test("Unusable jobs are refused") func unusableJobsAreRefused() throws {
+  @Test func `Unusable jobs are refused`() throws {
     func refusal(_ job: PushVerifyJob, lanes: [DeviceEnvironment: String] = [.production: "p"]) throws -> String {
       guard case .refused(let reason, _) = try handler(lanes: lanes).prepare(job, of: message) else { return "-" }
       return reason.code
@@ -98,7 +97,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(try refusal(job(secret: String(repeating: "x", count: 3900))) == "-")
   }
 
-  @Test("The secret is sealed for the device") func theSecretIsSealedForTheDevice() throws {
+  @Test func `The secret is sealed for the device`() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(0..<32)))
     func prepare(id: String = "v1.push", recipient: String = Sample.deviceToken, keys: KeyRing?) throws -> String {
       var body = job(token: Sample.deviceToken.uppercased())
@@ -135,8 +134,7 @@ private final class FakeMemory: EnvironmentMemory {
     ])
   }
 
-  @Test("An environment is found out once and remembered") func anEnvironmentIsFoundOutOnceAndRemembered() async throws
-  {
+  @Test func `An environment is found out once and remembered`() async throws {
     let production = connections([(400, Self.badToken)])
     let sandbox = connections([(200, ""), (200, "")])
     let handler = try handler(production: production, sandbox: sandbox)
@@ -152,7 +150,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(sandbox.requests.count == 2)
   }
 
-  @Test("A token of no environment is bad") func aTokenOfNoEnvironmentIsBad() async throws {
+  @Test func `A token of no environment is bad`() async throws {
     let handler = try handler(
       production: connections([(400, Self.badToken)]), sandbox: connections([(400, Self.badToken)]))
     let push = Sample.push(isEnvironmentStated: false)
@@ -162,7 +160,7 @@ private final class FakeMemory: EnvironmentMemory {
     #expect(outcome.reason?.providerCode == "BadDeviceToken")
   }
 
-  @Test("A stated environment that is wrong is said") func aStatedEnvironmentThatIsWrongIsSaid() async throws {
+  @Test func `A stated environment that is wrong is said`() async throws {
     let production = connections([(400, Self.badToken)])
     let handler = try handler(production: production)
     let outcome = await handler.perform(Sample.push(), on: "p", Sample.attempt())

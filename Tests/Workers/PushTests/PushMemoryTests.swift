@@ -73,8 +73,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   private let refused = AssessmentVerdict(
     .refused(Reason("CAPTCHA_EXPIRED", "d", providerCode: "EXPIRED"), extras: ["score": 0.0]))
 
-  @Test("Environments are remembered across restarts", arguments: PushMemoryKind.allCases)
-  func environmentsAreRememberedAcrossRestarts(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `Environments are remembered across restarts`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, open in
       #expect(await memory.environment(of: Sample.deviceToken, app: "a") == nil)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
@@ -89,8 +89,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Old environments are forgotten", arguments: PushMemoryKind.allCases)
-  func oldEnvironmentsAreForgotten(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `Old environments are forgotten`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       await memory.remember(.sandbox, of: "00", app: "a", at: now)
       clock.advance(by: PushMemory.purgeInterval)
@@ -100,7 +100,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Device tokens are not in the file") func deviceTokensAreNotInTheFile() async throws {
+  @Test func `Device tokens are not in the file`() async throws {
     try await withFile { path in
       let store = try await SQLitePushMemory.open(path: path)
       let memory = PushMemory(store, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
@@ -111,8 +111,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A verdict of one host is found on another, and its token passes nowhere else")
-  func aVerdictOfOneHostIsFoundOnAnother() async throws {
+  @Test func `A verdict of one host is found on another, and its token passes nowhere else`() async throws {
     try await withMemory(.postgresql) { memory, open in
       let other = try await open()
       #expect(try await memory.begin(token, jobID: "1\0", now: now) == .fresh)
@@ -125,8 +124,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("A token belongs to the job that took it", arguments: PushMemoryKind.allCases)
-  func aTokenBelongsToTheJobThatTookIt(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `A token belongs to the job that took it`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       #expect(try await memory.begin(token, jobID: "1", now: now) == .fresh)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
@@ -144,8 +143,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Unassessed tokens are released", arguments: PushMemoryKind.allCases)
-  func unassessedTokensAreReleased(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `Unassessed tokens are released`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       try await memory.release(token, jobID: "2")
@@ -155,8 +154,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Old assessments are forgotten", arguments: PushMemoryKind.allCases)
-  func oldAssessmentsAreForgotten(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `Old assessments are forgotten`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
@@ -165,7 +164,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test("Verdicts come back whole") func verdictsComeBackWhole() throws {
+  @Test func `Verdicts come back whole`() throws {
     for verdict in [try #require(accepted), try #require(refused)] {
       let copy = try #require(AssessmentVerdict(json: verdict.json()))
       #expect(copy == verdict)
@@ -179,8 +178,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     #expect(AssessmentVerdict(json: Array(repeating: UInt8(ascii: "["), count: 513)) == nil)
   }
 
-  @Test("A memory that is closed says so", arguments: PushMemoryKind.allCases)
-  func aMemoryThatIsClosedSaysSo(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: PushMemoryKind.allCases)
+  func `A memory that is closed says so`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       await memory.close()
       await #expect(throws: AssessmentMemoryError.self) { try await memory.begin(token, jobID: "1", now: now) }

@@ -42,14 +42,14 @@ import Testing
     }
   }
 
-  @Test("The apps SDK reads it", arguments: PushPayload.Form.allCases, ["r", "a\"b\\c\n/é🔐"])
-  func theAppsSDKReadsIt(form: PushPayload.Form, text: String) throws {
+  @Test(arguments: PushPayload.Form.allCases, ["r", "a\"b\\c\n/é🔐"])
+  func `The apps SDK reads it`(form: PushPayload.Form, text: String) throws {
     let payload = PushPayload(key: PushPayload.defaultKey, form: form)
     let proof = try SDK.read(payload.json(receipt: text, secret: Secret(text + "s")))
     #expect(proof == (text, text + "s"))
   }
 
-  @Test("A push shows nothing to the user") func aPushShowsNothingToTheUser() {
+  @Test func `A push shows nothing to the user`() {
     let json = PushPayload(key: "own.key", form: .object).json(receipt: "r", secret: Secret("s"))
     #expect(
       String(decoding: json, as: UTF8.self)
@@ -57,23 +57,21 @@ import Testing
   }
 
   @Test(
-    "Valid device tokens are accepted",
     arguments: [
       ("00", "00"), ("ABCDEF0123456789", "abcdef0123456789"),
       (String(repeating: "fF", count: 200), String(repeating: "ff", count: 200)),
     ])
-  func validDeviceTokensAreAccepted(text: String, token: String) {
+  func `Valid device tokens are accepted`(text: String, token: String) {
     #expect(APNsDeviceToken.normalized(text) == token)
   }
 
   @Test(
-    "Invalid device tokens are refused",
     arguments: ["", "0", "0g", "0a ", "../x", "０a", String(repeating: "00", count: 201)])
-  func invalidDeviceTokensAreRefused(text: String) {
+  func `Invalid device tokens are refused`(text: String) {
     #expect(APNsDeviceToken.normalized(text) == nil)
   }
 
-  @Test("A push has the same ID whenever it is tried") func aPushHasTheSameIDWheneverItIsTried() throws {
+  @Test func `A push has the same ID whenever it is tried`() throws {
     func id(_ jobID: String, of sender: String = "coordinator") -> String {
       PushID.make(for: MessageIdentity(sender: sender, messageID: jobID))
     }
@@ -86,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("A push does not print") func aPushDoesNotPrint() {
+  @Test func `A push does not print`() {
     let push = Sample.push()
     #expect(!"\(push)\(String(reflecting: push))".contains(Sample.deviceToken))
   }

@@ -66,7 +66,7 @@ import Testing
     }
   }
 
-  @Test("Values that are absent have defaults") func valuesThatAreAbsentHaveDefaults() throws {
+  @Test func `Values that are absent have defaults`() throws {
     let (configuration, _) = try load(
       lanes: "[\(Self.apns), \(Self.enterprise)]",
       apps: #"{"com.example.app": {\#(Self.push), recaptcha: {siteKey: "k"}}}"#)
@@ -87,7 +87,7 @@ import Testing
     #expect(app.recaptcha?.rules == AssessmentRules(bundleID: "com.example.app"))
   }
 
-  @Test("All other values are read") func allOtherValuesAreRead() throws {
+  @Test func `All other values are read`() throws {
     let (configuration, _) = try load(
       lanes: "[\(Self.apns), \(Self.enterprise), \(Self.classic)]",
       apps: """
@@ -106,7 +106,6 @@ import Testing
   }
 
   @Test(
-    "Mistakes are told",
     arguments: [
       ("[]", "{a: {push}}", "lanes: is empty"), ("[apns]", "{}", "apps: is empty"),
       (#"[{name: "x", type: "y"}]"#, "{a: {push}}", "lanes.0.type: must be one of"),
@@ -158,7 +157,7 @@ import Testing
       ("[apns]", #"{a: {push: {certificateFile: "c"}}}"#, "apps.a.push.certificateKeyFile: is required"),
       ("[apns]", #"{a: {push: {teamID: "T", keyID: "K", keyFile: "key.p8", payloadKey: "aps"}}}"#, "payloadKey"),
     ])
-  func mistakesAreTold(lanes: String, apps: String, text: String) throws {
+  func `Mistakes are told`(lanes: String, apps: String, text: String) throws {
     let names = ["apns": Self.apns, "enterprise": Self.enterprise, "classic": Self.classic]
     let lanes = names.reduce(lanes) { $0 == "[\($1.key)]" ? "[\($1.value)]" : $0 }
     let found = try problems(lanes: lanes, apps: apps.replacing("{push}", with: "{\(Self.push)}"))
@@ -166,7 +165,7 @@ import Testing
     #expect(!found.contains("BEGIN") && !found.contains("sesame"))
   }
 
-  @Test("A service account takes the place of an API key") func aServiceAccountTakesThePlaceOfAnAPIKey() throws {
+  @Test func `A service account takes the place of an API key`() throws {
     let app = #"{a: {recaptcha: {siteKey: "k"}}}"#
     for (more, expected) in [("", Sample.tokenURI), (#", tokenURL: "https://tokens.test/t""#, "https://tokens.test/t")]
     {
@@ -182,8 +181,7 @@ import Testing
     }
   }
 
-  @Test("Tokens that cross the network readable are refused unless that is allowed")
-  func tokensThatCrossTheNetworkReadableAreRefusedUnlessThatIsAllowed() throws {
+  @Test func `Tokens that cross the network readable are refused unless that is allowed`() throws {
     let lane = Self.account.replacing("account.json", with: "unprotected.json")
     let refused = try problems(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     #expect(refused.contains("lanes.0.serviceAccountFile: has a token_uri that is http:// to another machine"))
@@ -194,7 +192,7 @@ import Testing
     #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
   }
 
-  @Test("One key ID has one key file") func oneKeyIDHasOneKeyFile() throws {
+  @Test func `One key ID has one key file`() throws {
     let same = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "copy.p8"}}}"#
     #expect(try problems(apps: same) == "")
     let other = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "other.p8"}}}"#
@@ -212,8 +210,9 @@ import Testing
     try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
   }
 
-  @Test("A push service that is only in the registry gets pushes and probes, and closes with the worker")
-  func aPushServiceThatIsOnlyInTheRegistryGetsPushesAndProbes() async throws {
+  @Test func `A push service that is only in the registry gets pushes and probes, and closes with the worker`()
+    async throws
+  {
     let directory = try Directory(lanes: #"[{name: "e", type: "example"}]"#, apps: "{a: {\(Self.push)}}")
     let providers = PushProviders.all + [ExamplePushProvider.self]
     let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:]) {
@@ -238,7 +237,7 @@ import Testing
     #expect(context.metrics.render().contains("example_closed 1\n"))
   }
 
-  @Test("Apps of one key share its lanes and its token") func appsOfOneKeyShareItsLanesAndItsToken() throws {
+  @Test func `Apps of one key share its lanes and its token`() throws {
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(Self.push)}}")
     let routes = try lanes(configuration).pushing
     #expect(routes.lanes.map(\.name) == ["p", "s"])
@@ -247,7 +246,7 @@ import Testing
     #expect(routes.apps["b"]?.lanes == [.production: "p", .sandbox: "s"])
   }
 
-  @Test("Each key has lanes of its own") func eachKeyHasLanesOfItsOwn() throws {
+  @Test func `Each key has lanes of its own`() throws {
     let other = #"push: {teamID: "TEAM123456", keyID: "KEY7654321", keyFile: "key.p8"}"#
     let (configuration, _) = try load(apps: "{a: {\(Self.push)}, b: {\(other)}}")
     let routes = try lanes(configuration).pushing
@@ -256,7 +255,7 @@ import Testing
     #expect(routes.apps["b"]?.lanes == [.production: "p-KEY7654321", .sandbox: "s-KEY7654321"])
   }
 
-  @Test("Lanes of one service account share its token") func lanesOfOneServiceAccountShareItsToken() async throws {
+  @Test func `Lanes of one service account share its token`() async throws {
     let other = Self.account.replacing(#""r""#, with: #""s""#)
     let (configuration, _) = try load(
       lanes: "[\(Self.account)}, \(other)}, \(Self.enterprise.replacing(#""r""#, with: #""k""#))]",
@@ -267,14 +266,14 @@ import Testing
     for transport in accounts.transports { await transport.shutdown() }
   }
 
-  @Test("A certificate that is missing shows at the start") func aCertificateThatIsMissingShowsAtTheStart() throws {
+  @Test func `A certificate that is missing shows at the start`() throws {
     let (configuration, _) = try load(
       apps: #"{a: {push: {certificateFile: "none.pem", certificateKeyFile: "none.key"}}}"#)
     let error = #expect(throws: WorkerError.self) { try lanes(configuration) }
     #expect(error?.message.contains("none.pem") == true)
   }
 
-  @Test("The workers are those that have something to do") func theWorkersAreThoseThatHaveSomethingToDo() async throws {
+  @Test func `The workers are those that have something to do`() async throws {
     for (lanes, apps, expected) in [
       ("[\(Self.apns)]", "{a: {\(Self.push)}}", ["push.verify"]),
       ("[\(Self.enterprise)]", #"{a: {recaptcha: {siteKey: "k"}}}"#, ["recaptcha.assess"]),
@@ -294,7 +293,7 @@ import Testing
     }
   }
 
-  @Test("The shipped file explains every key") func theShippedFileExplainsEveryKey() throws {
+  @Test func `The shipped file explains every key`() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let lanes = PushProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
     let directory = try Directory(lanes: "[\(lanes)]", apps: "{a: {push: {}, recaptcha: {}}}")
@@ -304,7 +303,7 @@ import Testing
     #expect(unexplained.isEmpty)
   }
 
-  @Test("The shipped file is valid") func theShippedFileIsValid() throws {
+  @Test func `The shipped file is valid`() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let directory = try Directory(lanes: "[]", apps: "{}")
     try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")

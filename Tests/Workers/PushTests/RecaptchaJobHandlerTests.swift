@@ -108,7 +108,7 @@ private final class FakeLane: RecaptchaLane {
     await handler.perform(try request(), on: "r", Sample.attempt(jobID)).short
   }
 
-  @Test("A token counts once") func aTokenCountsOnce() async throws {
+  @Test func `A token counts once`() async throws {
     let lane = try FakeLane(good, duplicate)
     let handler = try handler(lane)
     #expect(try await perform(handler) == "accepted -")
@@ -119,7 +119,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(lane.calls == 1)
   }
 
-  @Test("A refusal is recorded too") func aRefusalIsRecordedToo() async throws {
+  @Test func `A refusal is recorded too`() async throws {
     let handler = try handler(
       FakeLane(.assessed(RecaptchaAssessment(action: "a", score: 0.1, bundleID: Sample.app)), good))
     #expect(try await perform(handler) == "refused CAPTCHA_SCORE_TOO_LOW")
@@ -128,11 +128,11 @@ private final class FakeLane: RecaptchaLane {
     #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("2")) == nil)
   }
 
-  @Test("A somebody elses duplicate is refused") func aSomebodyElsesDuplicateIsRefused() async throws {
+  @Test func `A somebody elses duplicate is refused`() async throws {
     #expect(try await perform(try handler(FakeLane(duplicate))) == "refused CAPTCHA_DUPLICATE")
   }
 
-  @Test("Unassessed tokens may be assessed later") func unassessedTokensMayBeAssessedLater() async throws {
+  @Test func `Unassessed tokens may be assessed later`() async throws {
     let handler = try handler(FakeLane(throttled, good))
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
     #expect(memory.owners.isEmpty)
@@ -140,7 +140,7 @@ private final class FakeLane: RecaptchaLane {
   }
 
   /// The answer was lost, and reCAPTCHA then says "duplicate" to ourselves: the user has done nothing wrong.
-  @Test("A lost answer is no duplicate") func aLostAnswerIsNoDuplicate() async throws {
+  @Test func `A lost answer is no duplicate`() async throws {
     let handler = try handler(FakeLane(lost, duplicate))
     #expect(try await perform(handler) == "unknown NO_ANSWER")
     #expect(memory.owners == ["1"])
@@ -148,8 +148,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
   }
 
-  @Test("A request that was lost on its way is assessed the next time")
-  func aRequestThatWasLostOnItsWayIsAssessedTheNextTime() async throws {
+  @Test func `A request that was lost on its way is assessed the next time`() async throws {
     let handler = try handler(FakeLane(lost, throttled, good))
     #expect(try await perform(handler) == "unknown NO_ANSWER")
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
@@ -158,7 +157,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(try await perform(handler) == "accepted -")
   }
 
-  @Test("Without memory nothing is assessed") func withoutMemoryNothingIsAssessed() async throws {
+  @Test func `Without memory nothing is assessed`() async throws {
     let lane = try FakeLane(good)
     memory.breakDown()
     let handler = try handler(lane)
@@ -167,7 +166,7 @@ private final class FakeLane: RecaptchaLane {
     #expect(await handler.lookUp(try request(), on: "r", Sample.attempt("1")) == nil)
   }
 
-  @Test("An assessment job is prepared") func anAssessmentJobIsPrepared() throws {
+  @Test func `An assessment job is prepared`() throws {
     let ring = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(0..<32)))
     let handler = try handler(FakeLane(good), keys: ring)
     let message = JobMessage(messageID: "1", messageType: RecaptchaAssessJob.type, receivedAt: Sample.now)

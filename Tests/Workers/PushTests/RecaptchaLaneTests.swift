@@ -36,7 +36,7 @@ import Testing
 
   // MARK: Enterprise
 
-  @Test("Enterprise is asked as it wants") func enterpriseIsAskedAsItWants() async throws {
+  @Test func `Enterprise is asked as it wants`() async throws {
     let http = FakeConnection(200, "{}")
     _ = try await ask(enterprise(http))
     let request = try #require(http.requests.first)
@@ -51,7 +51,7 @@ import Testing
         + #""userInfo":{"userIds":[{"phoneNumber":"+14155550123"}]},"userIpAddress":"192.0.2.1"}}"#)
   }
 
-  @Test("Enterprise answers") func enterpriseAnswers() async throws {
+  @Test func `Enterprise answers`() async throws {
     let body = """
       {"name": "projects/p-1/assessments/1", "tokenProperties": {"valid": true, "action": "a", "hostname": "",
        "iosBundleId": "com.example.app", "createTime": "2026-07-01T12:00:00Z"}, "riskAnalysis": {"score": 0.7, "reasons": []},
@@ -63,7 +63,7 @@ import Testing
   }
 
   /// Google leaves out what is zero, false or empty.
-  @Test("Omitted fields are zero") func omittedFieldsAreZero() async throws {
+  @Test func `Omitted fields are zero`() async throws {
     let body =
       #"{"tokenProperties": {"valid": true}, "riskAnalysis": {}, "phoneFraudAssessment": {"smsTollFraudVerdict": {}}}"#
     #expect(
@@ -73,7 +73,6 @@ import Testing
   }
 
   @Test(
-    "Enterprise fails",
     arguments: [
       (400, #"{"error": {"code": 400, "status": "INVALID_ARGUMENT"}}"#, "refused PROVIDER_CONFIGURATION"),
       (
@@ -89,11 +88,11 @@ import Testing
       (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
       (302, "", "laneDown PROVIDER_CONFIGURATION"),
     ])
-  func enterpriseFails(status: Int, body: String, expected: String) async throws {
+  func `Enterprise fails`(status: Int, body: String, expected: String) async throws {
     #expect(try await ask(enterprise(FakeConnection(status, body))).short == expected)
   }
 
-  @Test("Without an answer it depends on what left") func withoutAnAnswerItDependsOnWhatLeft() async throws {
+  @Test func `Without an answer it depends on what left`() async throws {
     for (mayHaveLeft, expected) in [(true, "unknown NO_ANSWER"), (false, "retry NOT_CONNECTED")] {
       let http = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
         throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
@@ -106,7 +105,7 @@ import Testing
 
   // MARK: Classic
 
-  @Test("Siteverify is asked as it wants") func siteverifyIsAskedAsItWants() async throws {
+  @Test func `Siteverify is asked as it wants`() async throws {
     let http = FakeConnection(200, #"{"success": true}"#)
     _ = try await ask(classic(http))
     let request = try #require(http.requests.first)
@@ -116,7 +115,7 @@ import Testing
     #expect(!request.isIdempotent)
   }
 
-  @Test("Siteverify answers") func siteverifyAnswers() async throws {
+  @Test func `Siteverify answers`() async throws {
     let good = #"{"success": true, "hostname": "auth.example.com", "score": 0.4, "action": "a", "challenge_ts": "x"}"#
     #expect(
       try read(classic(FakeConnection(200)), good)
@@ -132,18 +131,17 @@ import Testing
   }
 
   @Test(
-    "Siteverify fails",
     arguments: [
       (200, #"{"success": false, "error-codes": ["invalid-input-secret"]}"#, "laneDown PROVIDER_CREDENTIALS"),
       (200, "<html>", "unknown PROVIDER_ERROR"), (500, "", "unknown PROVIDER_ERROR"),
       (200, String(repeating: "[", count: 513), "unknown PROVIDER_ERROR"),
       (429, "", "retry PROVIDER_THROTTLED"),
     ])
-  func siteverifyFails(status: Int, body: String, expected: String) async throws {
+  func `Siteverify fails`(status: Int, body: String, expected: String) async throws {
     #expect(try await ask(classic(FakeConnection(status, body))).short == expected)
   }
 
-  @Test("Tokens do not print") func tokensDoNotPrint() throws {
+  @Test func `Tokens do not print`() throws {
     let request = try request()
     var dumped = ""
     dump(request, to: &dumped)
@@ -151,13 +149,12 @@ import Testing
   }
 
   @Test(
-    "Malformed tokens are refused",
     arguments: ["", " ", "a b", "é", String(repeating: "x", count: RecaptchaToken.maxLength + 1)])
-  func malformedTokensAreRefused(text: String) {
+  func `Malformed tokens are refused`(text: String) {
     #expect(RecaptchaToken(Secret(text), app: Sample.app) == nil)
   }
 
-  @Test("A token is known by its hash") func aTokenIsKnownByItsHash() throws {
+  @Test func `A token is known by its hash`() throws {
     let token = try #require(RecaptchaToken(Secret("t"), app: "a"))
     #expect(token.hash == RecaptchaToken(Secret("t"), app: "a")?.hash)
     #expect(token.hash != RecaptchaToken(Secret("t"), app: "b")?.hash)

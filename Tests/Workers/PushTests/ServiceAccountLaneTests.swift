@@ -57,7 +57,7 @@ import Testing
     return "score \(extras["score"]?.number ?? 0)"
   }
 
-  @Test("The token is shown and no key") func theTokenIsShownAndNoKey() async throws {
+  @Test func `The token is shown and no key`() async throws {
     let google = Google(valid: ["t1"])
     let http = google.connection()
     let lane = try google.lane(http)
@@ -67,7 +67,7 @@ import Testing
     #expect(google.given.withLock { $0 } == 1)
   }
 
-  @Test("It is renewed under a moved clock") func itIsRenewedUnderAMovedClock() async throws {
+  @Test func `It is renewed under a moved clock`() async throws {
     let google = Google(valid: ["t1", "t2"])
     let http = google.connection()
     let lane = try google.lane(http)
@@ -77,8 +77,7 @@ import Testing
     #expect(http.requests.map { $0.headers["Authorization"] } == ["Bearer t1", "Bearer t2"])
   }
 
-  @Test("A token that was revoked is renewed once for all") func aTokenThatWasRevokedIsRenewedOnceForAll() async throws
-  {
+  @Test func `A token that was revoked is renewed once for all`() async throws {
     let google = Google(valid: ["t1"])
     let http = google.connection()
     let lane = try google.lane(http)
@@ -92,7 +91,7 @@ import Testing
     #expect(google.given.withLock { $0 } == 2)
   }
 
-  @Test("Another refusal takes the lane down") func anotherRefusalTakesTheLaneDown() async throws {
+  @Test func `Another refusal takes the lane down`() async throws {
     let google = Google(valid: [])
     let http = google.connection()
     let lane = try google.lane(http)
@@ -100,7 +99,7 @@ import Testing
     #expect(http.requests.map { $0.headers["Authorization"] } == ["Bearer t1", "Bearer t2"])
   }
 
-  @Test("Without a token nothing is asked") func withoutATokenNothingIsAsked() async throws {
+  @Test func `Without a token nothing is asked`() async throws {
     let reason = Reason("X", "x")
     for (failure, expected, probe) in [
       (AccessTokenFailure.transient(reason, after: nil), "retry X", ProbeResult.down(reason)),
@@ -114,14 +113,14 @@ import Testing
     }
   }
 
-  @Test("A probe costs no assessment") func aProbeCostsNoAssessment() async throws {
+  @Test func `A probe costs no assessment`() async throws {
     let google = Google(valid: ["t1"])
     let http = google.connection()
     #expect(await (try google.lane(http)).probe() == .cannotTell)
     #expect(http.requests.isEmpty)
   }
 
-  @Test("A token that comes too late is not used") func aTokenThatComesTooLateIsNotUsed() async throws {
+  @Test func `A token that comes too late is not used`() async throws {
     let google = Google(valid: ["t1"])
     let http = google.connection()
     #expect(try await ask(google.lane(http), timeout: .milliseconds(199)) == "retry TOKEN_UNAVAILABLE")

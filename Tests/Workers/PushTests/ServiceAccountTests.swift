@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test("The file is read as Google hands it out") func theFileIsReadAsGoogleHandsItOut() throws {
+  @Test func `The file is read as Google hands it out`() throws {
     let account = try Sample.account()
     #expect(account.email == Sample.accountEmail)
     #expect(account.tokenURI == Sample.tokenURI)
@@ -24,7 +24,6 @@ import Testing
   }
 
   @Test(
-    "Faults of the file are reported",
     arguments: [
       (
         ["type": "authorized_user"],
@@ -41,27 +40,26 @@ import Testing
       (["private_key": "sesame"], "has a private_key that cannot be used: the key"),
       (["private_key": Sample.keyFile], "has a private_key that is not of type RSA"),
     ] as [([String: String?], String)])
-  func faultsOfTheFileAreReported(changes: [String: String?], text: String) throws {
+  func `Faults of the file are reported`(changes: [String: String?], text: String) throws {
     let found = try #require(problem(Sample.accountFile(changes)))
     #expect(found.hasPrefix(text), "\(found)")
     #expect(!found.contains("sesame") && !found.contains("BEGIN"))
   }
 
   @Test(
-    "Other files are reported",
     arguments: ["", "AIzaSyD-an-API-key", "[]", "{", #"{"type": 1}"#, String(repeating: "[", count: 513)])
-  func otherFilesAreReported(file: String) {
+  func `Other files are reported`(file: String) {
     #expect(problem(file)?.contains("make a key of the account in Google Cloud") == true)
   }
 
-  @Test("A service account does not print") func aServiceAccountDoesNotPrint() throws {
+  @Test func `A service account does not print`() throws {
     var dumped = ""
     let account = try Sample.account()
     dump(account, to: &dumped)
     #expect(!"\(account)\(dumped)".contains("PRIVATE KEY"))
   }
 
-  @Test("An assertion is what Google asks for") func anAssertionIsWhatGoogleAsksFor() throws {
+  @Test func `An assertion is what Google asks for`() throws {
     let account = try Sample.account()
     let text = try ServiceAccountAssertion.sign(account, now: Sample.now)
     let assertion = try JWS.verify(text, with: account.key.verifying)

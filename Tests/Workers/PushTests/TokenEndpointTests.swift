@@ -22,7 +22,7 @@ import Testing
     return failure.classification
   }
 
-  @Test("It is asked as Google wants") func itIsAskedAsGoogleWants() async throws {
+  @Test func `It is asked as Google wants`() async throws {
     let http = FakeConnection(500)
     _ = try await ask(http)
     let request = try #require(http.requests.first)
@@ -40,7 +40,7 @@ import Testing
       String(decoding: assertion.payload, as: UTF8.self).contains(#""aud":"https://oauth2.googleapis.com/token""#))
   }
 
-  @Test("A token lives from the request on") func aTokenLivesFromTheRequestOn() async throws {
+  @Test func `A token lives from the request on`() async throws {
     let body = #"{"access_token": "ya29.c.abc", "expires_in": 3599, "token_type": "Bearer"}"#
     let token = try await ask(FakeConnection(200, body)).get()
     #expect(token.text.reveal() == "ya29.c.abc")
@@ -48,13 +48,12 @@ import Testing
     #expect(token.expiresAt == Sample.moment + .seconds(3599))
   }
 
-  @Test("No life is believed that Google does not give") func noLifeIsBelievedThatGoogleDoesNotGive() async throws {
+  @Test func `No life is believed that Google does not give`() async throws {
     let body = #"{"access_token": "t", "expires_in": 1e300, "token_type": "bearer"}"#
     #expect(try await ask(FakeConnection(200, body)).get().expiresAt == Sample.moment + .seconds(12 * 3600))
   }
 
   @Test(
-    "Answers without a token are configuration errors",
     arguments: [
       "", "<html>", "{}", #"{"id_token": "x.y.z"}"#, #"{"access_token": "", "expires_in": 9, "token_type": "Bearer"}"#,
       #"{"access_token": "a b", "expires_in": 9, "token_type": "Bearer"}"#,
@@ -64,12 +63,11 @@ import Testing
       #"{"access_token": "a", "expires_in": 9, "token_type": "mac"}"#,
       String(repeating: "[", count: 513),
     ])
-  func answersWithoutATokenAreConfigurationErrors(body: String) async throws {
+  func `Answers without a token are configuration errors`(body: String) async throws {
     #expect(try await failure(200, body)?.short == "laneDown PROVIDER_CONFIGURATION")
   }
 
   @Test(
-    "Googles errors about assertions are distinguished",
     arguments: [
       ("Invalid JWT Signature.", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.signature"),
       ("Invalid grant: account not found", "laneDown PROVIDER_CREDENTIALS", "invalid_grant.account"),
@@ -80,7 +78,9 @@ import Testing
       ("Invalid JWT: Failed audience check.", "laneDown PROVIDER_CONFIGURATION", "invalid_grant.audience"),
       ("Something new", "laneDown PROVIDER_CREDENTIALS", "invalid_grant"),
     ])
-  func googlesErrorsAboutAssertionsAreDistinguished(description: String, expected: String, code: String) async throws {
+  func `Googles errors about assertions are distinguished`(description: String, expected: String, code: String)
+    async throws
+  {
     let body = #"{"error": "invalid_grant", "error_description": "\#(description)"}"#
     let classification = try await failure(400, body)
     #expect(classification?.short == expected)
@@ -89,7 +89,6 @@ import Testing
   }
 
   @Test(
-    "Failures have their class",
     arguments: [
       (400, #"{"error": "invalid_request", "error_description": "Bad Request"}"#, "laneDown PROVIDER_CONFIGURATION"),
       (401, #"{"error": "invalid_client"}"#, "laneDown PROVIDER_CREDENTIALS"),
@@ -101,12 +100,12 @@ import Testing
       (500, "", "retry TOKEN_UNAVAILABLE"), (503, #"{"error": "temporarily_unavailable"}"#, "retry TOKEN_UNAVAILABLE"),
       (204, "", "retry PROVIDER_ERROR"),
     ])
-  func failuresHaveTheirClass(status: Int, body: String, expected: String) async throws {
+  func `Failures have their class`(status: Int, body: String, expected: String) async throws {
     #expect(try await failure(status, body)?.short == expected)
   }
 
-  @Test("Retry after is obeyed", arguments: [429, 500, 503])
-  func retryAfterIsObeyed(status: Int) async throws {
+  @Test(arguments: [429, 500, 503])
+  func `Retry after is obeyed`(status: Int) async throws {
     guard case .retry(_, let after) = try await failure(status, "", retryAfter: "9") else {
       Issue.record("is no retry")
       return
@@ -115,8 +114,8 @@ import Testing
   }
 
   /// Whether the request left or not: it did nothing to the job.
-  @Test("Without an answer it is asked again", arguments: [true, false])
-  func withoutAnAnswerItIsAskedAgain(mayHaveLeft: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Without an answer it is asked again`(mayHaveLeft: Bool) async throws {
     let http = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
       throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
     }

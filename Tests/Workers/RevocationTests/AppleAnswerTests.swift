@@ -11,7 +11,6 @@ import Testing
   }
 
   @Test(
-    "Each answer has its class",
     arguments: [
       (400, #"{"error":"invalid_request"}"#, "refused INVALID_REQUEST"),
       (400, #"{"error":"invalid_client"}"#, "laneDown PROVIDER_CREDENTIALS"),
@@ -31,19 +30,19 @@ import Testing
       (500, "<html>", "unknown PROVIDER_ERROR"), (502, "", "unknown PROVIDER_ERROR"),
       (503, "", "unknown PROVIDER_ERROR"),
     ])
-  func eachAnswerHasItsClass(status: Int, body: String, expected: String) throws {
+  func `Each answer has its class`(status: Int, body: String, expected: String) throws {
     let classification = answer(status, body).classification(try Samples.table())
     #expect(classification.short == expected)
     #expect(classification.detail.utf8.count > 20)
   }
 
-  @Test("A client that is refused names the likely causes") func aClientThatIsRefusedNamesTheLikelyCauses() throws {
+  @Test func `A client that is refused names the likely causes`() throws {
     let detail = answer(400, #"{"error":"invalid_client"}"#).classification(try Samples.table()).detail
     for cause in ["keyID", "keyFile", "teamID", "clientID", "clock", "redirectURI"] { #expect(detail.contains(cause)) }
     #expect(detail.utf8.count <= Reason.maxDetailBytes)
   }
 
-  @Test("No text of the table is cut") func noTextOfTheTableIsCut() throws {
+  @Test func `No text of the table is cut`() throws {
     for error in ["invalid_request", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope"]
     {
       let classification = answer(400, #"{"error":"\#(error)"}"#).classification(try Samples.table())
@@ -54,19 +53,19 @@ import Testing
     }
   }
 
-  @Test("A wait that Apple asks for is kept") func aWaitThatAppleAsksForIsKept() throws {
+  @Test func `A wait that Apple asks for is kept`() throws {
     #expect(
       answer(429, "", ["Retry-After": "7"]).classification(try Samples.table()).short == "retry PROVIDER_THROTTLED 7")
     #expect(
       answer(503, "", ["Retry-After": "9"]).classification(try Samples.table()).short == "retry PROVIDER_ERROR 9")
   }
 
-  @Test("Words that are not apples are not repeated") func wordsThatAreNotApplesAreNotRepeated() {
+  @Test func `Words that are not apples are not repeated`() {
     #expect(answer(400, #"{"error":"<script>"}"#).error == nil)
     #expect(answer(400, #"{"error":"\#(String(repeating: "a", count: 65))"}"#).error == nil)
   }
 
-  @Test("The refresh token is taken where there is one") func theRefreshTokenIsTakenWhereThereIsOne() {
+  @Test func `The refresh token is taken where there is one`() {
     func yield(_ body: String) -> String {
       switch answer(200, body).token {
       case .refreshToken(let token): "refresh \(token.reveal())"

@@ -14,7 +14,7 @@ import Testing
     var sub: String
   }
 
-  @Test("It says who asks and for how long") func itSaysWhoAsksAndForHowLong() throws {
+  @Test func `It says who asks and for how long`() throws {
     let text = try Samples.secret().current(now: Samples.now).reveal()
     let (header, payload) = try JWS.verify(text, with: Samples.signingKey().verifying)
     #expect(header == ["alg": "ES256", "kid": "SIWAKEY001"])
@@ -26,14 +26,14 @@ import Testing
     )
   }
 
-  @Test("It serves for half of its life") func itServesForHalfOfItsLife() throws {
+  @Test func `It serves for half of its life`() throws {
     let secret = try Samples.secret()
     let first = try secret.current(now: Samples.now).reveal()
     #expect(try secret.current(now: Samples.now + .milliseconds(149_999)).reveal() == first)
     #expect(try secret.current(now: Samples.now + .seconds(150)).reveal() != first)
   }
 
-  @Test("One that was refused is not used again") func oneThatWasRefusedIsNotUsedAgain() throws {
+  @Test func `One that was refused is not used again`() throws {
     let secret = try Samples.secret()
     let first = try secret.current(now: Samples.now).reveal()
     secret.discard()
@@ -41,7 +41,7 @@ import Testing
     #expect(try secret.current(now: Samples.now).reveal() != first)
   }
 
-  @Test("A clock that was set back leaves no secret of the future") func aClockThatWasSetBackLeavesNoSecretOfTheFuture()
+  @Test func `A clock that was set back leaves no secret of the future`()
     throws
   {
     let secret = try Samples.secret()

@@ -21,7 +21,7 @@ import Testing
 
   // MARK: The common way
 
-  @Test("A code becomes a sealed token which is revoked") func aCodeBecomesASealedTokenWhichIsRevoked() async throws {
+  @Test func `A code becomes a sealed token which is revoked`() async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code()
       let stage = try stage(try await bench.perform(bench.body(.authorizationCode, code)))
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("A longer deadline is the tokens too") func aLongerDeadlineIsTheTokensToo() async throws {
+  @Test func `A longer deadline is the tokens too`() async throws {
     try await AppleBench.run { bench in
       let deadline = Samples.now + .seconds(90_000)
       let job = bench.body(.authorizationCode, try await bench.code(), deadline: deadline)
@@ -51,9 +51,8 @@ import Testing
   }
 
   @Test(
-    "A token is revoked at once",
     arguments: [(AppleToken.Kind.refreshToken, "refresh_token"), (.accessToken, "access_token")])
-  func aTokenIsRevokedAtOnce(kind: AppleToken.Kind, hint: String) async throws {
+  func `A token is revoked at once`(kind: AppleToken.Kind, hint: String) async throws {
     try await AppleBench.run { bench in
       for _ in 0..<2 { #expect(try await bench.perform(bench.body(kind, "token")).short == "accepted") }
       let found = try await bench.revocations()
@@ -61,7 +60,7 @@ import Testing
     }
   }
 
-  @Test("A services ID is a lane of its own") func aServicesIDIsALaneOfItsOwn() async throws {
+  @Test func `A services ID is a lane of its own`() async throws {
     try await AppleBench.run { bench in
       let uri = "https://example.com/signed-in"
       let code = try await bench.code(Samples.service, redirectURI: uri)
@@ -78,20 +77,19 @@ import Testing
   // MARK: What Apple refuses
 
   @Test(
-    "Each error ends in its class",
     arguments: [
       ("invalid_request", "refused INVALID_REQUEST"), ("invalid_client", "laneDown PROVIDER_CREDENTIALS"),
       ("invalid_grant", "refused INVALID_GRANT"), ("unauthorized_client", "laneDown CLIENT_NOT_AUTHORIZED"),
       ("unsupported_grant_type", "laneDown UNSUPPORTED_GRANT_TYPE"), ("invalid_scope", "refused INVALID_SCOPE"),
     ])
-  func eachErrorEndsInItsClass(error: String, expected: String) async throws {
+  func `Each error ends in its class`(error: String, expected: String) async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code(error: error)
       #expect(try await bench.perform(bench.body(.authorizationCode, code)).short == expected)
     }
   }
 
-  @Test("A code that was used is refused") func aCodeThatWasUsedIsRefused() async throws {
+  @Test func `A code that was used is refused`() async throws {
     try await AppleBench.run { bench in
       let job = bench.body(.authorizationCode, try await bench.code())
       _ = try await bench.perform(job)
@@ -99,7 +97,7 @@ import Testing
     }
   }
 
-  @Test("A code that was used by a try of unknown end is lost") func aCodeThatWasUsedByATryOfUnknownEndIsLost()
+  @Test func `A code that was used by a try of unknown end is lost`()
     async throws
   {
     try await AppleBench.run { bench in
@@ -116,8 +114,7 @@ import Testing
     }
   }
 
-  @Test("A try of unknown end that did not use the code is repaired")
-  func aTryOfUnknownEndThatDidNotUseTheCodeIsRepaired() async throws {
+  @Test func `A try of unknown end that did not use the code is repaired`() async throws {
     try await AppleBench.run { bench in
       let job = bench.body(.authorizationCode, try await bench.code())
       try await bench.fault(#"{"provider": "apple-token", "fault": "503"}"#)
@@ -126,8 +123,7 @@ import Testing
     }
   }
 
-  @Test("A wrong redirect URI is the jobs fault and not the clients")
-  func aWrongRedirectURIIsTheJobsFaultAndNotTheClients() async throws {
+  @Test func `A wrong redirect URI is the jobs fault and not the clients`() async throws {
     try await AppleBench.run { bench in
       let code = try await bench.code(Samples.service, redirectURI: "https://example.com/right")
       let job = bench.body(
@@ -136,7 +132,7 @@ import Testing
     }
   }
 
-  @Test("A client that Apple does not know takes its lane down") func aClientThatAppleDoesNotKnowTakesItsLaneDown()
+  @Test func `A client that Apple does not know takes its lane down`()
     async throws
   {
     let wrong: [ClientSecret] = [
@@ -157,8 +153,7 @@ import Testing
     }
   }
 
-  @Test("A wrong clock is a cause that Apple does not tell") func aWrongClockIsACauseThatAppleDoesNotTell() async throws
-  {
+  @Test func `A wrong clock is a cause that Apple does not tell`() async throws {
     try await AppleBench.run { bench in
       let secret = try Samples.secret()
       _ = try secret.current(now: Samples.now - .seconds(600))
@@ -175,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("A client that Apple knows is up") func aClientThatAppleKnowsIsUp() async throws {
+  @Test func `A client that Apple knows is up`() async throws {
     try await AppleBench.run { bench in
       #expect(await bench.handler.probe(lane: "app") == .up)
       try await bench.fault(#"{"provider": "apple-revoke", "fault": "500"}"#)
@@ -186,7 +181,6 @@ import Testing
   // MARK: What the network does
 
   @Test(
-    "A revocation without a clear answer",
     arguments: [
       (#""fault": "reset""#, "unknown NO_ANSWER"), (#""fault": "reset", "processed": true"#, "unknown NO_ANSWER"),
       (#""fault": "close""#, "unknown NO_ANSWER"), (#""fault": "hang""#, "unknown NO_ANSWER"),
@@ -194,7 +188,7 @@ import Testing
       (#""fault": "429", "retryAfterSeconds": 7"#, "retry PROVIDER_THROTTLED 7"),
       (#""fault": "503", "retryAfterSeconds": 9"#, "retry PROVIDER_ERROR 9"),
     ])
-  func aRevocationWithoutAClearAnswer(fault: String, expected: String) async throws {
+  func `A revocation without a clear answer`(fault: String, expected: String) async throws {
     try await AppleBench.run { bench in
       try await bench.fault(#"{"provider": "apple-revoke", \#(fault), "count": 10}"#)
       let job = bench.body(.refreshToken, "t")
@@ -204,7 +198,7 @@ import Testing
     }
   }
 
-  @Test("Refused connections mean that nothing left") func refusedConnectionsMeanThatNothingLeft() async throws {
+  @Test func `Refused connections mean that nothing left`() async throws {
     let lane = AppleLane(
       RevocationLaneContext(
         name: "app", table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now)),
@@ -216,8 +210,7 @@ import Testing
 
   // MARK: What the rules are
 
-  @Test("A revocation is repeated until its deadline and a code a few times")
-  func aRevocationIsRepeatedUntilItsDeadlineAndACodeAFewTimes() async throws {
+  @Test func `A revocation is repeated until its deadline and a code a few times`() async throws {
     try await AppleBench.run { bench in
       let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
       #expect(code.onUnknown == .resend && code.maxUnknownResends == nil)

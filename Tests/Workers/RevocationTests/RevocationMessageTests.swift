@@ -53,7 +53,7 @@ import Testing
       Secret("t"), for: SealContext(messageType: AppleRevokeJob.type, messageID: id, recipient: app))
   }
 
-  @Test("Sealed tokens are opened for their message only") func sealedTokensAreOpenedForTheirMessageOnly() throws {
+  @Test func `Sealed tokens are opened for their message only`() throws {
     let handler = try handler()
     let elsewhere = Sealer(keys: try Samples.keys("stranger"))
     #expect(handler.prepare(body(.refreshToken(try sealed())), of: Samples.message()).short == "ready app")
@@ -70,7 +70,7 @@ import Testing
         == "invalid INVALID_FIELD")
   }
 
-  @Test("A client that no lane serves is refused") func aClientThatNoLaneServesIsRefused() throws {
+  @Test func `A client that no lane serves is refused`() throws {
     let handler = try handler()
     let token = AppleToken.refreshToken(SecretField(Secret("t")))
     for job in [body(token, app: "com.example.other"), body(token, clientID: "com.example.web")] {
@@ -79,8 +79,7 @@ import Testing
     #expect(handler.prepare(body(token, clientID: Samples.app), of: Samples.message()).short == "ready app")
   }
 
-  @Test("Only a sealed token shows that a message is a stage of another job")
-  func onlyASealedTokenShowsThatAMessageIsAStageOfAnotherJob() throws {
+  @Test func `Only a sealed token shows that a message is a stage of another job`() throws {
     let handler = try handler()
     let stage = body(.refreshToken(try sealed("job-1.revoke")))
     func job(_ body: AppleRevokeJob, _ id: String, stageOf: String?) -> String {
@@ -95,13 +94,13 @@ import Testing
     #expect(job(code, "job-1.revoke", stageOf: "job-1") == "job-1.revoke")
   }
 
-  @Test("The stage of a code tells what the job brought") func theStageOfACodeTellsWhatTheJobBrought() throws {
+  @Test func `The stage of a code tells what the job brought`() throws {
     let stage = body(.refreshToken(try sealed("job-1.revoke")))
     let prepared = try handler().prepare(stage, of: Samples.message("job-1.revoke", stageOf: "job-1")).ready
     #expect(prepared?.extras == ["tokenKind": "authorizationCode", "stage": "revoke"])
   }
 
-  @Test("The ID of a codes job leaves room for that of its stage") func theIDOfACodesJobLeavesRoomForThatOfItsStage()
+  @Test func `The ID of a codes job leaves room for that of its stage`()
     throws
   {
     let code = AppleToken.authorizationCode(SecretField(Secret("c")))
@@ -114,7 +113,7 @@ import Testing
     #expect(short(242, .refreshToken(SecretField(Secret("t")))) == "ready app")
   }
 
-  @Test("The forms are those of apples documentation") func theFormsAreThoseOfApplesDocumentation() async throws {
+  @Test func `The forms are those of apples documentation`() async throws {
     let http = Canned(#"{"access_token":"a","refresh_token":"r"}"#)
     let handler = try handler(http)
     var job = body(.authorizationCode(SecretField(Secret("c+/="))))
@@ -136,7 +135,7 @@ import Testing
       ])
   }
 
-  @Test("Without a refresh token the access token is revoked") func withoutARefreshTokenTheAccessTokenIsRevoked()
+  @Test func `Without a refresh token the access token is revoked`()
     async throws
   {
     let handler = try handler(Canned(#"{"access_token":"a"}"#))
@@ -151,11 +150,10 @@ import Testing
   }
 
   @Test(
-    "An answer without a token that can be kept loses it",
     arguments: [
       "", "{}", "<html>", #"{"refresh_token":"R"}"#.replacing("R", with: String(repeating: "r", count: 60_000)),
     ])
-  func anAnswerWithoutATokenThatCanBeKeptLosesIt(answer: String) async throws {
+  func `An answer without a token that can be kept loses it`(answer: String) async throws {
     let handler = try handler(Canned(answer))
     let prepared = try #require(
       handler.prepare(body(.authorizationCode(SecretField(Secret("c")))), of: Samples.message()).ready)

@@ -50,7 +50,7 @@ import Testing
     }
   }
 
-  @Test("Values that are absent have defaults") func valuesThatAreAbsentHaveDefaults() throws {
+  @Test func `Values that are absent have defaults`() throws {
     let loaded = try load("[{\(Self.lane)}]")
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
     let configuration = loaded.content
@@ -83,16 +83,16 @@ import Testing
     #expect(try problems(lanes).contains(problem))
   }
 
-  @Test("Without keys nothing can be sealed") func withoutKeysNothingCanBeSealed() throws {
+  @Test func `Without keys nothing can be sealed`() throws {
     #expect(try problems("[{\(Self.lane)}]", "prefetch: 512").contains("keysFile: is missing: the token"))
   }
 
-  @Test("Without a ledger a token can be lost") func withoutALedgerATokenCanBeLost() throws {
+  @Test func `Without a ledger a token can be lost`() throws {
     let warnings = try load("[{\(Self.lane)}]", #"keysFile: "keys.json", ledger: {type: "none"}"#).warnings
     #expect(warnings.contains { $0.description.contains("loses the token") })
   }
 
-  @Test("The shipped file is valid once the secrets are there") func theShippedFileIsValidOnceTheSecretsAreThere()
+  @Test func `The shipped file is valid once the secrets are there`()
     throws
   {
     let directory = try Directory("{}")
@@ -106,7 +106,7 @@ import Testing
     #expect(try TokenRevoker(loaded.content).lanes.map(\.name) == ["example-app"])
   }
 
-  @Test("The shipped file explains every key") func theShippedFileExplainsEveryKey() throws {
+  @Test func `The shipped file explains every key`() throws {
     let file = Samples.configDirectory + "/revocation-worker.json5"
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let unexplained = try RevocationWorkerConfiguration.keys(file: file).map(\.path).filter { key in

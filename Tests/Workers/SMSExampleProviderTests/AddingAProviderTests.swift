@@ -3,15 +3,13 @@ import TestSupport
 import Testing
 
 /// Compares the listings of `docs/adding-a-provider.md` with the files of this target and of the fixtures.
-@Suite("docs/adding-a-provider.md")
-struct AddingAProviderTests {
+@Suite struct AddingAProviderTests {
   private struct Listing {
     let file: String
     let text: String
   }
 
-  @Test("Its listings are the files they name, from the first line to the last")
-  func listsWholeFiles() throws {
+  @Test func `Its listings are the files they name, from the first line to the last`() throws {
     let listings = try listings()
     let files = Set(listings.map(\.file))
     #expect(
@@ -25,8 +23,7 @@ struct AddingAProviderTests {
     }
   }
 
-  @Test("The paths that it names exist")
-  func namesExistingPaths() throws {
+  @Test func `The paths that it names exist`() throws {
     let words = try read("docs/adding-a-provider.md").split(separator: "`").map(String.init)
     let paths = words.filter { $0.hasPrefix("Sources/") || $0.hasPrefix("Tests/") || $0.hasPrefix("Config/") }
     #expect(paths.count > 5)

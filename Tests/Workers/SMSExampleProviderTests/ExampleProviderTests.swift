@@ -25,8 +25,7 @@ struct ExampleProviderTests {
     deadline: now + .seconds(300), timeout: .seconds(240),
     startedAt: now)
 
-  @Test("It is used through configuration, sends over HTTP, and its delivery report is published")
-  func sendsAndReportsDelivery() async throws {
+  @Test func `It is used through configuration, sends over HTTP, and its delivery report is published`() async throws {
     let received = Mutex<[HTTPServerRequest]>([])
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 65_536) { request in
       received.withLock { $0.append(request) }
@@ -62,13 +61,14 @@ struct ExampleProviderTests {
   }
 
   @Test(
-    "Its table classifies its answers, and rows that providers share those without a code that it lists",
     arguments: [
       (422, "UNKNOWN_NUMBER", "refused UNKNOWN_NUMBER"), (402, "NO_CREDIT", "laneDown PROVIDER_ACCOUNT"),
       (302, "OTHER", "laneDown PROVIDER_CONFIGURATION"), (404, "OTHER", "laneDown PROVIDER_CONFIGURATION"),
       (401, "OTHER", "laneDown PROVIDER_CREDENTIALS"),
     ])
-  func classifiesByItsTable(status: Int, code: String, expected: String) async throws {
+  func `Its table classifies its answers, and rows that providers share those without a code that it lists`(
+    status: Int, code: String, expected: String
+  ) async throws {
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 65_536) { _ in
       .respond(HTTPServerResponse(status: status, body: Array(#"{"error": "\#(code)"}"#.utf8)))
     }
@@ -82,8 +82,10 @@ struct ExampleProviderTests {
     await server.stop(grace: .zero)
   }
 
-  @Test("Without the registry its type is unknown; with it, its keys are checked and listed like those of the others")
-  func isKnownByTheRegistry() throws {
+  @Test
+  func `Without the registry its type is unknown; with it, its keys are checked and listed like those of the others`()
+    throws
+  {
     let directory = try Directory()
     let unknown = #expect(throws: ConfigurationError.self) { try directory.load(port: 1, providers: SMSProviders.all) }
     let shipped = SMSProviders.all.map { $0.typeName }.joined(separator: ", ")

@@ -11,8 +11,7 @@ import Testing
 @testable import SMS
 
 /// Particulars of the providers that take one request for a message.
-@Suite("Lanes of one request")
-struct HTTPLaneTests {
+@Suite struct HTTPLaneTests {
   private func vonage(
     _ http: FakeHTTP, from: String = "Example", callbacks: ReportAddresses? = nil
   ) throws -> VonageLane {
@@ -29,8 +28,8 @@ struct HTTPLaneTests {
       clock: ManualClock(Sample.now))
   }
 
-  @Test("Vonage and MessageBird are told where to report, at an address without a query of its own")
-  func vonageAndMessageBirdAreToldWhereToReportAtAnAddressWithout() async throws {
+  @Test func `Vonage and MessageBird are told where to report, at an address without a query of its own`() async throws
+  {
     let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
     let attempt = Sample.attempt(String(repeating: "j", count: 200))
@@ -70,7 +69,6 @@ struct HTTPLaneTests {
   // MARK: Vonage
 
   @Test(
-    "Vonage's truth is in the parts",
     arguments: [
       (["0", "0"], "accepted id-1"), (["0", "1"], "unknown PARTLY_SENT"), (["7", "0"], "unknown PARTLY_SENT"),
       (["1", "1"], "retry PROVIDER_THROTTLED"), (["1", "5"], "unknown PROVIDER_ERROR"),
@@ -79,23 +77,21 @@ struct HTTPLaneTests {
       (["33"], "refused UNKNOWN_NUMBER"),
       (["999"], "refused PROVIDER_REFUSED"), ([], "unknown PROVIDER_ERROR"),
     ])
-  func vonagesTruthIsInTheParts(statuses: [String], expected: String) async throws {
+  func `Vonage's truth is in the parts`(statuses: [String], expected: String) async throws {
     let parts = statuses.enumerated().map { #"{"status":"\#($1)","message-id":"id-\#($0 + 1)"}"# }
     let http = FakeHTTP(200, #"{"message-count":"\#(parts.count)","messages":[\#(parts.joined(separator: ","))]}"#)
     #expect(await (try vonage(http)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test(
-    "An unreadable answer of Vonage leaves the outcome unknown",
     arguments: ["", "<html>", #"{"messages":[{}]}"#, String(repeating: "[", count: 513)])
-  func anUnreadableAnswerOfVonageLeavesTheOutcomeUnknown(body: String) async throws {
+  func `An unreadable answer of Vonage leaves the outcome unknown`(body: String) async throws {
     #expect(
       await (try vonage(FakeHTTP(200, body))).send(Sample.message(), Sample.attempt()).short == "unknown PROVIDER_ERROR"
     )
   }
 
-  @Test("Vonage is told the alphabet, and a reference that it takes")
-  func vonageIsToldTheAlphabetAndAReferenceThatItTakes() async throws {
+  @Test func `Vonage is told the alphabet, and a reference that it takes`() async throws {
     let http = FakeHTTP(200, "{}")
     _ = try await vonage(http).send(Sample.message("код 123456"), Sample.attempt(String(repeating: "j", count: 41)))
     let form = try #require(http.requests.first).bodyText
@@ -107,7 +103,6 @@ struct HTTPLaneTests {
   // MARK: Probes
 
   @Test(
-    "A lane that is down is asked by reading the account: what it says of credentials and credit is believed, and no more",
     arguments: [
       ("vonage", 200, #"{"value": 10.28, "autoReload": false}"#, "cannotTell"),
       ("vonage", 200, #"{"value": 0, "autoReload": false}"#, "PROVIDER_ACCOUNT"),
@@ -124,9 +119,11 @@ struct HTTPLaneTests {
       ("aws", 400, #"{"__type": "com.amazon#ExpiredTokenException"}"#, "PROVIDER_CREDENTIALS"),
       ("aws", 400, #"{"__type": "AccessDeniedException"}"#, "cannotTell"), ("aws", 503, "", "cannotTell"),
     ])
-  func aLaneThatIsDownIsAskedByReadingTheAccountWhatItSays(
-    provider: String, status: Int, body: String, expected: String
-  ) async throws {
+  func
+    `A lane that is down is asked by reading the account: what it says of credentials and credit is believed, and no more`(
+      provider: String, status: Int, body: String, expected: String
+    ) async throws
+  {
     let http = FakeHTTP(status, body)
     let lane: any SMSLane =
       switch provider {
@@ -154,8 +151,7 @@ struct HTTPLaneTests {
     }
   }
 
-  @Test("A provider that cannot be reached is still away")
-  func probeWithoutAnAnswer() async throws {
+  @Test func `A provider that cannot be reached is still away`() async throws {
     let http = FakeHTTP { () throws(TransportError) -> HTTPResponse in
       throw TransportError(kind: .connect, requestMayHaveLeft: false, description: "refused")
     }
@@ -165,9 +161,10 @@ struct HTTPLaneTests {
   }
 
   @Test(
-    "Nor what others say with a success but without an ID: a page of a gateway is no answer",
     arguments: ["", "<html>", "{}", #"{"id":null}"#, String(repeating: "[", count: 513)])
-  func unreadableSuccess(body: String) async throws {
+  func `Nor what others say with a success but without an ID: a page of a gateway is no answer`(body: String)
+    async throws
+  {
     for status in [200, 201, 204] {
       let http = FakeHTTP(status, body)
       #expect(
@@ -179,14 +176,15 @@ struct HTTPLaneTests {
   // MARK: MessageBird
 
   @Test(
-    "MessageBird's codes, with the parameter that they are about",
     arguments: [
       (422, 10, "recipients", "refused INVALID_NUMBER"), (422, 10, "originator", "laneDown PROVIDER_CONFIGURATION"),
       (422, 10, "elephant", "refused INVALID_REQUEST"), (422, 9, nil, "refused INVALID_REQUEST"),
       (402, 25, nil, "laneDown PROVIDER_ACCOUNT"), (500, 99, nil, "unknown PROVIDER_ERROR"),
       (200, 10, "body", "refused INVALID_TEXT"), (422, 1234, nil, "refused PROVIDER_REFUSED"),
     ] as [(Int, Int, String?, String)])
-  func messagebirdsCodesWithTheParameterThatTheyAreAbout(status: Int, code: Int, parameter: String?, expected: String)
+  func `MessageBird's codes, with the parameter that they are about`(
+    status: Int, code: Int, parameter: String?, expected: String
+  )
     async throws
   {
     let about = parameter.map { "\"\($0)\"" } ?? "null"
@@ -194,14 +192,12 @@ struct HTTPLaneTests {
     #expect(await (try messageBird(http)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
-  @Test("A message that MessageBird sends to nobody is refused")
-  func aMessageThatMessageBirdSendsToNobodyIsRefused() async throws {
+  @Test func `A message that MessageBird sends to nobody is refused`() async throws {
     let http = FakeHTTP(201, #"{"id":"m1","recipients":{"totalSentCount":0}}"#)
     #expect(await (try messageBird(http)).send(Sample.message(), Sample.attempt()).short == "refused PROVIDER_REFUSED")
   }
 
-  @Test("MessageBird is told the alphabet")
-  func messageBirdFields() async throws {
+  @Test func `MessageBird is told the alphabet`() async throws {
     let http = FakeHTTP(201, #"{"id":"m1"}"#)
     #expect(await (try messageBird(http)).send(Sample.message("код"), Sample.attempt()).short == "accepted m1")
     #expect(http.requests.first?.bodyText.contains(#""datacoding":"unicode""#) == true)
@@ -210,7 +206,6 @@ struct HTTPLaneTests {
   // MARK: AWS
 
   @Test(
-    "AWS's exceptions, with their reasons and fields",
     arguments: [
       (#"{"__type":"ConflictException","Reason":"DESTINATION_PHONE_NUMBER_OPTED_OUT"}"#, "refused OPTED_OUT"),
       (#"{"__type":"ConflictException","Reason":"A_NEW_ONE"}"#, "refused PROVIDER_REFUSED"),
@@ -231,19 +226,17 @@ struct HTTPLaneTests {
       (#"{"__type":"AccessDeniedException","Reason":"ACCOUNT_DISABLED"}"#, "laneDown PROVIDER_ACCOUNT"),
       (#"{"__type":"InvalidSignatureException"}"#, "laneDown PROVIDER_CREDENTIALS"), ("", "refused PROVIDER_REFUSED"),
     ])
-  func awssExceptionsWithTheirReasonsAndFields(body: String, expected: String) async throws {
+  func `AWS's exceptions, with their reasons and fields`(body: String, expected: String) async throws {
     #expect(await (try aws(FakeHTTP(400, body))).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
-  @Test("The exception may be in a header, with an address behind it")
-  func exceptionHeader() async throws {
+  @Test func `The exception may be in a header, with an address behind it`() async throws {
     let http = FakeHTTP(
       400, "{}", headers: [(name: "x-amzn-ErrorType", value: "ThrottlingException:http://internal.amazon.com/coral/")])
     #expect(await (try aws(http)).send(Sample.message(), Sample.attempt()).short == "retry PROVIDER_THROTTLED")
   }
 
-  @Test("The configuration of AWS is in the request")
-  func theConfigurationOfAWSIsInTheRequest() async throws {
+  @Test func `The configuration of AWS is in the request`() async throws {
     let http = FakeHTTP(200, "{}")
     let lane = try aws(http) { configuration in
       configuration.messageType = .promotional
@@ -263,8 +256,7 @@ struct HTTPLaneTests {
 
   // MARK: Time
 
-  @Test("With less left than a provider's shortest validity nothing is sent")
-  func withLessLeftThanAProvidersShortestValidityNothingIsSent() async throws {
+  @Test func `With less left than a provider's shortest validity nothing is sent`() async throws {
     let http = FakeHTTP(200, "{}")
     let lanes: [any SMSLane] = [try vonage(http), try messageBird(http), try aws(http)]
     for (lane, seconds) in zip(lanes, [19, 0, 4]) {
@@ -274,16 +266,14 @@ struct HTTPLaneTests {
     #expect(http.requests.isEmpty)
   }
 
-  @Test("A validity is never longer than the provider's longest")
-  func aValidityIsNeverLongerThanTheProvidersLongest() throws {
+  @Test func `A validity is never longer than the provider's longest`() throws {
     let attempt = Sample.attempt(secondsLeft: 10_000_000)
     #expect(LaneRequest.validity(of: attempt, within: VonageConfiguration.validity) == 604_800)
     #expect(LaneRequest.validity(of: attempt, within: AWSConfiguration.validity) == 259_200)
   }
 }
 
-@Suite("Signature Version 4")
-struct AWSSignerTests {
+@Suite struct AWSSignerTests {
   private let body = Array(#"{"DestinationPhoneNumber":"+14155550123"}"#.utf8)
   private let headers = [
     (name: "content-type", value: "application/x-amz-json-1.0"),
@@ -298,8 +288,7 @@ struct AWSSignerTests {
     return signer.sign(headers, payload: body, now: Sample.now + .milliseconds(700)).last?.value
   }
 
-  @Test("The signatures are those that botocore 1.35 makes")
-  func theSignaturesAreThoseThatBotocore135Makes() {
+  @Test func `The signatures are those that botocore 1.35 makes`() {
     let scope = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE0000001/20260701/eu-central-1/sms-voice/aws4_request, "
     #expect(
       signature(sessionToken: nil) == scope + "SignedHeaders=content-type;host;x-amz-date;x-amz-target, "

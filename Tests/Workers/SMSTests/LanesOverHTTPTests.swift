@@ -58,24 +58,23 @@ struct LanesOverHTTPTests {
       timeout: timeout, startedAt: Sample.now)
   }
 
-  @Test("A message that is taken")
-  func aMessageThatIsTaken() async throws {
+  @Test func `A message that is taken`() async throws {
     let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#)]) { lane in
       #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
     }
     #expect(requests == 1)
   }
 
-  @Test("A connection that ends when the request was read: unknown, and not sent again")
-  func aConnectionThatEndsWhenTheRequestWasReadUnknownAndNotSent() async throws {
+  @Test func `A connection that ends when the request was read: unknown, and not sent again`() async throws {
     let requests = try await withTwilio([.reset]) { lane in
       #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
     }
     #expect(requests == 1)
   }
 
-  @Test("The same on a connection that has served before, where transports like to try again by themselves")
-  func resetOfPooledConnection() async throws {
+  @Test func `The same on a connection that has served before, where transports like to try again by themselves`()
+    async throws
+  {
     let requests = try await withTwilio([.json(201, #"{"sid": "SM1", "status": "queued"}"#), .reset]) { lane in
       #expect(await lane.send(Sample.message(), attempt()).short == "accepted SM1")
       #expect(await lane.send(Sample.message(), attempt()).short == "unknown NO_ANSWER")
@@ -83,8 +82,7 @@ struct LanesOverHTTPTests {
     #expect(requests == 2)
   }
 
-  @Test("No answer in time: unknown, within the time")
-  func noAnswerInTimeUnknownWithinTheTime() async throws {
+  @Test func `No answer in time: unknown, within the time`() async throws {
     let requests = try await withTwilio([.hang]) { lane in
       let clock = ContinuousClock()
       let took = await clock.measure {
@@ -95,8 +93,7 @@ struct LanesOverHTTPTests {
     #expect(requests == 1)
   }
 
-  @Test("Nobody listens: it surely was not sent")
-  func nobodyListensItSurelyWasNotSent() async throws {
+  @Test func `Nobody listens: it surely was not sent`() async throws {
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1024) { _ in .close }
     let port = server.port
     await server.stop(grace: .zero)

@@ -3,10 +3,8 @@ import Testing
 
 @testable import SMS
 
-@Suite("Language lookup (RFC 4647, 3.4)")
-struct LanguageLookupTests {
+@Suite struct LanguageLookupTests {
   @Test(
-    "Chain",
     arguments: [
       ("pt-BR", ["pt-br", "pt"]),
       ("zh-Hant-TW", ["zh-hant-tw", "zh-hant", "zh"]),
@@ -23,12 +21,11 @@ struct LanguageLookupTests {
       ("en\n", []), ("en-toolongsubtag", []), ("*", []), ("日本語", []),
       (String(repeating: "a-", count: 10_000), []),
     ] as [(String, [String])])
-  func chain2(tag: String, expected: [String]) {
+  func `Chain`(tag: String, expected: [String]) {
     #expect(LanguageLookup.chain(tag) == expected)
   }
 
   @Test(
-    "Which of the shipped languages somebody gets",
     arguments: [
       ("pt-BR", "é seu código"), ("pt", "é seu código"), ("PT_br", "é seu código"), ("pt-PT", "é o seu código"),
       ("pt-AO", "é o seu código"), ("pt-PT-ao1990", "é o seu código"), ("pt-XX", "é seu código"),
@@ -40,7 +37,7 @@ struct LanguageLookupTests {
       ("tl", "inyong"),
       ("tlh", "is your"), ("garbage!", "is your"), ("", "is your"),
     ])
-  func whichOfTheShippedLanguagesSomebodyGets(tag: String, expected: String) throws {
+  func `Which of the shipped languages somebody gets`(tag: String, expected: String) throws {
     let text = try Shipped.templates().render(
       "verification", languageCode: tag, variables: ["code": "123456", "appName": "Example"])
     #expect(text.text.contains(expected))

@@ -8,8 +8,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("MessageBird's status reports")
-struct MessageBirdReportsTests {
+@Suite struct MessageBirdReportsTests {
   private static let secret = "a signing key"
   private static let base = "https://sms.example.com"
   private static let now = UnixTime(seconds: 1_462_265_890)
@@ -37,8 +36,8 @@ struct MessageBirdReportsTests {
     return try source.read(request, url: url, now: Self.now)
   }
 
-  @Test("The requests that MessageBird's own libraries are tested with", arguments: MessageBirdVector.all)
-  func theRequestsThatMessageBirdsOwnLibrariesAreTestedWith(vector: MessageBirdVector) throws {
+  @Test(arguments: MessageBirdVector.all)
+  func `The requests that MessageBird's own libraries are tested with`(vector: MessageBirdVector) throws {
     let signature = MessageBirdSignature(signingKey: Secret(MessageBirdVector.secret))
     let request = HTTPServerRequest(
       method: "POST", target: "/", headers: ["messagebird-signature-jwt": vector.token],
@@ -53,21 +52,19 @@ struct MessageBirdReportsTests {
     #expect(refusal == vector.refusal)
   }
 
-  @Test("The published example says that the message was delivered, and when")
-  func thePublishedExampleSaysThatTheMessageWasDeliveredAndWhen() throws {
+  @Test func `The published example says that the message was delivered, and when`() throws {
     #expect(
       try read(Self.query)
         == .end(.delivered, reference: "e8077d803532c0b5937c639b60216938", reason: nil, at: Self.now))
   }
 
   @Test(
-    "An undelivered SMS has a reason of the contract",
     arguments: [
       ("delivery_failed&statusErrorCode=1", "UNKNOWN_NUMBER"), ("delivery_failed&statusErrorCode=27", "UNREACHABLE"),
       ("delivery_failed&statusErrorCode=4711", "UNDELIVERABLE"), ("delivery_failed", "UNDELIVERABLE"),
       ("expired", "UNREACHABLE"),
     ])
-  func anUndeliveredSMSHasAReasonOfTheContract(status: String, expected: String) throws {
+  func `An undelivered SMS has a reason of the contract`(status: String, expected: String) throws {
     guard case .end(.undelivered, "x", let reason?, nil) = try read("id=x&status=" + status) else {
       Issue.record("not undelivered")
       return
@@ -75,13 +72,12 @@ struct MessageBirdReportsTests {
     #expect(reason.code == expected)
   }
 
-  @Test("On the way is no end", arguments: ["scheduled", "sent", "buffered", "a+word+of+tomorrow"])
-  func onTheWayIsNoEnd(status: String) throws {
+  @Test(arguments: ["scheduled", "sent", "buffered", "a+word+of+tomorrow"])
+  func `On the way is no end`(status: String) throws {
     #expect(try read("id=x&status=" + status) == .progress)
   }
 
-  @Test("Reports that MessageBird did not sign for this address are refused")
-  func reportsThatMessageBirdDidNotSignForThisAddressAreRefused() throws {
+  @Test func `Reports that MessageBird did not sign for this address are refused`() throws {
     #expect(throws: ReportRefusal.forged) { try read(Self.query, secret: "guessed") }
     #expect(throws: ReportRefusal.forged) { try read(Self.query, issuer: "Somebody") }
     #expect(throws: ReportRefusal.forged) {

@@ -4,8 +4,7 @@ import Testing
 @testable import SMS
 
 /// The tables against what providers document, code by code: a code has a row, or stands here as one that needs none.
-@Suite("Provider tables against the providers' own lists")
-struct ProviderDictionaryTests {
+@Suite struct ProviderDictionaryTests {
   /// Twilio's messaging errors (https://www.twilio.com/docs/api/errors, as of 2026-11-22).
   private static let twilio = """
     21210 21211 21212 21219 21264 21265 21266 21267 21268 21408 21601 21602 21603 21604 21605 21606 21607 21608
@@ -129,13 +128,13 @@ struct ProviderDictionaryTests {
     (text ?? "").split(whereSeparator: \.isWhitespace).map(String.init)
   }
 
-  @Test("Every messaging error of Twilio has a row") func everyMessagingErrorOfTwilioHasARow() throws {
+  @Test func `Every messaging error of Twilio has a row`() throws {
     let table = try Shipped.table("twilio")
     let without = Self.words(Self.twilio).filter { !table.rule(code: $0, status: 400).isOfCode }
     #expect(without == Self.words(Self.twilioOfOtherThings))
   }
 
-  @Test("Every reason of AWS has a row or is generic") func everyReasonOfAWSHasARowOrIsGeneric() throws {
+  @Test func `Every reason of AWS has a row or is generic`() throws {
     let table = try Shipped.table("aws")
     for (exception, reasons) in Self.aws {
       let without = Self.words(reasons).filter { !table.rule(code: "\(exception).\($0)", status: 400).isOfCode }
@@ -146,42 +145,38 @@ struct ProviderDictionaryTests {
 
   /// A problem of the account or its setup stops the lane, with an alarm, instead of refusing message after message.
   @Test(
-    "Set up errors of Twilio stop the lane",
     arguments: [
       "21609", "21616", "21660", "21663", "21702", "21704", "21705", "21709", "21711", "30032", "30033", "30035",
       "30037",
     ])
-  func setUpErrorsOfTwilioStopTheLane(code: String) throws {
+  func `Set up errors of Twilio stop the lane`(code: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .laneDown)
   }
 
   /// A problem of one country must not stop the lane, which may serve the others.
-  @Test(
-    "Senders that a destination does not take are for another lane", arguments: ["21606", "21612", "21657", "21659"])
-  func sendersThatADestinationDoesNotTakeAreForAnotherLane(code: String) throws {
+  @Test(arguments: ["21606", "21612", "21657", "21659"])
+  func `Senders that a destination does not take are for another lane`(code: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.class == .otherLane)
   }
 
   @Test(
-    "Reasons of twilios reports",
     arguments: [
       ("30450", "BLOCKED"), ("30018", "SENDER_NOT_REGISTERED"), ("30024", "SENDER_NOT_REGISTERED"),
       ("30032", "SENDER_NOT_REGISTERED"), ("30033", "SENDER_NOT_REGISTERED"), ("30035", "SENDER_NOT_REGISTERED"),
       ("30038", "FILTERED"), ("30453", "UNDELIVERABLE"),
     ])
-  func reasonsOfTwiliosReports(code: String, reason: String) throws {
+  func `Reasons of twilios reports`(code: String, reason: String) throws {
     #expect(try Shipped.table("twilio").rule(code: code, status: 400).rule.reason == reason)
   }
 
   @Test(
-    "Refusals of AWS allow another lane",
     arguments: ["COUNTRY_NOT_ENABLED", "CHANNEL_NOT_ENABLED", "INTERNATIONAL_SENDING_NOT_SUPPORTED"])
-  func refusalsOfAWSAllowAnotherLane(reason: String) throws {
+  func `Refusals of AWS allow another lane`(reason: String) throws {
     #expect(try Shipped.table("aws").rule(code: "ValidationException.\(reason)", status: 400).rule.class == .otherLane)
   }
 
-  @Test("A wrong number at MessageBird", arguments: ["9.recipient", "9.recipients", "10.recipient", "10.recipients"])
-  func aWrongNumberAtMessageBird(code: String) throws {
+  @Test(arguments: ["9.recipient", "9.recipients", "10.recipient", "10.recipients"])
+  func `A wrong number at MessageBird`(code: String) throws {
     #expect(try Shipped.table("messagebird").rule(code: code, status: 422).rule.reason == "INVALID_NUMBER")
   }
 }

@@ -4,12 +4,10 @@ import Testing
 
 @testable import SMS
 
-@Suite("Provider tables")
-struct ProviderTableTests {
+@Suite struct ProviderTableTests {
   private func twilio() throws -> ProviderTable { try Shipped.table("twilio") }
 
   @Test(
-    "Twilio's codes, else the class of the status",
     arguments: [
       (401, "20003", "laneDown PROVIDER_CREDENTIALS"), (403, "20003", "laneDown PROVIDER_CREDENTIALS"),
       (429, "20429", "retry PROVIDER_THROTTLED"), (500, "20500", "unknown PROVIDER_ERROR"),
@@ -31,17 +29,15 @@ struct ProviderTableTests {
       (502, "99999", "unknown PROVIDER_ERROR"), (504, nil, "unknown PROVIDER_ERROR"),
       (199, nil, "unknown PROVIDER_ERROR"),
     ] as [(Int, String?, String)])
-  func twiliosCodesElseTheClassOfTheStatus(status: Int, code: String?, expected: String) throws {
+  func `Twilio's codes, else the class of the status`(status: Int, code: String?, expected: String) throws {
     #expect(try twilio().classification(status: status, code: code).short == expected)
   }
 
-  @Test("A message that only this account cannot send goes to another lane")
-  func aMessageThatOnlyThisAccountCannotSendGoesToAnotherLane() throws {
+  @Test func `A message that only this account cannot send goes to another lane`() throws {
     #expect(try twilio().classification(status: 400, code: "21612").short == "otherLane NOT_ROUTABLE")
   }
 
-  @Test("Retry-After goes with a retry, and makes one of a 503")
-  func retryAfterGoesWithARetryAndMakesOneOfA503() throws {
+  @Test func `Retry-After goes with a retry, and makes one of a 503`() throws {
     let table = try twilio()
     func short(_ status: Int, _ code: String?) -> String {
       table.classification(status: status, code: code, retryAfter: .seconds(7)).short
@@ -52,22 +48,19 @@ struct ProviderTableTests {
     #expect(short(502, nil) == "unknown PROVIDER_ERROR")
   }
 
-  @Test("The provider's code goes into the reason, else the status")
-  func theProvidersCodeGoesIntoTheReasonElseTheStatus() throws {
+  @Test func `The provider's code goes into the reason, else the status`() throws {
     let table = try twilio()
     #expect(table.classification(status: 400, code: "21610").reason?.providerCode == "21610")
     #expect(table.classification(status: 502).reason?.providerCode == "HTTP 502")
   }
 
-  @Test("An empty table still tells a refusal from what is open")
-  func anEmptyTableStillTellsARefusalFromWhatIsOpen() {
+  @Test func `An empty table still tells a refusal from what is open`() {
     let table = ProviderTable()
     #expect(table.classification(status: 418).short == "refused PROVIDER_REFUSED")
     #expect(table.classification(status: 500).short == "unknown PROVIDER_ERROR")
   }
 
   @Test(
-    "A file that is wrong says where",
     arguments: [
       ("{", "is not valid JSON"),
       (#"{codes: {"1": {class: "maybe", reason: "X", detail: "y"}}}"#, "codes.1.class is not valid"),
@@ -87,7 +80,7 @@ struct ProviderTableTests {
         "receipts has no effect"
       ),
     ])
-  func aFileThatIsWrongSaysWhere(text: String, expected: String) throws {
+  func `A file that is wrong says where`(text: String, expected: String) throws {
     let path = FileManager.default.temporaryDirectory.path + "/table-\(UInt64.random(in: 0 ... .max)).json5"
     try Data(text.utf8).write(to: URL(filePath: path))
     defer { try? FileManager.default.removeItem(atPath: path) }

@@ -11,8 +11,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Providers' reports over HTTP")
-struct ReportEndpointTests {
+@Suite struct ReportEndpointTests {
   private let addresses = ReportAddresses(
     publicURL: "https://sms.example.com/hooks/", secret: Secret("a secret of sixteen"), maxAge: .seconds(3600))
   private let registry = MetricsRegistry()
@@ -61,8 +60,7 @@ struct ReportEndpointTests {
     registry.render().contains("countersign_sms_receipts_total{lane=\"\(lane)\",kind=\"\(kind)\"} 1")
   }
 
-  @Test("A delivered message is published for whoever asked, once for each report")
-  func aDeliveredMessageIsPublishedForWhoeverAskedOnceForEachReport() async throws {
+  @Test func `A delivered message is published for whoever asked, once for each report`() async throws {
     let sink = Self.makeSink()
     let endpoint = try endpoint(sink)
     let request = callback([("MessageSid", "SM1"), ("MessageStatus", "delivered")])
@@ -80,8 +78,7 @@ struct ReportEndpointTests {
         == SMSDeliveryReport(jobID: "v 1.sms.1", state: .delivered, lane: "twilio", reference: "SM1", at: Sample.now))
   }
 
-  @Test("An undelivered SMS has a reason of the contract")
-  func anUndeliveredSMSHasAReasonOfTheContract() async throws {
+  @Test func `An undelivered SMS has a reason of the contract`() async throws {
     let sink = Self.makeSink()
     let request = callback([("ErrorCode", "30005"), ("MessageSid", "SM1"), ("MessageStatus", "undelivered")])
     #expect(await (try endpoint(sink)).answer(request).status == 204)
@@ -91,15 +88,15 @@ struct ReportEndpointTests {
     #expect(count("undelivered"))
   }
 
-  @Test("On the way is no end", arguments: ["queued", "sending", "sent", "a word of tomorrow"])
-  func onTheWayIsNoEnd(status: String) async throws {
+  @Test(arguments: ["queued", "sending", "sent", "a word of tomorrow"])
+  func `On the way is no end`(status: String) async throws {
     let sink = Self.makeSink()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", status)])).status == 204)
     #expect(sink.published.isEmpty && count("progress"))
   }
 
-  @Test("A report that the provider did not sign, or about another message, is refused and counted")
-  func aReportThatTheProviderDidNotSignOrAboutAnotherMessage() async throws {
+  @Test func `A report that the provider did not sign, or about another message, is refused and counted`() async throws
+  {
     let fields = [(name: "MessageSid", value: "SM1"), (name: "MessageStatus", value: "delivered")]
     for request in [
       callback(fields, token: "guessed"), callback(fields, query: [("job", "v 2.sms.1")]),
@@ -128,8 +125,7 @@ struct ReportEndpointTests {
       headers: ["MessageBird-Signature-JWT": try JWS.sign(Array(claims.utf8), secret: Array("key".utf8))])
   }
 
-  @Test("An address whose query is the provider's own says whom a report is about too")
-  func anAddressWhoseQueryIsTheProvidersOwnSaysWhomAReportIsAbout() async throws {
+  @Test func `An address whose query is the provider's own says whom a report is about too`() async throws {
     for correlationID in ["v/1", nil] {
       let sink = Self.makeSink()
       let request = try query("id=R1&status=delivered", correlationID: correlationID)
@@ -143,8 +139,7 @@ struct ReportEndpointTests {
     }
   }
 
-  @Test("A signed report to an address that was not given is refused, and one to an old one")
-  func aSignedReportToAnAddressThatWasNotGivenIsRefusedAndOne() async throws {
+  @Test func `A signed report to an address that was not given is refused, and one to an old one`() async throws {
     let given = addresses.url(
       lane: "bird", subject: .init(job: job("a"), correlationID: nil), at: Sample.now, form: .path)
     for told in [
@@ -162,16 +157,14 @@ struct ReportEndpointTests {
     #expect(count("stale", lane: "bird"))
   }
 
-  @Test("The time that a provider names is not after now")
-  func theTimeThatAProviderNamesIsNotAfterNow() async throws {
+  @Test func `The time that a provider names is not after now`() async throws {
     let sink = Self.makeSink()
     let request = try query("id=R1&status=delivered&statusDatetime=2036-05-03T08%3A58%3A10%2B00%3A00")
     #expect(await (try endpoint(sink)).answer(request).status == 200)
     #expect(try SMSDeliveryReport(json: try #require(sink.published.first).message.body).at == Sample.now)
   }
 
-  @Test("A report that comes too late is refused and counted")
-  func aReportThatComesTooLateIsRefusedAndCounted() async throws {
+  @Test func `A report that comes too late is refused and counted`() async throws {
     let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")])
     clock.advance(by: .seconds(3601))
@@ -179,8 +172,7 @@ struct ReportEndpointTests {
     #expect(sink.published.isEmpty && count("stale"))
   }
 
-  @Test("A lane that is not there, another method, a body that is no form")
-  func aLaneThatIsNotThereAnotherMethodABodyThatIsNoForm() async throws {
+  @Test func `A lane that is not there, another method, a body that is no form`() async throws {
     let endpoint = try endpoint(Self.makeSink())
     #expect(await endpoint.answer(callback([], lane: "nobody")).status == 404)
     #expect(count("unknown_lane", lane: "other"))
@@ -190,13 +182,13 @@ struct ReportEndpointTests {
   }
 
   @Test(
-    "While the broker does not take it, the provider is asked to come again",
     arguments: [
       Result<PublishOutcome, AMQPError>.success(.nacked), .success(.returned(code: 312, text: "NO_ROUTE")),
       .failure(AMQPError(.closed, "stopped")), .failure(AMQPError(.timedOut, "no answer")),
     ])
-  func whileTheBrokerDoesNotTakeItTheProviderIsAskedToComeAgain(outcome: Result<PublishOutcome, AMQPError>) async throws
-  {
+  func `While the broker does not take it, the provider is asked to come again`(
+    outcome: Result<PublishOutcome, AMQPError>
+  ) async throws {
     let sink = Self.makeSink()
     switch outcome {
     case .success(let answer): sink.answer { _ in answer }
@@ -208,16 +200,14 @@ struct ReportEndpointTests {
     #expect(count("unpublished"))
   }
 
-  @Test("Without a broker the provider is asked to come again at once, and nothing waits here")
-  func withoutABrokerTheProviderIsAskedToComeAgainAtOnceAndNothing() async throws {
+  @Test func `Without a broker the provider is asked to come again at once, and nothing waits here`() async throws {
     let sink = Self.makeSink()
     sink.loseConnection()
     #expect(await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")])).status == 503)
     #expect(sink.published.isEmpty && count("unpublished"))
   }
 
-  @Test("Jobs and correlation IDs that differ only in where one ends have addresses with codes of their own")
-  func jobsAndCorrelationIDsThatDifferOnlyInWhereOneEndsHave() {
+  @Test func `Jobs and correlation IDs that differ only in where one ends have addresses with codes of their own`() {
     func code(_ jobID: String, _ correlationID: String?) -> Substring? {
       addresses.url(lane: "twilio", subject: .init(job: job(jobID), correlationID: correlationID), at: Sample.now)
         .split(separator: "&mac=").last
@@ -227,8 +217,7 @@ struct ReportEndpointTests {
     #expect(code("a", nil) != code("a", ""))
   }
 
-  @Test("Without a correlation ID too")
-  func withoutACorrelationIDToo() async throws {
+  @Test func `Without a correlation ID too`() async throws {
     let sink = Self.makeSink()
     let request = callback([("MessageStatus", "delivered")], correlationID: nil)
     #expect(await (try endpoint(sink)).answer(request).status == 204)

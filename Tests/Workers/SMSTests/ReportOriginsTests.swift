@@ -6,8 +6,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Whose message an SMPP receipt is about")
-struct ReportOriginsTests {
+@Suite struct ReportOriginsTests {
   private func withOrigins(_ body: (ReportOrigins, any Ledger) async throws -> Void) async throws {
     let path = FileManager.default.temporaryDirectory.path + "/origins-\(UInt64.random(in: 0 ... .max)).sqlite"
     defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
@@ -31,8 +30,7 @@ struct ReportOriginsTests {
     _ = try await ledger.write([.settle(claim, result: [1], at: Sample.now)]).map { try $0.get() }
   }
 
-  @Test("The session is asked first and the ledger second")
-  func theSessionIsAskedFirstAndTheLedgerSecond() async throws {
+  @Test func `The session is asked first and the ledger second`() async throws {
     try await withOrigins { origins, ledger in
       #expect(try await origins.subject(of: receipt()) == nil)
       try await settle(ledger, "job-1", correlationID: "c-1")
@@ -60,15 +58,15 @@ struct ReportOriginsTests {
     func close() async {}
   }
 
-  @Test("A receipt that a busy ledger cannot place comes again; one that the session can does not wait for it")
-  func aReceiptThatABusyLedgerCannotPlaceComesAgainOne() async throws {
+  @Test func `A receipt that a busy ledger cannot place comes again; one that the session can does not wait for it`()
+    async throws
+  {
     let origins = ReportOrigins(ledger: BusyLedger(), logger: ThrottledLog(Logger(label: "test", sink: NoLog())))
     await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
     #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.job.messageID == "job-2")
   }
 
-  @Test("A ledger that never can be read keeps no receipt back")
-  func aLedgerThatNeverCanBeReadKeepsNoReceiptBack() async throws {
+  @Test func `A ledger that never can be read keeps no receipt back`() async throws {
     try await withOrigins { origins, ledger in
       try await settle(ledger, "job-1", correlationID: nil)
       await ledger.close()

@@ -2,8 +2,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Routes")
-struct RouteTableTests {
+@Suite struct RouteTableTests {
   private func names(
     _ routes: [LaneRoute], to number: String = "+4915112345678", app: String? = nil, jobID: String = "j",
     region: String? = "DE"
@@ -13,13 +12,11 @@ struct RouteTableTests {
 
   private func route(_ name: String, _ rules: RouteRules) -> LaneRoute { LaneRoute(FakeLane(name), rules: rules) }
 
-  @Test("Without rules every lane takes everything, in the order of the configuration")
-  func withoutRulesEveryLaneTakesEverythingInTheOrder() {
+  @Test func `Without rules every lane takes everything, in the order of the configuration`() {
     #expect(names([LaneRoute(FakeLane("a")), LaneRoute(FakeLane("b"))]) == ["a", "b"])
   }
 
-  @Test("By the beginning of the number")
-  func byTheBeginningOfTheNumber() {
+  @Test func `By the beginning of the number`() {
     let routes = [
       route("mobile", RouteRules(prefixes: ["+49151", "+4917"])), route("de", RouteRules(prefixes: ["+49"])),
       route("any", RouteRules()),
@@ -29,16 +26,14 @@ struct RouteTableTests {
     #expect(names(routes, to: "+14155550123") == ["any"])
   }
 
-  @Test("By the app; a job without one takes lanes without a list")
-  func byTheAppAJobWithoutOneTakesLanesWithoutAList() {
+  @Test func `By the app; a job without one takes lanes without a list`() {
     let routes = [route("a", RouteRules(apps: ["com.example.a", "com.example.b"])), route("any", RouteRules())]
     #expect(names(routes, app: "com.example.b") == ["a", "any"])
     #expect(names(routes, app: "com.example.c") == ["any"])
     #expect(names(routes) == ["any"])
   }
 
-  @Test("All rules have to let it through, and the region is asked for once, if at all")
-  func allRulesHaveToLetItThroughAndTheRegionIsAskedForOnceIfAtAll() {
+  @Test func `All rules have to let it through, and the region is asked for once, if at all`() {
     let rules = RouteRules(regions: ["DE"], prefixes: ["+49"], apps: ["a"])
     let routes = [route("x", rules), route("y", rules)]
     var asked = 0
@@ -56,8 +51,7 @@ struct RouteTableTests {
     #expect(names(routes, app: "a", region: nil) == [])
   }
 
-  @Test("Lanes with a weight share the messages in proportion, the others stay behind as a fallback")
-  func lanesWithAWeightShareTheMessagesInProportionTheOthersStay() {
+  @Test func `Lanes with a weight share the messages in proportion, the others stay behind as a fallback`() {
     let routes = [
       route("first", RouteRules()), route("three", RouteRules(weight: 3)), route("one", RouteRules(weight: 1)),
       route("last", RouteRules()),
@@ -72,8 +66,7 @@ struct RouteTableTests {
     #expect((2_850...3_150).contains(firsts["three"] ?? 0))
   }
 
-  @Test("A job has the same order however often it comes back")
-  func aJobHasTheSameOrderHoweverOftenItComesBack() {
+  @Test func `A job has the same order however often it comes back`() {
     let routes = ["a", "b", "c", "d"].map { route($0, RouteRules(weight: 1)) }
     for number in 0..<50 {
       let orders = (1...3).map { _ in names(routes, jobID: "job-\(number)") }
@@ -82,8 +75,7 @@ struct RouteTableTests {
     #expect(Set((0..<50).map { names(routes, jobID: "job-\($0)") }).count > 10)
   }
 
-  @Test("Lots are between 0 and 1 and differ with the last letter")
-  func lotsAreBetween0And1AndDifferWithTheLastLetter() {
+  @Test func `Lots are between 0 and 1 and differ with the last letter`() {
     let lots = (0..<1_000).map { Lot.uniform("job-\($0)", "lane") }
     #expect(lots.allSatisfy { $0 > 0 && $0 < 1 } && Set(lots).count == 1_000)
     #expect((0.45...0.55).contains(lots.reduce(0, +) / 1_000))

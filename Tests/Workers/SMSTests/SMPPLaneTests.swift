@@ -34,8 +34,7 @@ private final class FakeSession: SMPPSubmitting {
   }
 }
 
-@Suite("SMPP lane")
-struct SMPPLaneTests {
+@Suite struct SMPPLaneTests {
   private static let table = Result { try Shipped.table("smpp") }
 
   private func lane(
@@ -57,8 +56,7 @@ struct SMPPLaneTests {
 
   private static let long = String(repeating: "a", count: 320)
 
-  @Test("A message of one segment")
-  func aMessageOfOneSegment() async throws {
+  @Test func `A message of one segment`() async throws {
     let session = FakeSession([.success("id-1")])
     #expect(try await lane(session).send(Sample.message("Größe {1}"), Sample.attempt()).short == "accepted id-1")
     let message = try #require(session.messages.first)
@@ -72,8 +70,7 @@ struct SMPPLaneTests {
     #expect(message.content == .whole([0x47, 0x72, 0x7C, 0x1E, 0x65, 0x20, 0x1B, 0x28, 0x31, 0x1B, 0x29]))
   }
 
-  @Test("A text beyond the alphabet is UCS-2, with its surrogate pairs")
-  func aTextBeyondTheAlphabetIsUCS2WithItsSurrogatePairs() async throws {
+  @Test func `A text beyond the alphabet is UCS-2, with its surrogate pairs`() async throws {
     let session = FakeSession([.success(nil)])
     #expect(try await lane(session).send(Sample.message("あ😀"), Sample.attempt()).short == "accepted -")
     #expect(session.messages.first?.dataCoding == 8)
@@ -81,21 +78,21 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "A server with another default alphabet gets its own octets, and UCS-2 for what that has not",
     arguments: [
       (SMPPAlphabet.latin1, "@$_ü{", 0 as UInt8, [0x40, 0x24, 0x5F, 0xFC, 0x7B] as [UInt8]),
       (.latin1, "Ω", 8, [0x03, 0xA9]), (.latin1, "€", 8, [0x20, 0xAC]), (.ascii, "@$_", 0, [0x40, 0x24, 0x5F]),
       (.ascii, "ü", 8, [0x00, 0xFC]), (.gsm7, "@$_", 0, [0x00, 0x02, 0x11]),
     ])
-  func otherAlphabets(alphabet: SMPPAlphabet, text: String, coding: UInt8, octets: [UInt8]) async throws {
+  func `A server with another default alphabet gets its own octets, and UCS-2 for what that has not`(
+    alphabet: SMPPAlphabet, text: String, coding: UInt8, octets: [UInt8]
+  ) async throws {
     let session = FakeSession([.success("1")])
     _ = try await lane(session, .udh, alphabet).send(Sample.message(text), Sample.attempt())
     #expect(session.messages.map(\.dataCoding) == [coding])
     #expect(session.messages.map(\.content) == [.whole(octets)])
   }
 
-  @Test("A longer text that turns into UCS-2 is cut as such, and the result says so")
-  func longOtherAlphabet() async throws {
+  @Test func `A longer text that turns into UCS-2 is cut as such, and the result says so`() async throws {
     let session = FakeSession([.success("1"), .success("2"), .success("3")])
     let text = String(repeating: "ü", count: 140)
     let answer = try await lane(session, .udh, .ascii).send(Sample.message(text), Sample.attempt())
@@ -107,8 +104,7 @@ struct SMPPLaneTests {
     #expect(extras == ["segments": 3, "encoding": "ucs2"])
   }
 
-  @Test("National language tables are named in the header of every segment")
-  func nationalTables() async throws {
+  @Test func `National language tables are named in the header of every segment`() async throws {
     let shift = NationalShift(locking: nil, single: .turkish)
     for (text, count) in [("kodunuz: ş", 1), (String(repeating: "ş", count: 100), 2)] {
       let session = FakeSession([.success("1")])
@@ -129,8 +125,9 @@ struct SMPPLaneTests {
     }
   }
 
-  @Test("A longer message is cut into segments; the last one's ID is its reference, and its receipt is asked for")
-  func aLongerMessageIsCutIntoSegmentsTheLastOnesIDIsItsReference() async throws {
+  @Test func `A longer message is cut into segments; the last one's ID is its reference, and its receipt is asked for`()
+    async throws
+  {
     let session = FakeSession([.success("1"), .success("2"), .success("3")])
     #expect(try await lane(session).send(Sample.message(Self.long), Sample.attempt()).short == "accepted 3")
     let parts = session.messages.compactMap { message -> (ShortMessage.Concatenation, Int)? in
@@ -144,11 +141,10 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "No escape sequence, surrogate pair or grapheme is cut in two",
     arguments: [
       String(repeating: "€", count: 81), String(repeating: "😀", count: 36), String(repeating: "👍🏽", count: 20),
     ])
-  func noEscapeSequenceSurrogatePairOrGraphemeIsCutInTwo(_ text: String) async throws {
+  func `No escape sequence, surrogate pair or grapheme is cut in two`(_ text: String) async throws {
     let session = FakeSession([.success("1")])
     _ = try await lane(session).send(Sample.message(text), Sample.attempt())
     #expect(session.messages.count == 2)
@@ -170,8 +166,7 @@ struct SMPPLaneTests {
     }
   }
 
-  @Test("A longer message as a payload")
-  func aLongerMessageAsAPayload() async throws {
+  @Test func `A longer message as a payload`() async throws {
     let session = FakeSession([.success("1")])
     #expect(try await lane(session, .payload).send(Sample.message(Self.long), Sample.attempt()).short == "accepted 1")
     #expect(session.messages.map(\.content) == [.payload([UInt8](repeating: 0x61, count: 320))])
@@ -179,8 +174,7 @@ struct SMPPLaneTests {
     #expect(session.messages.last?.content == .whole(Array("short".utf8)))
   }
 
-  @Test("Further messages have further references")
-  func furtherMessagesHaveFurtherReferences() async throws {
+  @Test func `Further messages have further references`() async throws {
     let session = FakeSession([.success("1")])
     let lane = try lane(session)
     for _ in 0..<2 { _ = await lane.send(Sample.message(Self.long), Sample.attempt()) }
@@ -190,8 +184,7 @@ struct SMPPLaneTests {
     #expect(references[3] == references[0] &+ 1)
   }
 
-  @Test("With less than a second left nothing is submitted")
-  func withLessThanASecondLeftNothingIsSubmitted() async throws {
+  @Test func `With less than a second left nothing is submitted`() async throws {
     let session = FakeSession([.success("1")])
     let outcome = try await lane(session).send(Sample.message(), Sample.attempt(secondsLeft: 0))
     #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
@@ -199,7 +192,6 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "Statuses",
     arguments: [
       (0x58, "retry PROVIDER_THROTTLED"), (0x14, "retry PROVIDER_THROTTLED"), (0x64, "retry PROVIDER_BUSY"),
       (0x08, "unknown PROVIDER_ERROR"), (0x45, "unknown PROVIDER_ERROR"),
@@ -213,7 +205,7 @@ struct SMPPLaneTests {
       // A vendor's own.
       (0x0401, "otherLane PROVIDER_REFUSED"),
     ] as [(UInt32, String)])
-  func statuses2(_ code: UInt32, _ outcome: String) async throws {
+  func `Statuses`(_ code: UInt32, _ outcome: String) async throws {
     let session = FakeSession([status(code)])
     let classification = try await lane(session).send(Sample.message(), Sample.attempt())
     #expect(classification.short == outcome)
@@ -236,20 +228,19 @@ struct SMPPLaneTests {
     (SMPPError(.invalidMessage, "x"), "impossible INVALID_MESSAGE"),
   ]
 
-  @Test("No answer", arguments: failures)
-  func noAnswer(_ error: SMPPError, _ outcome: String) async throws {
+  @Test(arguments: failures)
+  func `No answer`(_ error: SMPPError, _ outcome: String) async throws {
     let session = FakeSession([.failure(error)])
     #expect(try await lane(session).send(Sample.message(Self.long), Sample.attempt()).short == outcome)
     #expect(session.messages.count == 1)
   }
 
   @Test(
-    "Once a segment was taken the message never goes again by itself",
     arguments: failures.map(\.0)
       + [0x58, 0x08, 0x0B, 0x0A, 0x0E, 0x0401].map {
         SMPPError(.refused(CommandStatus(rawValue: $0)), "x")
       })
-  func onceASegmentWasTakenTheMessageNeverGoesAgainByItself(_ error: SMPPError) async throws {
+  func `Once a segment was taken the message never goes again by itself`(_ error: SMPPError) async throws {
     let session = FakeSession([.success("1"), .failure(error)])
     let outcome = try await lane(session).send(Sample.message(Self.long), Sample.attempt())
     #expect(["refused PARTLY_TAKEN", "unknown PARTLY_TAKEN"].contains(outcome.short))
@@ -257,8 +248,9 @@ struct SMPPLaneTests {
     #expect(session.messages.count == 2)
   }
 
-  @Test("A refusal of a later segment is final, everything else leaves open whether the rest follows")
-  func partlyTakenClasses() async throws {
+  @Test func `A refusal of a later segment is final, everything else leaves open whether the rest follows`()
+    async throws
+  {
     let refused = FakeSession([.success("1"), status(0x0B)])
     #expect(
       try await lane(refused).send(Sample.message(Self.long), Sample.attempt()).short == "refused PARTLY_TAKEN")
@@ -267,8 +259,7 @@ struct SMPPLaneTests {
       try await lane(throttled).send(Sample.message(Self.long), Sample.attempt()).short == "unknown PARTLY_TAKEN")
   }
 
-  @Test("The session tells whether the lane works")
-  func theSessionTellsWhetherTheLaneWorks() async throws {
+  @Test func `The session tells whether the lane works`() async throws {
     #expect(try await lane(FakeSession(status: .bound)).probe() == .up)
     for status in [SMPPStatus.connecting, .stopped] {
       guard case .down(let reason) = try await lane(FakeSession(status: status)).probe() else {
@@ -287,10 +278,9 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "Senders",
     arguments: [("+15005550006", 1, 1, "15005550006"), ("12345", 3, 0, "12345"), ("Example", 5, 0, "Example")]
       as [(String, UInt8, UInt8, String)])
-  func senders2(_ from: String, _ ton: UInt8, _ npi: UInt8, _ text: String) {
+  func `Senders`(_ from: String, _ ton: UInt8, _ npi: UInt8, _ text: String) {
     let addressing = SMPPAddressing(of: from)
     #expect(addressing.ton == ton)
     #expect(addressing.npi == npi)
@@ -298,14 +288,14 @@ struct SMPPLaneTests {
   }
 
   @Test(
-    "Statuses of receipts map to outcomes",
     arguments: [
       (MessageState.enroute, SessionReport.State.pending, nil), (.accepted, .pending, nil),
       (.delivered, .delivered, nil), (.unknown, .unknown, nil), (.expired, .undelivered, "UNREACHABLE"),
       (.deleted, .undelivered, "UNDELIVERABLE"), (.undeliverable, .undelivered, "UNDELIVERABLE"),
       (.rejected, .undelivered, "BLOCKED"),
     ] as [(MessageState, SessionReport.State, String?)])
-  func statusesOfReceiptsMapToOutcomes(_ state: MessageState, _ expected: SessionReport.State, _ reason: String?) {
+  func `Statuses of receipts map to outcomes`(_ state: MessageState, _ expected: SessionReport.State, _ reason: String?)
+  {
     let receipt = SessionReport(
       SMPPReceipt(
         messageID: "1", state: state, errorCode: "011", origin: MessageOrigin(id: "job-1", correlationID: "c")),

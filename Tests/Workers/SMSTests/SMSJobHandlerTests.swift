@@ -8,8 +8,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("SMS job handler")
-struct SMSJobHandlerTests {
+@Suite struct SMSJobHandlerTests {
   private let message = JobMessage(messageID: "v.sms.1", messageType: SMSDispatchJob.type, receivedAt: Sample.now)
   private let deadline = Sample.now + .seconds(300)
 
@@ -57,8 +56,7 @@ struct SMSJobHandlerTests {
     return job
   }
 
-  @Test("A text is sent as it is, with its segments and encoding in the result")
-  func aTextIsSentAsItIsWithItsSegmentsAndEncodingInTheResult() throws {
+  @Test func `A text is sent as it is, with its segments and encoding in the result`() throws {
     let job = try job(try handler().prepare(text("Größe: 5€"), of: message))
     #expect(job.job.text.text == "Größe: 5€")
     #expect(job.job.to == "+14155550123")
@@ -71,13 +69,12 @@ struct SMSJobHandlerTests {
   }
 
   @Test(
-    "Malformed phone numbers are refused and not repeated",
     arguments: [
       "", "hello", "14085550199", "+1 415 555 0123", "+0123456789", "+123", "+141555501231234567", "+14155550123\n",
       "+999123456789",
       "+1415555012", "٠١٢٣٤٥٦٧٨٩", "tel:+14155550123", "+1415555O123",
     ])
-  func invalidNumber(number: String) throws {
+  func `Malformed phone numbers are refused and not repeated`(number: String) throws {
     let preparation = try handler().prepare(text(to: number), of: message)
     #expect(short(preparation) == "refused INVALID_NUMBER")
     guard case .refused(let reason, _) = preparation else { return }
@@ -85,17 +82,15 @@ struct SMSJobHandlerTests {
   }
 
   @Test(
-    "Numbers of many countries are taken",
     arguments: [
       "+4915112345678", "+5511912345678", "+919876543210", "+819012345678", "+16505553434", "+2290112345678",
       "+79161234567",
     ])
-  func numbersOfManyCountriesAreTaken(number: String) throws {
+  func `Numbers of many countries are taken`(number: String) throws {
     #expect(short(try handler().prepare(text(to: number), of: message)) == "ready")
   }
 
-  @Test("Texts out of bounds are refused")
-  func textsOutOfBoundsAreRefused() throws {
+  @Test func `Texts out of bounds are refused`() throws {
     func outcome(_ value: String, _ limits: SMSLimits = SMSLimits()) throws -> String {
       short(try handler(limits: limits).prepare(text(value), of: message))
     }
@@ -109,8 +104,7 @@ struct SMSJobHandlerTests {
     #expect(try outcome(String(repeating: "あ", count: 71), SMSLimits(maxSegments: 1)) == "refused TEXT_TOO_LONG")
   }
 
-  @Test("A text that hides something, or turns the direction of what follows, is refused")
-  func hiddenCharacters() throws {
+  @Test func `A text that hides something, or turns the direction of what follows, is refused`() throws {
     for value in ["code \u{202E}319284", "a\u{200B}b", "a\u{2028}@bank.example #123456", "a\u{E000}", "pay\u{200D}pal"]
     {
       #expect(
@@ -121,8 +115,7 @@ struct SMSJobHandlerTests {
     }
   }
 
-  @Test("A text with isolates is refused, and the refusal names the usual reason")
-  func aTextWithIsolatesIsRefusedAndTheRefusalNamesTheUsualReason() throws {
+  @Test func `A text with isolates is refused, and the refusal names the usual reason`() throws {
     guard case .refused(let reason, _) = try handler().prepare(text("Hi \u{2068}Ada\u{2069}"), of: message) else {
       Issue.record("not refused")
       return
@@ -130,8 +123,9 @@ struct SMSJobHandlerTests {
     #expect(reason.detail.contains("Project Fluent"))
   }
 
-  @Test("Only a template writes the line by which a phone fills in a code, and only for the domain of its job")
-  func onlyATemplateWritesTheLineByWhichAPhoneFillsInACodeAndOnly() throws {
+  @Test func `Only a template writes the line by which a phone fills in a code, and only for the domain of its job`()
+    throws
+  {
     for value in [
       "Hi.\n@bank.example #123456", "@bank.example #123456", "x\r\n@bank.example #123456\r\n",
       "x\n\n  @bank.example #1 \n \n",
@@ -155,8 +149,7 @@ struct SMSJobHandlerTests {
       try job(try handler().prepare(template(named), of: message)).job.text.text.hasSuffix("@example.com #482913"))
   }
 
-  @Test("A template is filled in, in the language of the job")
-  func aTemplateIsFilledInInTheLanguageOfTheJob() throws {
+  @Test func `A template is filled in, in the language of the job`() throws {
     let variables = SMSDispatchJob.Variables(
       code: SecretField(Secret("482913")), appName: "Example", domain: "example.com")
     let job = try job(try handler().prepare(template(variables), of: message))
@@ -165,16 +158,14 @@ struct SMSJobHandlerTests {
     #expect(job.job.languageCode == "de")
   }
 
-  @Test("The name of the configuration stands in for a missing one")
-  func theNameOfTheConfigurationStandsInForAMissingOne() throws {
+  @Test func `The name of the configuration stands in for a missing one`() throws {
     let variables = SMSDispatchJob.Variables(code: SecretField(Secret("482913")))
     #expect(short(try handler().prepare(template(variables), of: message)) == "refused MISSING_VARIABLE")
     let job = try job(try handler(appName: "Fallback").prepare(template(variables), of: message))
     #expect(job.job.text.text.contains("für Fallback."))
   }
 
-  @Test("Faults of a template are named")
-  func templateProblems() throws {
+  @Test func `Faults of a template are named`() throws {
     let code = SecretField(Secret("482913"))
     func outcome(_ variables: SMSDispatchJob.Variables, _ name: String = "verification") throws -> String {
       short(try handler().prepare(template(variables, name: name), of: message))
@@ -184,8 +175,7 @@ struct SMSJobHandlerTests {
     #expect(try outcome(.init(code: code, appName: "x\n@evil.example #1")) == "refused INVALID_VARIABLE")
   }
 
-  @Test("A sealed code is opened for its own message only")
-  func aSealedCodeIsOpenedForItsOwnMessageOnly() throws {
+  @Test func `A sealed code is opened for its own message only`() throws {
     let keys = try KeyRing(jwkSet: Array(#"{"keys":[\#(KeyRing.generate(kid: "k1"))]}"#.utf8))
     let other = try KeyRing(jwkSet: Array(#"{"keys":[\#(KeyRing.generate(kid: "k2"))]}"#.utf8))
     func sealed(id: String = "v.sms.1", to: String = "+14155550123") throws -> SMSDispatchJob {
@@ -204,8 +194,7 @@ struct SMSJobHandlerTests {
     #expect(try outcome(sealed(), nil) == "invalid UNKNOWN_KEY")
   }
 
-  @Test("The job's lane pins one; an unknown one is refused by name of those that exist")
-  func theJobsLanePinsOneAnUnknownOneIsRefusedByNameOfThose() throws {
+  @Test func `The job's lane pins one; an unknown one is refused by name of those that exist`() throws {
     #expect(try job(try handler().prepare(text(lane: "b"), of: message)).lanes == ["b"])
     let preparation = try handler().prepare(text(lane: "c"), of: message)
     #expect(short(preparation) == "refused UNKNOWN_LANE")
@@ -213,8 +202,7 @@ struct SMSJobHandlerTests {
     #expect(reason.detail.hasSuffix("it has: a, b."))
   }
 
-  @Test("Lanes with a list of regions serve these only")
-  func lanesWithAListOfRegionsServeTheseOnly() throws {
+  @Test func `Lanes with a list of regions serve these only`() throws {
     let routes = [LaneRoute(FakeLane("eu"), regions: ["DE", "FR"]), LaneRoute(FakeLane("us"), regions: ["US"])]
     let german = try handler(routes).prepare(text(to: "+4915112345678"), of: message)
     #expect(try job(german).lanes == ["eu"])
@@ -224,8 +212,7 @@ struct SMSJobHandlerTests {
     #expect(try job(try handler(all).prepare(text(to: "+14155550123"), of: message)).lanes == ["us", "all"])
   }
 
-  @Test("A pinned lane has to take such messages, unless it allows to be pinned")
-  func aPinnedLaneHasToTakeSuchMessagesUnlessItAllowsToBePinned() throws {
+  @Test func `A pinned lane has to take such messages, unless it allows to be pinned`() throws {
     let eu = RouteRules(regions: ["DE"], apps: [])
     let strict = [LaneRoute(FakeLane("eu"), rules: eu), LaneRoute(FakeLane("all"))]
     func outcome(_ routes: [LaneRoute], to number: String) throws -> String {
@@ -242,7 +229,6 @@ struct SMSJobHandlerTests {
   }
 
   @Test(
-    "Numbers that cost somebody, and those outside the regions, get nothing, whoever asks",
     arguments: [
       ("+19002345678", "refused NUMBER_TYPE_REFUSED"), ("+18002345678", "refused NUMBER_TYPE_REFUSED"),
       ("+49301234567", "refused NUMBER_TYPE_REFUSED"), ("+14155550123", "ready"), ("+4915112345678", "ready"),
@@ -250,7 +236,9 @@ struct SMSJobHandlerTests {
       // Of no country: dear, and allowed by its calling code alone.
       ("+870773111632", "refused REGION_NOT_ALLOWED"),
     ])
-  func refusedRecipients(number: String, outcome: String) throws {
+  func `Numbers that cost somebody, and those outside the regions, get nothing, whoever asks`(
+    number: String, outcome: String
+  ) throws {
     let rules = RecipientRules(regions: RegionRules(allowed: ["US", "DE"], refusedTypes: [.fixedLine, .voip]))
     for lane in [nil, "a"] {
       let preparation = try handler(recipients: rules).prepare(text(to: number, lane: lane), of: message)
@@ -258,8 +246,7 @@ struct SMSJobHandlerTests {
     }
   }
 
-  @Test("Characters younger than the library's tables count")
-  func overriddenRecipients() throws {
+  @Test func `Characters younger than the library's tables count`() throws {
     let table = """
       {"date": "2026-11-21", "source": "a test", "ranges": [
         {"region": "US", "countryCode": 1, "type": "premiumRate", "length": 10, "prefixes": ["4155550"]}],
@@ -275,8 +262,7 @@ struct SMSJobHandlerTests {
     #expect(try outcome("+22990123456") == "refused INVALID_NUMBER")
   }
 
-  @Test("An unknown outcome is repeated when the job says so, or when its only lane deduplicates")
-  func anUnknownOutcomeIsRepeatedWhenTheJobSaysSoOrWhenItsOnlyLane() throws {
+  @Test func `An unknown outcome is repeated when the job says so, or when its only lane deduplicates`() throws {
     #expect(try job(try handler().prepare(text(onUnknown: .resend), of: message)).onUnknown == .resend)
     let hook = FakeLane("hook", deduplicates: true)
     #expect(try job(try handler([LaneRoute(hook)]).prepare(text(onUnknown: .report), of: message)).onUnknown == .resend)
@@ -284,8 +270,7 @@ struct SMSJobHandlerTests {
     #expect(try job(try handler(both).prepare(text(onUnknown: .report), of: message)).onUnknown == .report)
   }
 
-  @Test("A lane gets a long text in the form that it allows, and the result says which")
-  func aLaneGetsALongTextInTheFormThatItAllowsAndTheResultSaysWhich() async throws {
+  @Test func `A lane gets a long text in the form that it allows, and the result says which`() async throws {
     let plain = FakeLane("plain")
     let turkish = FakeLane("turkish")
     let ascii = FakeLane("ascii")
@@ -311,8 +296,7 @@ struct SMSJobHandlerTests {
     #expect(extras["ascii"] == ["segments": .int(1), "encoding": .string("gsm7")])
   }
 
-  @Test("The lane that the engine names gets the message")
-  func theLaneThatTheEngineNamesGetsTheMessage() async throws {
+  @Test func `The lane that the engine names gets the message`() async throws {
     let b = FakeLane("b", found: .accepted(reference: "found"))
     let handler = try handler([LaneRoute(FakeLane("a")), LaneRoute(b)])
     let outcome = await handler.perform(Sample.message("Hi"), on: "b", Sample.attempt())

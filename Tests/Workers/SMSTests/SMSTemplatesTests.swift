@@ -13,20 +13,18 @@ private let languages = {
 /// Written from right to left.
 private let rightToLeft = ["ar", "fa", "he", "ur"]
 
-@Suite("Templates")
-struct SMSTemplatesTests {
+@Suite struct SMSTemplatesTests {
   private func render(_ language: String?, _ variables: [String: String]) throws -> SMSText {
     try Shipped.templates().render("verification", languageCode: language, variables: variables)
   }
 
-  @Test("Forty languages and more")
-  func fortyLanguagesAndMore() {
+  @Test func `Forty languages and more`() {
     #expect(languages.count >= 40)
     #expect(Set(rightToLeft).isSubset(of: languages))
   }
 
-  @Test("Every language, plain: one segment, code and name once", arguments: languages, ["Example", "Example App"])
-  func everyLanguagePlainOneSegmentCodeAndNameOnce(language: String, appName: String) throws {
+  @Test(arguments: languages, ["Example", "Example App"])
+  func `Every language, plain: one segment, code and name once`(language: String, appName: String) throws {
     let text = try render(language, ["code": "482913", "appName": appName])
     #expect(text.segments == 1)
     #expect(text.text.split(separator: "482913", omittingEmptySubsequences: false).count == 2)
@@ -35,8 +33,8 @@ struct SMSTemplatesTests {
     #expect(!text.text.contains("{"))
   }
 
-  @Test("Every language, bound to a domain: one segment, the last line exact", arguments: languages)
-  func everyLanguageBoundToADomainOneSegmentTheLastLineExact(language: String) throws {
+  @Test(arguments: languages)
+  func `Every language, bound to a domain: one segment, the last line exact`(language: String) throws {
     let text = try render(language, ["code": "482913", "appName": "Example App", "domain": "example.com"])
     #expect(text.segments == 1)
     let lines = text.text.split(separator: "\n", omittingEmptySubsequences: false)
@@ -45,8 +43,8 @@ struct SMSTemplatesTests {
     #expect(lines.first?.contains("482913") == true)
   }
 
-  @Test("Every language, for an Android app: one segment, its mark first, its hash last", arguments: languages)
-  func everyLanguageForAnAndroidAppOneSegmentItsMarkFirstItsHash(language: String) throws {
+  @Test(arguments: languages)
+  func `Every language, for an Android app: one segment, its mark first, its hash last`(language: String) throws {
     let variables = ["code": "482913", "appName": "Example App", "androidHash": "FA+9qCX9VSu"]
     let text = try render(language, variables)
     #expect(text.segments == 1)
@@ -60,11 +58,10 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "A text without other letters stays in GSM 7-bit",
     arguments: [
       "af", "da", "de", "en", "et", "eu", "fi", "fil", "fr", "id", "it", "ms", "nb", "nl", "pl", "sv", "sw", "uz",
     ])
-  func aTextWithoutOtherLettersStaysInGSM7Bit(language: String) throws {
+  func `A text without other letters stays in GSM 7-bit`(language: String) throws {
     let domain = "login.accounts.example.com"
     let text = try render(language, ["code": "482913", "appName": "A Rather Long Name", "domain": domain])
     #expect(text.encoding == .gsm7)
@@ -72,9 +69,9 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "Spanish and Portuguese change the wording, not the number of segments, for a long name",
     arguments: ["es", "pt-BR", "pt-PT"])
-  func shorterWording(language: String) throws {
+  func `Spanish and Portuguese change the wording, not the number of segments, for a long name`(language: String) throws
+  {
     let short = try render(language, ["code": "482913", "appName": "Example"])
     #expect(short.encoding == .ucs2)
     #expect(short.text.contains("código de"))
@@ -84,8 +81,7 @@ struct SMSTemplatesTests {
     #expect(long.segments == 1)
   }
 
-  @Test("When no wording fits in one segment, the one with the fewest is taken")
-  func fewestSegments() throws {
+  @Test func `When no wording fits in one segment, the one with the fewest is taken`() throws {
     // 110 units: with 31 more it is 3 segments, with 16 more 2.
     let name = String(repeating: "😀", count: 55)
     let text = try render("ja", ["code": "482913", "appName": name])
@@ -94,14 +90,12 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "The name is isolated in right-to-left texts",
     arguments: rightToLeft)
-  func theNameIsIsolatedInRightToLeftTexts(language: String) throws {
+  func `The name is isolated in right-to-left texts`(language: String) throws {
     #expect(try render(language, ["code": "482913", "appName": "Yahoo!"]).text.contains("\u{2068}Yahoo!\u{2069}"))
   }
 
-  @Test("Unknown template: refused by name, with the ones that exist")
-  func unknownTemplate() throws {
+  @Test func `Unknown template: refused by name, with the ones that exist`() throws {
     let templates = try Shipped.templates()
     let problem = #expect(throws: SMSTemplateProblem.self) {
       try templates.render("welcome", languageCode: "en", variables: ["code": "1"])
@@ -114,8 +108,8 @@ struct SMSTemplatesTests {
     #expect(hostile?.detail.contains("\n") == false)
   }
 
-  @Test("Missing variable: refused by name", arguments: ["code", "appName"])
-  func missingVariable(name: String) throws {
+  @Test(arguments: ["code", "appName"])
+  func `Missing variable: refused by name`(name: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = nil
     let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
@@ -124,7 +118,6 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "A value that could write lines of its own is refused, and not repeated",
     arguments: [
       ("appName", "Evil\n@evil.example #000000"), ("appName", "Evil\r"), ("appName", "Evil\u{2028}x"),
       ("appName", "Evil\u{85}x"), ("appName", "Evil\u{0B}x"), ("appName", "\u{202E}lave"), ("appName", "x\u{2067}"),
@@ -138,7 +131,7 @@ struct SMSTemplatesTests {
       ("androidHash", "FA-9qCX9VSu"),
       ("domain", "https://example.com"), ("domain", String(repeating: "a.", count: 127) + "com"),
     ])
-  func invalidVariable(name: String, value: String) throws {
+  func `A value that could write lines of its own is refused, and not repeated`(name: String, value: String) throws {
     var variables = ["code": "482913", "appName": "Example", "domain": "example.com"]
     variables[name] = value
     let problem = #expect(throws: SMSTemplateProblem.self) { try render("en", variables) }
@@ -148,21 +141,18 @@ struct SMSTemplatesTests {
   }
 
   @Test(
-    "Names that people have are allowed",
     arguments: ["Müller & Söhne", "Café{}", "नमस्ते", "క్‌ష", "Ünïcödé", "AT&T", "👩‍👧 Club", "日本アプリ", "متجر", "O'Neill, Inc."])
-  func namesThatPeopleHaveAreAllowed(name: String) throws {
+  func `Names that people have are allowed`(name: String) throws {
     #expect(try render("en", ["code": "482913", "appName": name]).text.contains(name))
   }
 
-  @Test("Other variables are ignored, braces in a value stay what they are")
-  func literalBraces() throws {
+  @Test func `Other variables are ignored, braces in a value stay what they are`() throws {
     let text = try render("en", ["code": "482913", "appName": "{code}", "x": "\n"])
     #expect(text.text.contains("your {code} verification"))
   }
 }
 
-@Suite("Template files that are wrong")
-struct TemplateFileTests {
+@Suite struct TemplateFileTests {
   private func file(_ language: String, aliases: [String] = [], plain: [String] = ["{code}"]) -> TemplateFile {
     TemplateFile(
       language: language, aliases: aliases,
@@ -178,8 +168,7 @@ struct TemplateFileTests {
     }
   }
 
-  @Test("Each says the file, the place and what to mend")
-  func eachSaysTheFileThePlaceAndWhatToMend() {
+  @Test func `Each says the file, the place and what to mend`() {
     #expect(problem([file("en")]) == nil)
     #expect(problem([file("en"), file("de", aliases: ["EN"])]) == "de.json: another file already serves 'EN'")
     #expect(problem([file("e n")])?.contains("is not a language tag") == true)
@@ -195,8 +184,7 @@ struct TemplateFileTests {
     #expect(problem([file("en", plain: [String(repeating: "x", count: 301)])])?.contains("longer than 300") == true)
   }
 
-  @Test("A directory that is not there is an error that names the key")
-  func aDirectoryThatIsNotThereIsAnErrorThatNamesTheKey() {
+  @Test func `A directory that is not there is an error that names the key`() {
     let error = #expect(throws: WorkerError.self) {
       try SMSTemplates(directory: "/nonexistent/templates", defaultLanguage: "en")
     }

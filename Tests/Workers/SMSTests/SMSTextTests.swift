@@ -22,8 +22,7 @@ struct TextCase: Sendable, CustomTestStringConvertible {
 
 private func times(_ count: Int, _ text: String) -> String { String(repeating: text, count: count) }
 
-@Suite("Encoding and segments of a text")
-struct SMSTextTests {
+@Suite struct SMSTextTests {
   static let cases: [TextCase] = [
     TextCase("empty", "", .gsm7, 0, 1),
     TextCase("160 letters", times(160, "a"), .gsm7, 160, 1),
@@ -69,8 +68,8 @@ struct SMSTextTests {
     TextCase("one euro sign turns UCS-2 with another script", "あ€", .ucs2, 2, 1),
   ]
 
-  @Test("Table", arguments: cases)
-  func table2(_ expected: TextCase) {
+  @Test(arguments: cases)
+  func `Table`(_ expected: TextCase) {
     let text = SMSText(expected.text)
     #expect(text.encoding == expected.encoding)
     #expect(text.units == expected.units)
@@ -79,34 +78,29 @@ struct SMSTextTests {
     #expect(text.parts().joined().unicodeScalars.elementsEqual(text.text.unicodeScalars))
   }
 
-  @Test("The basic table has 127 characters beside escape, the extension table 10")
-  func theBasicTableHas127CharactersBesideEscapeTheExtensionTable10() {
+  @Test func `The basic table has 127 characters beside escape, the extension table 10`() {
     #expect(Set(GSMAlphabet.basic.unicodeScalars).count == 127)
     #expect(GSMAlphabet.basic.unicodeScalars.count == 127)
     #expect(Set(GSMAlphabet.extended.unicodeScalars).count == 10)
   }
 
-  @Test("A composed text is sent composed")
-  func aComposedTextIsSentComposed() {
+  @Test func `A composed text is sent composed`() {
     #expect(SMSText("e\u{301}").text.unicodeScalars.elementsEqual("\u{E9}".unicodeScalars))
     #expect(SMSText("o\u{301}").text.unicodeScalars.elementsEqual("o\u{301}".unicodeScalars))
   }
 
-  @Test("Euro signs never leave half of their escape behind")
-  func euroSignsNeverLeaveHalfOfTheirEscapeBehind() {
+  @Test func `Euro signs never leave half of their escape behind`() {
     let parts = SMSText("a" + times(80, "€")).parts()
     #expect(parts.map(\.count) == [77, 4])
     #expect(SMSText(times(81, "€")).parts().map(\.count) == [76, 5])
   }
 
-  @Test("Emoji are not cut, whatever stands before them")
-  func emojiAreNotCutWhateverStandsBeforeThem() {
+  @Test func `Emoji are not cut, whatever stands before them`() {
     #expect(SMSText(times(36, "😀")).parts().map(\.utf16.count) == [66, 6])
     #expect(SMSText("a" + times(36, "😀")).parts().map(\.utf16.count) == [67, 6])
   }
 
-  @Test("Clusters stay whole: family emoji, flag, Devanagari syllable, CR LF")
-  func clustersStayWholeFamilyEmojiFlagDevanagariSyllableCRLF() {
+  @Test func `Clusters stay whole: family emoji, flag, Devanagari syllable, CR LF`() {
     for cluster in ["👨‍👩‍👧‍👦", "🇧🇷", "क्षि", "👍🏽", "\r\n"] {
       for lead in 60...70 {
         let parts = SMSText(times(lead, "あ") + cluster + times(20, "い")).parts()
@@ -118,8 +112,7 @@ struct SMSTextTests {
     #expect(parts.map(\.unicodeScalars.count) == [152, 22])
   }
 
-  @Test("A cluster longer than a part is cut between scalars")
-  func overlongCluster() {
+  @Test func `A cluster longer than a part is cut between scalars`() {
     let zalgo = "あ" + times(150, "\u{301}")
     let parts = SMSText("い" + zalgo).parts()
     #expect(parts.map(\.utf16.count) == [67, 67, 18])

@@ -8,8 +8,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Configuration of the SMS worker")
-struct SMSWorkerConfigurationTests {
+@Suite struct SMSWorkerConfigurationTests {
   /// A directory with the secrets that the lanes below name, and a configuration.
   private final class Directory {
     let path = FileManager.default.temporaryDirectory.path + "/sms-configuration-\(UInt64.random(in: 0 ... .max))"
@@ -61,8 +60,7 @@ struct SMSWorkerConfigurationTests {
     }
   }
 
-  @Test("Defaults")
-  func defaults2() throws {
+  @Test func `Defaults`() throws {
     let loaded = try load("[{\(Self.twilio)}, {\(Self.webhook)}]")
     let configuration = loaded.content
     #expect(loaded.warnings.isEmpty, "\(loaded.warnings)")
@@ -81,8 +79,7 @@ struct SMSWorkerConfigurationTests {
     #expect(twilio.password.reveal() == "sesame")
   }
 
-  @Test("Every key of a lane is read")
-  func everyKeyOfALaneIsRead() throws {
+  @Test func `Every key of a lane is read`() throws {
     let more =
       #"concurrency: 7, ratePerSecond: 2.5, burst: 3, timeoutSeconds: 1.5, breakerThreshold: 0, regions: ["DE", "FR"],"#
       + #" prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5"#
@@ -97,8 +94,7 @@ struct SMSWorkerConfigurationTests {
         == RouteRules(regions: ["DE", "FR"], prefixes: ["+49", "+33"], apps: ["com.example.app"], weight: 2.5))
   }
 
-  @Test("Regions and types of number are read, and nothing is sent where none is named")
-  func regionsAndTypesOfNumberAreReadAndNothingIsSentWhereNone() throws {
+  @Test func `Regions and types of number are read, and nothing is sent where none is named`() throws {
     let loaded = try load("[{\(Self.twilio)}]").content.recipients
     #expect(loaded.regions == RegionRules(allowed: ["US"], refusedTypes: [.fixedLine, .voip]))
     let rest = #"numberOverrides: "\#(Shipped.config)/number-overrides.json5""#
@@ -117,8 +113,7 @@ struct SMSWorkerConfigurationTests {
       + #", originationIdentity: "arn:aws:sms-voice:eu-central-1:1:pool/pool-1""#,
   ]
 
-  @Test("The other providers, each at its own address")
-  func otherProviders() throws {
+  @Test func `The other providers, each at its own address`() throws {
     let more = #"messageType: "promotional", maxPrice: "0.10", configurationSet: "s", protectConfigurationID: "p""#
     let lanes = try load("[{\(Self.others[0])}, {\(Self.others[1])}, {\(Self.others[2]), \(more)}]").content.lanes
     let vonage = try #require(lanes[0].provider as? VonageProvider)
@@ -134,14 +129,12 @@ struct SMSWorkerConfigurationTests {
     #expect(aws.configuration.configurationSet == "s" && aws.configuration.protectConfigurationID == "p")
   }
 
-  @Test("An SMPP lane may use national language tables where it writes the headers")
-  func nationalShiftTables() throws {
+  @Test func `An SMPP lane may use national language tables where it writes the headers`() throws {
     let lanes = try load("[{\(Self.operatorLane), systemID: \"x\", nationalShiftTables: true}]").content.lanes
     #expect(lanes[0].nationalShiftTables)
   }
 
-  @Test("Signing keys of delivery reports are read")
-  func signingKeysOfDeliveryReportsAreRead() throws {
+  @Test func `Signing keys of delivery reports are read`() throws {
     let vonage = Self.others[0] + #", signatureSecretFile: "password", signatureMethod: "sha512""#
     let lanes = try load("[{\(vonage)}, {\(Self.others[1]), signingKeyFile: \"password\"}]").content.lanes
     let configured = try #require(lanes[0].provider as? VonageProvider)
@@ -152,8 +145,7 @@ struct SMSWorkerConfigurationTests {
     #expect(bird.signature != nil)
   }
 
-  @Test("Messages that can wait are taken when they have a share")
-  func messagesThatCanWaitAreTakenWhenTheyHaveAShare() throws {
+  @Test func `Messages that can wait are taken when they have a share`() throws {
     #expect(try load("[{\(Self.twilio)}]").content.bulk == nil)
     #expect(try load("[{\(Self.twilio)}]", "bulk: {share: 0, prefetch: 9}").content.bulk == nil)
     let bulk = try #require(try load("[{\(Self.twilio)}]", "bulk: {share: 0.25}").content.bulk)
@@ -165,9 +157,10 @@ struct SMSWorkerConfigurationTests {
   }
 
   @Test(
-    "A lane that is split is the lane as configured, and neither part is empty",
     arguments: [(2, 0.01, 1), (2, 0.5, 1), (10, 0.25, 2), (64, 0.25, 16), (3, 0.5, 1), (1, 0.5, 1)])
-  func aLaneThatIsSplitIsTheLaneAsConfiguredAndNeitherPartIsEmpty(concurrency: Int, share: Double, expected: Int) {
+  func `A lane that is split is the lane as configured, and neither part is empty`(
+    concurrency: Int, share: Double, expected: Int
+  ) {
     let lane = LaneConfiguration(name: "t", concurrency: concurrency, rate: LaneRate(perSecond: 20, burst: 8))
     let (part, rest) = lane.split(share)
     #expect(part.concurrency == expected && rest.concurrency >= 1)
@@ -179,14 +172,12 @@ struct SMSWorkerConfigurationTests {
     #expect(LaneConfiguration(name: "t", concurrency: concurrency).split(share).share.rate == nil)
   }
 
-  @Test("A variable of the environment reaches into a lane")
-  func aVariableOfTheEnvironmentReachesIntoALane() throws {
+  @Test func `A variable of the environment reaches into a lane`() throws {
     let loaded = try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_LANES_0_CONCURRENCY": "9"])
     #expect(loaded.content.lanes[0].lane.concurrency == 9)
   }
 
   @Test(
-    "A problem is reported with its key and a hint",
     arguments: [
       ("[]", "lanes: is empty: configure at least one lane"),
       ("[{\(twilio)}, {\(twilio)}]", "lanes.1.name: is the name of lanes.0 too: give each lane its own"),
@@ -277,14 +268,13 @@ struct SMSWorkerConfigurationTests {
         "lanes.0.addressing.fromTON: must be a whole number from 0 to 255"
       ),
     ])
-  func aProblemIsReportedWithItsKeyAndAHint(lanes: String, expected: String) throws {
+  func `A problem is reported with its key and a hint`(lanes: String, expected: String) throws {
     let text = try problems(lanes)
     #expect(text.contains(expected), "\(text)")
     #expect(!text.contains("sesame"))
   }
 
   @Test(
-    "Keys outside of the lanes",
     arguments: [
       ("prefetsch: 3", "prefetsch: unknown key (did you mean prefetch?)"),
       ("templates: {directory: \"nowhere\"}", "templates.directory: cannot read the directory"),
@@ -294,13 +284,12 @@ struct SMSWorkerConfigurationTests {
       ("ledger: {type: \"postgres\"}", "ledger.type: must be one of sqlite, postgresql, none"),
       ("templates: {appName: \"a\\nb\"}", "templates.appName: must be 1 to 64 printable characters"),
     ])
-  func keysOutsideOfTheLanes(rest: String, expected: String) throws {
+  func `Keys outside of the lanes`(rest: String, expected: String) throws {
     let text = try problems("[{\(Self.twilio)}]", rest)
     #expect(text.contains(expected), "\(text)")
   }
 
-  @Test("Without TLS: allowed to this machine, to another only where the configuration says so")
-  func withoutTLSAllowedToThisMachineToAnotherOnly() throws {
+  @Test func `Without TLS: allowed to this machine, to another only where the configuration says so`() throws {
     for url in [
       "http://127.0.0.1:5700", "http://127.8.0.1", "http://localhost/", "http://[::1]:80/x", "https://example.com",
     ] {
@@ -319,8 +308,7 @@ struct SMSWorkerConfigurationTests {
     }
   }
 
-  @Test("Reports over http:// come from this machine only, unless the configuration allows others")
-  func unprotectedReports() throws {
+  @Test func `Reports over http:// come from this machine only, unless the configuration allows others`() throws {
     func receipts(_ url: String, _ more: String = "") -> String {
       "receipts: {publicURL: \"\(url)\", secretFile: \"secret\"\(more)}"
     }
@@ -333,8 +321,10 @@ struct SMSWorkerConfigurationTests {
     #expect(try load(lanes, receipts("http://sms.example.com", ", allowPlaintext: true")).warnings.count == 1)
   }
 
-  @Test("A client has a part of the connections for reports, but on loopback, where the front is the only one, all")
-  func receiptConnections() throws {
+  @Test
+  func `A client has a part of the connections for reports, but on loopback, where the front is the only one, all`()
+    throws
+  {
     func connections(_ more: String) throws -> Int? {
       let receipts = "receipts: {publicURL: \"https://sms.example.com\", secretFile: \"secret\"\(more)}"
       return try load("[{\(Self.twilio)}]", receipts).content.reports.taking?.connectionsPerClient
@@ -346,8 +336,7 @@ struct SMSWorkerConfigurationTests {
     #expect(try connections(", host: \"0.0.0.0\", connectionsPerClient: 5") == 5)
   }
 
-  @Test("An SMPP lane")
-  func anSMPPLane() throws {
+  @Test func `An SMPP lane`() throws {
     let loaded = try load("[{\(Self.operatorLane), systemID: \"esme\", tls: false}]")
     #expect(loaded.warnings.isEmpty)
     let smpp = try #require(loaded.content.lanes[0].provider as? SMPPProvider)
@@ -369,8 +358,7 @@ struct SMSWorkerConfigurationTests {
     #expect(other.lane(hasSink: true).destinationTON == 2)
   }
 
-  @Test("SMPP without TLS to another machine is an error unless it is allowed")
-  func unprotectedSMPP() throws {
+  @Test func `SMPP without TLS to another machine is an error unless it is allowed`() throws {
     let lane = #"name: "s", type: "smpp", host: "smsc.example.net", systemID: "e", passwordFile: "password", from: "E""#
     let said = try problems("[{\(lane), tls: false}]")
     #expect(said.contains("lanes.0.tls: is false for a server on another machine"))
@@ -382,8 +370,7 @@ struct SMSWorkerConfigurationTests {
     #expect(long.first?.description.contains("lanes.0.passwordFile: holds a password of 38 bytes") == true)
   }
 
-  @Test("A worker that could open no secret does not start unless it is told to")
-  func aWorkerThatCouldOpenNoSecretDoesNotStartUnlessItIsToldTo() throws {
+  @Test func `A worker that could open no secret does not start unless it is told to`() throws {
     #expect(throws: ConfigurationError.self) {
       try load("[{\(Self.twilio)}]", "", ["COUNTERSIGN_ALLOW_NO_KEYS": "false"])
     }
@@ -391,19 +378,16 @@ struct SMSWorkerConfigurationTests {
       try problems("[{\(Self.twilio)}]", "requireSealed: true").contains("requireSealed: is true without keysFile"))
   }
 
-  @Test("A prefetch that leaves slots empty is a warning")
-  func smallPrefetch() throws {
+  @Test func `A prefetch that leaves slots empty is a warning`() throws {
     let warnings = try load("[{\(Self.twilio)}]", "prefetch: 63").warnings
     #expect(warnings.first?.description.contains("prefetch: is less than the sum") == true)
   }
 }
 
-@Suite("Config/sms-worker.json5")
-struct ShippedConfigurationTests {
+@Suite struct ShippedConfigurationTests {
   private let file = Shipped.config + "/sms-worker.json5"
 
-  @Test("It is valid, once the secrets are there, and everything it names is in the repository")
-  func itIsValidOnceTheSecretsAreThereAndEverythingItNames() throws {
+  @Test func `It is valid, once the secrets are there, and everything it names is in the repository`() throws {
     let secret = FileManager.default.temporaryDirectory.path + "/sms-password-\(UInt64.random(in: 0 ... .max))"
     try Data("sesame".utf8).write(to: URL(filePath: secret))
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
@@ -418,8 +402,7 @@ struct ShippedConfigurationTests {
     #expect(dispatcher.lanes.map(\.name) == ["twilio"])
   }
 
-  @Test("It explains every key that the worker understands")
-  func explainsEveryKey() throws {
+  @Test func `It explains every key that the worker understands`() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let lanes = SMSProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
     let everyType = FileManager.default.temporaryDirectory.path + "/sms-types-\(UInt64.random(in: 0 ... .max)).json5"

@@ -7,12 +7,11 @@ import Testing
 
 private func times(_ count: Int, _ text: String) -> String { String(repeating: text, count: count) }
 
-@Suite("National language tables")
-struct NationalTablesTests {
-  @Test(
-    "Every table has 128 places, no character twice in a basic one, and the ten of the default extension in a single one"
-  )
-  func everyTableHas128PlacesNoCharacterTwiceInABasicOneAndTheTen() {
+@Suite struct NationalTablesTests {
+  @Test
+  func
+    `Every table has 128 places, no character twice in a basic one, and the ten of the default extension in a single one`()
+  {
     for language in NationalLanguage.allCases {
       let single = NationalTables.single(language).unicodeScalars
       #expect(single.count == 128, "\(language)")
@@ -29,7 +28,6 @@ struct NationalTablesTests {
   }
 
   @Test(
-    "Places that the standard names",
     arguments: [
       ("ş", NationalShift(locking: nil, single: .turkish), [0x1B, 0x73]),
       ("ş", NationalShift(locking: .turkish, single: nil), [0x1D]),
@@ -41,13 +39,12 @@ struct NationalTablesTests {
       ("ਾ", NationalShift(locking: .punjabi, single: nil), [0x50]),
       ("اے۔", NationalShift(locking: .urdu, single: .urdu), [0x00, 0x5B, 0x1B, 0x3F]),
     ] as [(String, NationalShift, [UInt8])])
-  func placesThatTheStandardNames(text: String, shift: NationalShift, octets: [UInt8]) throws {
+  func `Places that the standard names`(text: String, shift: NationalShift, octets: [UInt8]) throws {
     let text = try #require(SMSText(text, shift))
     #expect(text.octets(of: text.text) == octets)
   }
 
-  @Test("The header takes its share of a segment: 155 and 149 septets with one table, 152 and 146 with two")
-  func theHeaderTakesItsShareOfASegment155And149SeptetsWithOneTable() {
+  @Test func `The header takes its share of a segment: 155 and 149 septets with one table, 152 and 146 with two`() {
     let one = NationalShift(locking: nil, single: .turkish)
     #expect([one.singleLimit, one.partLimit] == [155, 149])
     #expect(one.informationElements == [0x24, 1, 1])
@@ -57,9 +54,8 @@ struct NationalTablesTests {
   }
 
   @Test(
-    "Segments end at the limit of their tables",
     arguments: [(139, 1), (140, 2)])
-  func segmentsEndAtTheLimitOfTheirTables(letters: Int, segments: Int) throws {
+  func `Segments end at the limit of their tables`(letters: Int, segments: Int) throws {
     // 8 letters of the single shift table are 16 septets.
     let text = try #require(SMSText(times(letters, "a") + times(8, "ş"), NationalShift(locking: nil, single: .turkish)))
     #expect(text.units == letters + 16)
@@ -67,15 +63,13 @@ struct NationalTablesTests {
     #expect(text.parts().joined() == text.text)
   }
 
-  @Test("An escape pair of a national table is not cut")
-  func anEscapePairOfANationalTableIsNotCut() throws {
+  @Test func `An escape pair of a national table is not cut`() throws {
     let text = try #require(SMSText(times(100, "ş"), NationalShift(locking: nil, single: .turkish)))
     #expect(text.parts().map(\.count) == [74, 26])
     #expect(text.parts().allSatisfy { text.octets(of: $0).count <= text.partLimit })
   }
 
   @Test(
-    "The shortest form is found, whatever the language",
     arguments: [
       (times(5, "Doğrulama kodunuzu paylaşmayın "), NationalLanguage.turkish),
       (times(5, "Não compartilhe o código de verificação "), .portuguese),
@@ -84,15 +78,14 @@ struct NationalTablesTests {
       (times(4, "ನಿಮ್ಮ ಪರಿಶೀಲನಾ ಕೋಡ್ "), .kannada),
       (times(6, "آپ کا تصدیقی کوڈ "), .urdu),
     ])
-  func theShortestFormIsFoundWhateverTheLanguage(text: String, language: NationalLanguage) throws {
+  func `The shortest form is found, whatever the language`(text: String, language: NationalLanguage) throws {
     let national = try #require(SMSText(text).withNationalTables())
     #expect(national.shift?.language == language)
     #expect(national.segments < SMSText(text).segments)
     #expect(national.parts().joined().unicodeScalars.elementsEqual(text.unicodeScalars))
   }
 
-  @Test("A webhook says which tables the text needs")
-  func aWebhookSaysWhichTablesTheTextNeeds() throws {
+  @Test func `A webhook says which tables the text needs`() throws {
     func payload(_ text: SMSText) throws -> String {
       let message = OutgoingSMS(to: "+14155550123", text: text, languageCode: nil)
       return String(decoding: try WebhookPayload(message, from: nil, Sample.attempt()).json(), as: UTF8.self)
@@ -109,22 +102,20 @@ struct NationalTablesTests {
     #expect(try !payload(SMSText("é")).contains("nationalShift"))
   }
 
-  @Test("Other scripts have no tables", arguments: ["проверка", "あ", "رمز التحقق ٤", "Ğ and あ"])
-  func otherScriptsHaveNoTables(text: String) {
+  @Test(arguments: ["проверка", "あ", "رمز التحقق ٤", "Ğ and あ"])
+  func `Other scripts have no tables`(text: String) {
     #expect(SMSText(text).withNationalTables() == nil)
   }
 }
 
-@Suite("A text in fewer segments")
-struct ShortenedTextTests {
+@Suite struct ShortenedTextTests {
   private let long = times(2, "Non condivida il codice — mai, con “nessuno”. ")
 
   private func table() throws -> Transliteration {
     try Transliteration(file: Shipped.config + "/transliteration.json5")
   }
 
-  @Test("Nothing is done where nothing is allowed, or where it saves nothing")
-  func nothingIsDoneWhereNothingIsAllowedOrWhereItSavesNothing() throws {
+  @Test func `Nothing is done where nothing is allowed, or where it saves nothing`() throws {
     let everything = TextOptions(nationalShiftTables: true, transliteration: try table())
     #expect(SMSText(long).segments == 2)
     #expect(SMSText(long).shortened(.none) == SMSText(long))
@@ -133,8 +124,7 @@ struct ShortenedTextTests {
     }
   }
 
-  @Test("Characters are replaced where that spares a segment")
-  func transliterated() throws {
+  @Test func `Characters are replaced where that spares a segment`() throws {
     let text = SMSText(long).shortened(TextOptions(transliteration: try table()))
     #expect(text.text == times(2, "Non condivida il codice - mai, con \"nessuno\". "))
     #expect(text.encoding == .gsm7)
@@ -144,8 +134,7 @@ struct ShortenedTextTests {
     #expect(decomposed.text == times(80, "c"))
   }
 
-  @Test("National tables keep the spelling, so they go before other letters, unless those spare more")
-  func nationalTablesKeepTheSpellingSoTheyGoBeforeOtherLetters() throws {
+  @Test func `National tables keep the spelling, so they go before other letters, unless those spare more`() throws {
     let both = TextOptions(nationalShiftTables: true, transliteration: try table())
     let few = SMSText(times(3, "Doğrulama kodunuzu kimseyle paylaşmayın. "))
     #expect(few.shortened(both).shift?.language == .turkish)
@@ -154,14 +143,12 @@ struct ShortenedTextTests {
     #expect(many.shortened(both).text == times(160, "c"))
   }
 
-  @Test("The characters that cost a segment")
-  func charactersOutside() {
+  @Test func `The characters that cost a segment`() {
     #expect(SMSText("“código” ção").charactersOutsideGSM7 == ["“", "ó", "”", "ç", "ã"])
     #expect(SMSText("é€").charactersOutsideGSM7.isEmpty)
   }
 
-  @Test("A part in octets: septets for GSM 7 bit, UTF-16 for UCS-2")
-  func aPartInOctetsSeptetsForGSM7BitUTF16ForUCS2() {
+  @Test func `A part in octets: septets for GSM 7 bit, UTF-16 for UCS-2`() {
     let gsm = SMSText("@A€\u{0C}à")
     #expect(gsm.octets(of: gsm.text) == [0x00, 0x41, 0x1B, 0x65, 0x1B, 0x0A, 0x7F])
     #expect(SMSText("Æ !").octets(of: "Æ !") == [0x1C, 0x20, 0x21])
@@ -173,9 +160,8 @@ struct ShortenedTextTests {
   }
 
   @Test(
-    "A table that is wrong says what to mend",
     arguments: [(["ab": "a"], "'ab' is not one character"), (["ç": "ć"], "the replacement of 'ç' is not in the GSM")])
-  func aTableThatIsWrongSaysWhatToMend(table: [String: String], expected: String) {
+  func `A table that is wrong says what to mend`(table: [String: String], expected: String) {
     let error = #expect(throws: WorkerError.self) { try Transliteration(table) }
     #expect(error?.message.contains(expected) == true)
   }

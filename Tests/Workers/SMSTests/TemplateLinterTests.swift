@@ -4,10 +4,8 @@ import Testing
 
 @testable import SMS
 
-@Suite("Template linter")
-struct TemplateLinterTests {
-  @Test("The files that are shipped have nothing to mend")
-  func theFilesThatAreShippedHaveNothingToMend() throws {
+@Suite struct TemplateLinterTests {
+  @Test func `The files that are shipped have nothing to mend`() throws {
     let report = try TemplateLinter().check(directory: Shipped.config + "/templates/sms")
     #expect(report.findings.map(\.description) == [])
     #expect(report.files >= 40)
@@ -15,7 +13,6 @@ struct TemplateLinterTests {
   }
 
   @Test(
-    "A wording that is right",
     arguments: [
       "{code} is your {appName} code.", "Il Suo codice {appName} è {code}.", "{code} — ваш SMS-код для {appName}.",
       "{appName}の認証コードは{code}です。他の人には教えないでください。", "您的{appName}验证码是{code}，请勿告诉他人。", "የ{appName} ኮድ {code} ነው።",
@@ -25,12 +22,11 @@ struct TemplateLinterTests {
       "{appName} z.B. {code}",
       "क्\u{200D}ष {appName} {code}", "{code}\n{appName}",
     ])
-  func aWordingThatIsRight(wording: String) {
+  func `A wording that is right`(wording: String) {
     #expect(WordingLinter.problems(wording, isDomainBound: false) == [])
   }
 
   @Test(
-    "A wording that is wrong, and what is said of it",
     arguments: [
       ("{code} is your code.", "does not contain {appName}"),
       ("{appName} sends you a code.", "does not contain {code}"),
@@ -64,13 +60,12 @@ struct TemplateLinterTests {
       ("رمز \u{2069}{appName}\u{2068} هو {code}.", "has isolates that do not come in pairs"),
       ("رمز \u{202A}{appName}\u{202C} هو {code}.", "has the direction mark U+202A: only isolates"),
     ])
-  func aWordingThatIsWrongAndWhatIsSaidOfIt(wording: String, expected: String) {
+  func `A wording that is wrong, and what is said of it`(wording: String, expected: String) {
     let problems = WordingLinter.problems(wording, isDomainBound: false)
     #expect(problems.contains { $0.contains(expected) }, "\(problems)")
   }
 
-  @Test("A last line takes its room")
-  func aLastLineTakesItsRoom() {
+  @Test func `A last line takes its room`() {
     let wording = "{code} {appName} " + String(repeating: "длин ", count: 8)
     #expect(WordingLinter.problems(wording, isDomainBound: false) == [])
     #expect(WordingLinter.problems(wording + "длин длин длин ", isDomainBound: true).count == 1)
@@ -90,8 +85,7 @@ struct TemplateLinterTests {
     """
   }
 
-  @Test("Each finding says file and place, and one wrong file hides no other")
-  func eachFindingSaysFileAndPlaceAndOneWrongFileHidesNoOther() throws {
+  @Test func `Each finding says file and place, and one wrong file hides no other`() throws {
     let findings = try check([
       "en": file("en", "{code} {appName}"), "de": file("de", "{code}", "{code} {appName} x.yz"), "fr": "{",
       "it": file("es", "{code} {appName}"), "pl": file("pl", "{cod} {appName}"),
@@ -104,13 +98,11 @@ struct TemplateLinterTests {
     #expect(findings[4].hasPrefix("pl.json: verification.plain[0]: uses {cod}"))
   }
 
-  @Test("Files that do not go together")
-  func filesThatDoNotGoTogether() throws {
+  @Test func `Files that do not go together`() throws {
     #expect(try check(["de": file("de", "{code} {appName}")])[0].contains("templates.defaultLanguage is 'en'"))
   }
 
-  @Test("A name that needs a shorter wording")
-  func aNameThatNeedsAShorterWording() throws {
+  @Test func `A name that needs a shorter wording`() throws {
     let files = ["en": file("en", "{code} — {appName}", "{code} — {appName}")]
     #expect(try check(files) == [])
     let findings = try check(files, appName: String(repeating: "x", count: 64))
@@ -119,8 +111,7 @@ struct TemplateLinterTests {
     #expect(findings[2].contains("for Android: takes 2 segments"))
   }
 
-  @Test("Without files there is nothing to say")
-  func withoutFilesThereIsNothingToSay() {
+  @Test func `Without files there is nothing to say`() {
     let error = #expect(throws: WorkerError.self) { try TemplateLinter().check(directory: "/nonexistent") }
     #expect(error?.code == .unreadable)
     #expect(throws: SMSTemplateProblem.self) { try TemplateLinter(appName: "a\nb") }

@@ -99,8 +99,7 @@ private struct SentRequest {
   var fields: [(name: String, value: String)]
 }
 
-@Suite("Twilio's description of its API")
-struct TwilioDescriptionTests {
+@Suite struct TwilioDescriptionTests {
   private static let account = "AC0123456789abcdef0123456789abcdef"
 
   private func request(
@@ -121,8 +120,7 @@ struct TwilioDescriptionTests {
       contentType: sent.header("Content-Type"), fields: FormEncoding.decode(sent.body ?? []))
   }
 
-  @Test("Requests match the documentation for each sender and address")
-  func requestsMatchTheDocumentationForEachSenderAndAddress() async throws {
+  @Test func `Requests match the documentation for each sender and address`() async throws {
     let description = try TwilioDescription.read()
     let callbacks = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
@@ -140,8 +138,7 @@ struct TwilioDescriptionTests {
     }
   }
 
-  @Test("The check finds what is not as described")
-  func theCheckFindsWhatIsNotAsDescribed() async throws {
+  @Test func `The check finds what is not as described`() async throws {
     let description = try TwilioDescription.read()
     let good = try await request(.number("+15005550006"))
     func problems(_ change: (inout SentRequest) -> Void) -> [String] {

@@ -7,8 +7,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Twilio lane")
-struct TwilioLaneTests {
+@Suite struct TwilioLaneTests {
   private func lane(
     _ http: FakeHTTP, sender: TwilioConfiguration.Sender = .number("+15005550006"), username: String? = nil
   ) throws -> TwilioLane {
@@ -21,8 +20,7 @@ struct TwilioLaneTests {
       clock: ManualClock(Sample.now))
   }
 
-  @Test("Twilio is told where to report on this message")
-  func twilioIsToldWhereToReportOnThisMessage() async throws {
+  @Test func `Twilio is told where to report on this message`() async throws {
     let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
     let addresses = ReportAddresses(
       publicURL: "https://sms.example.com", secret: Secret("a secret of sixteen"), maxAge: .seconds(60))
@@ -38,8 +36,7 @@ struct TwilioLaneTests {
     #expect(fields.first { $0.name == "StatusCallback" }?.value == expected)
   }
 
-  @Test("The request is the one of the Messages API")
-  func theRequestIsTheOneOfTheMessagesAPI() async throws {
+  @Test func `The request is the one of the Messages API`() async throws {
     let http = FakeHTTP(201, #"{"sid": "SM1", "status": "queued"}"#)
     let outcome = try await lane(http).send(Sample.message("Né à 5€ & co\n@a.example #1"), Sample.attempt())
     #expect(outcome.short == "accepted SM1")
@@ -55,8 +52,7 @@ struct TwilioLaneTests {
     #expect(!request.isIdempotent)
   }
 
-  @Test("An API key and a messaging service take the places of account and number")
-  func anAPIKeyAndAMessagingServiceTakeThePlacesOfAccountAndNumber() async throws {
+  @Test func `An API key and a messaging service take the places of account and number`() async throws {
     let http = FakeHTTP(201, "{}")
     _ = try await lane(http, sender: .messagingService("MG1"), username: "SK1").send(Sample.message(), Sample.attempt())
     let request = try #require(http.requests.first)
@@ -66,16 +62,15 @@ struct TwilioLaneTests {
   }
 
   @Test(
-    "ValidityPeriod is what is left, within Twilio's limits",
     arguments: [(1, 1), (300, 300), (36_000, 36_000), (90_000, 36_000)])
-  func validityperiodIsWhatIsLeftWithinTwiliosLimits(secondsLeft: Int, expected: Int) async throws {
+  func `ValidityPeriod is what is left, within Twilio's limits`(secondsLeft: Int, expected: Int) async throws {
     let http = FakeHTTP(201, "{}")
     _ = try await lane(http).send(Sample.message(), Sample.attempt(secondsLeft: secondsLeft))
     #expect(http.requests.first?.bodyText.hasSuffix("ValidityPeriod=\(expected)") == true)
   }
 
-  @Test("With too little left nothing is sent", arguments: [0, -10])
-  func withTooLittleLeftNothingIsSent(secondsLeft: Int) async throws {
+  @Test(arguments: [0, -10])
+  func `With too little left nothing is sent`(secondsLeft: Int) async throws {
     let http = FakeHTTP(201, "{}")
     let outcome = try await lane(http).send(Sample.message(), Sample.attempt(secondsLeft: secondsLeft))
     #expect(outcome.short == "tooLate DEADLINE_TOO_NEAR")
@@ -83,7 +78,6 @@ struct TwilioLaneTests {
   }
 
   @Test(
-    "Answers",
     arguments: [
       (201, #"{"sid": "SM1", "status": "accepted", "error_code": null}"#, "accepted SM1"),
       (200, "", "unknown PROVIDER_ERROR"), (200, "<html>", "unknown PROVIDER_ERROR"),
@@ -96,21 +90,21 @@ struct TwilioLaneTests {
       (500, #"{"code": 30002, "status": 500}"#, "laneDown PROVIDER_ACCOUNT"),
       (400, #"{"code": "21211"}"#, "refused PROVIDER_REFUSED"),
     ])
-  func answers2(status: Int, body: String, expected: String) async throws {
+  func `Answers`(status: Int, body: String, expected: String) async throws {
     let outcome = try await lane(FakeHTTP(status, body)).send(Sample.message(), Sample.attempt())
     #expect(outcome.short == expected)
     #expect(outcome.reason?.description.contains("4155550123") != true)
   }
 
-  @Test("Retry-After as seconds and as date", arguments: [("9", 9), ("Wed, 01 Jul 2026 12:00:30 GMT", 30)])
-  func retryAfterAsSecondsAndAsDate(value: String, seconds: Int) async throws {
+  @Test(arguments: [("9", 9), ("Wed, 01 Jul 2026 12:00:30 GMT", 30)])
+  func `Retry-After as seconds and as date`(value: String, seconds: Int) async throws {
     let http = FakeHTTP(429, #"{"code": 20429}"#, headers: [(name: "retry-after", value: value)])
     let outcome = try await lane(http).send(Sample.message(), Sample.attempt())
     #expect(outcome.short == "retry PROVIDER_THROTTLED \(seconds)")
   }
 
-  @Test("Without an answer it depends on whether the request can have left", arguments: [true, false])
-  func withoutAnAnswerItDependsOnWhetherTheRequestCanHaveLeft(mayHaveLeft: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Without an answer it depends on whether the request can have left`(mayHaveLeft: Bool) async throws {
     let http = FakeHTTP { () throws(TransportError) -> HTTPResponse in
       throw TransportError(kind: .other, requestMayHaveLeft: mayHaveLeft, description: "gone")
     }
@@ -119,13 +113,14 @@ struct TwilioLaneTests {
   }
 
   @Test(
-    "A lane that is down is asked through its account, which costs no message",
     arguments: [
       (401, #"{"code": 20003}"#, "PROVIDER_CREDENTIALS"), (200, #"{"status": "suspended"}"#, "PROVIDER_ACCOUNT"),
       (200, #"{"status": "active"}"#, nil), (200, "<html>", nil),
       (200, String(repeating: "[", count: 513), nil), (403, "", nil), (404, "", nil), (500, "", nil),
     ] as [(Int, String, String?)])
-  func aLaneThatIsDownIsAskedThroughItsAccountWhichCostsNoMessage(status: Int, body: String, reason: String?)
+  func `A lane that is down is asked through its account, which costs no message`(
+    status: Int, body: String, reason: String?
+  )
     async throws
   {
     let http = FakeHTTP(status, body)
@@ -141,8 +136,7 @@ struct TwilioLaneTests {
     #expect(request.header("Authorization") == "Basic QUMxOnNlc2FtZQ==")
   }
 
-  @Test("The password and the message do not print")
-  func thePasswordAndTheMessageDoNotPrint() throws {
+  @Test func `The password and the message do not print`() throws {
     let lane = try lane(FakeHTTP(201))
     for text in ["\(lane)", String(reflecting: lane), "\(Sample.message())", String(reflecting: Sample.message())] {
       #expect(

@@ -8,8 +8,7 @@ import Testing
 
 @testable import SMS
 
-@Suite("Vonage's delivery receipts")
-struct VonageReportsTests {
+@Suite struct VonageReportsTests {
   private static let secret = "a signature secret"
   private static let apiKey = "abcd1234"
 
@@ -75,7 +74,6 @@ struct VonageReportsTests {
     .delivered, reference: "0B00000127FDBC63", reason: nil, at: UnixTime(seconds: 1_540_469_429))
 
   @Test(
-    "The signatures that Vonage's own libraries are tested with",
     arguments: [
       (VonageSignature.Method.sha1, "3e19a4e6880fdc2c1426bfd0587c98b9532f0210"),
       (.sha256, "a321e824b9b816be7c3f28859a31749a098713d39f613c80d455bbaffae1cd24"),
@@ -85,21 +83,19 @@ struct VonageReportsTests {
           + "1004eec3fcf9550572ee8"
       ),
     ])
-  func theSignaturesThatVonagesOwnLibrariesAreTestedWith(method: VonageSignature.Method, expected: String) {
+  func `The signatures that Vonage's own libraries are tested with`(method: VonageSignature.Method, expected: String) {
     // vonage-python-sdk, test_signature.py: the secret and these parameters, in whatever order.
     let signature = VonageSignature(apiKey: "", secret: Secret("secret"), method: method)
     let fields = [(name: "timestamp", value: "1461605396"), (name: "b", value: "2"), (name: "a", value: "1")]
     #expect(signature.code(of: fields) == expected)
   }
 
-  @Test("Separators within a value are signed as underscores")
-  func separatorsWithinAValueAreSignedAsUnderscores() {
+  @Test func `Separators within a value are signed as underscores`() {
     let signature = VonageSignature(apiKey: "", secret: Secret("s"), method: .sha256)
     #expect(signature.code(of: [(name: "to", value: "a&b=c")]) == signature.code(of: [(name: "to", value: "a_b_c")]))
   }
 
-  @Test("In the query, as a form, as JSON, as JSON with a token")
-  func inTheQueryAsAFormAsJSONAsJSONWithAToken() throws {
+  @Test func `In the query, as a form, as JSON, as JSON with a token`() throws {
     let fields = Self.signed()
     let unsigned = Self.json(Self.example)
     for request in [
@@ -114,8 +110,7 @@ struct VonageReportsTests {
     }
   }
 
-  @Test("The Messages API's words, of an account that is set to it")
-  func theMessagesAPIsWordsOfAnAccountThatIsSetToIt() throws {
+  @Test func `The Messages API's words, of an account that is set to it`() throws {
     let body = Array(
       #"{"message_uuid":"u-1","to":"447700900000","timestamp":"2018-10-25T12:10:20Z","status":"undeliverable","usage":{"price":"0.1"}}"#
         .utf8)
@@ -128,12 +123,11 @@ struct VonageReportsTests {
   }
 
   @Test(
-    "An undelivered SMS has a reason of the contract",
     arguments: [
       ("failed", "3", "UNKNOWN_NUMBER"), ("failed", "6", "FILTERED"), ("rejected", "9", "OPTED_OUT"),
       ("failed", "1", "UNDELIVERABLE"), ("expired", "99", "UNREACHABLE"), ("rejected", "4711", "BLOCKED"),
     ])
-  func anUndeliveredSMSHasAReasonOfTheContract(status: String, code: String, expected: String) throws {
+  func `An undelivered SMS has a reason of the contract`(status: String, code: String, expected: String) throws {
     let request = Self.query(Self.signed(["status": status, "err-code": code]))
     guard case .end(.undelivered, _, let reason?, _) = try read(request) else {
       Issue.record("not undelivered")
@@ -142,13 +136,12 @@ struct VonageReportsTests {
     #expect(reason.code == expected && reason.providerCode == code)
   }
 
-  @Test("On the way is no end", arguments: ["accepted", "buffered", "unknown", "a word of tomorrow"])
-  func onTheWayIsNoEnd(status: String) throws {
+  @Test(arguments: ["accepted", "buffered", "unknown", "a word of tomorrow"])
+  func `On the way is no end`(status: String) throws {
     #expect(try read(Self.query(Self.signed(["status": status]))) == .progress)
   }
 
-  @Test("Reports that Vonage did not sign for this account are refused")
-  func reportsThatVonageDidNotSignForThisAccountAreRefused() throws {
+  @Test func `Reports that Vonage did not sign for this account are refused`() throws {
     let body = Self.json(Self.example)
     var changed = Self.signed()
     changed[7].value = "failed"
@@ -174,8 +167,7 @@ struct VonageReportsTests {
     ] { #expect(throws: ReportRefusal.forged) { try read(request) } }
   }
 
-  @Test("A signature of another time is stale, one of the day that Vonage keeps trying is not")
-  func aSignatureOfAnotherTimeIsStaleOneOfTheDayThatVonage() throws {
+  @Test func `A signature of another time is stale, one of the day that Vonage keeps trying is not`() throws {
     let body = Self.json(Self.example)
     let token = Self.posted("application/json", body, token: try Self.token(body))
     for request in [Self.query(Self.signed()), token] {
@@ -185,8 +177,7 @@ struct VonageReportsTests {
     }
   }
 
-  @Test("A body that cannot be read")
-  func aBodyThatCannotBeRead() throws {
+  @Test func `A body that cannot be read`() throws {
     for body in ["[]", String(repeating: "[", count: 513)] {
       #expect(throws: ReportRefusal.malformed) { try read(Self.posted("application/json", Array(body.utf8))) }
     }

@@ -9,19 +9,16 @@ import Testing
 private let oldSecret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
 private let newSecret = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD"
 
-@Suite("Webhook signature (Standard Webhooks)")
-struct WebhookSignerTests {
+@Suite struct WebhookSignerTests {
   private let id = "msg_p5jXN8AQM9LWM0D4loKWxJek"
   private let body = Array(#"{"test": 2432232314}"#.utf8)
 
-  @Test("The example of the specification's libraries")
-  func theExampleOfTheSpecificationsLibraries() throws {
+  @Test func `The example of the specification's libraries`() throws {
     let signature = try WebhookSigner(Secret(oldSecret)).signature(id: id, timestamp: "1614265330", body: body)
     #expect(signature == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=")
   }
 
-  @Test("Several secrets give several signatures, in their order")
-  func severalSecretsGiveSeveralSignaturesInTheirOrder() throws {
+  @Test func `Several secrets give several signatures, in their order`() throws {
     let signer = try WebhookSigner(Secret("\(newSecret)\n\(oldSecret)\n"))
     #expect(
       signer.signature(id: id, timestamp: "1614265330", body: body)
@@ -29,20 +26,18 @@ struct WebhookSignerTests {
   }
 
   @Test(
-    "Malformed secrets are refused and not shown",
     arguments: [
       "", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_", "whsec_c2hvcnQ=", "whsec_!!!!r8GKYqrTwjUPD8ILPZIo2LaLaSw",
       "whsec_" + String(repeating: "AAAA", count: 22), String(repeating: oldSecret + " ", count: 5),
     ])
-  func invalidSecret(text: String) {
+  func `Malformed secrets are refused and not shown`(text: String) {
     let error = #expect(throws: WorkerError.self) { try WebhookSigner(Secret(text)) }
     #expect(error?.code == .invalidSecret)
     #expect(error?.message.contains("MfKQ9r8GKYqr") == false)
   }
 }
 
-@Suite("Webhook lane")
-struct WebhookLaneTests {
+@Suite struct WebhookLaneTests {
   private func lane(_ http: FakeHTTP, from: String? = nil, deduplicates: Bool = false) throws -> WebhookLane {
     WebhookLane(
       name: "a", url: "http://127.0.0.1:1/sms", from: from, signer: try WebhookSigner(Secret(oldSecret)),
@@ -64,8 +59,7 @@ struct WebhookLaneTests {
     }
   }
 
-  @Test("Payload and headers are as documented, and the signature is over the bytes that are sent")
-  func payloadAndHeadersAreAsDocumentedAndTheSignatureIsOver() async throws {
+  @Test func `Payload and headers are as documented, and the signature is over the bytes that are sent`() async throws {
     let http = FakeHTTP(200)
     _ = try await lane(http, from: "Example").send(Sample.message("código 482913"), Sample.attempt("v.sms.1"))
     let request = try #require(http.requests.first)
@@ -92,7 +86,6 @@ struct WebhookLaneTests {
   }
 
   @Test(
-    "Answers",
     arguments: [
       (200, "", "accepted -"), (202, "ok", "accepted -"), (204, "", "accepted -"),
       (200, String(repeating: "[", count: 513), "accepted -"),
@@ -110,24 +103,24 @@ struct WebhookLaneTests {
       (500, "", "unknown PROVIDER_ERROR"),
       (503, "", "unknown PROVIDER_ERROR"), (504, "", "unknown PROVIDER_ERROR"),
     ])
-  func answers2(status: Int, body: String, expected: String) async throws {
+  func `Answers`(status: Int, body: String, expected: String) async throws {
     #expect(try await lane(FakeHTTP(status, body)).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test(
-    "Retry-After",
     arguments: [(429, "retry PROVIDER_THROTTLED 3"), (503, "retry PROVIDER_ERROR 3"), (500, "unknown PROVIDER_ERROR")])
-  func retryAfter2(status: Int, expected: String) async throws {
+  func `Retry-After`(status: Int, expected: String) async throws {
     let http = FakeHTTP(status, headers: [(name: "Retry-After", value: "3")])
     #expect(try await lane(http).send(Sample.message(), Sample.attempt()).short == expected)
   }
 
   @Test(
-    "Nothing that a sender puts into an ID moves the borders of what is signed, or leaves its header",
     arguments: [
       "A.1700000000.{\"to\":\"+14155550199\"}", "a\r\nx: y", "", "ä", "a b", String(repeating: "x", count: 255),
     ])
-  func nothingThatASenderPutsIntoAnIDMovesTheBordersOfWhatIsSigned(id: String) async throws {
+  func `Nothing that a sender puts into an ID moves the borders of what is signed, or leaves its header`(id: String)
+    async throws
+  {
     let http = FakeHTTP(200)
     #expect(try await lane(http).send(Sample.message(), Sample.attempt(id)).short == "accepted -")
     let sent = try #require(http.requests.first?.header("webhook-id"))
@@ -135,8 +128,7 @@ struct WebhookLaneTests {
     #expect(sent != WebhookID.make(for: Sample.attempt(id + "x")))
   }
 
-  @Test("A receiver that deduplicates is asked again under the same ID; another one never")
-  func aReceiverThatDeduplicatesIsAskedAgainUnderTheSameIDAnother() async throws {
+  @Test func `A receiver that deduplicates is asked again under the same ID; another one never`() async throws {
     let http = FakeHTTP(200, #"{"reference": "m-1"}"#)
     #expect(
       try await lane(http, deduplicates: true).lookUp(Sample.message(), Sample.attempt())?.short == "accepted m-1")
@@ -148,8 +140,7 @@ struct WebhookLaneTests {
     }
   }
 
-  @Test("The secret does not print")
-  func theSecretDoesNotPrint() throws {
+  @Test func `The secret does not print`() throws {
     let lane = try lane(FakeHTTP(200))
     var dumped = ""
     dump(lane, to: &dumped)

@@ -8,8 +8,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("The end of anonymous accounts")
-struct AnonymousEndTests {
+@Suite struct AnonymousEndTests {
   private static let unusedFor = SessionRules().unusedFor
 
   private func signUp(_ bench: AccountsBench) async throws -> AccountRecord {
@@ -44,8 +43,8 @@ struct AnonymousEndTests {
     }
   }
 
-  @Test("An anonymous account goes with its last session, and services are told", arguments: BenchStore.allCases)
-  func withTheLastSession(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An anonymous account goes with its last session, and services are told`(_ kind: BenchStore) async throws {
     try await AccountsBench.with(kind) { bench in
       let account = try await signUp(bench)
       bench.clock.advance(by: Self.unusedFor - .milliseconds(1))
@@ -60,8 +59,8 @@ struct AnonymousEndTests {
     }
   }
 
-  @Test("As long as its session is used it stays, and ends once that was unused", arguments: BenchStore.allCases)
-  func asLongAsItIsUsed(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `As long as its session is used it stays, and ends once that was unused`(_ kind: BenchStore) async throws {
     try await AccountsBench.with(kind) { bench in
       let account = try await signUp(bench)
       bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
@@ -74,8 +73,8 @@ struct AnonymousEndTests {
     }
   }
 
-  @Test("With a way to sign in it stays, also when that was taken off again", arguments: BenchStore.allCases)
-  func withAWayIn(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `With a way to sign in it stays, also when that was taken off again`(_ kind: BenchStore) async throws {
     try await AccountsBench.with(kind) { bench in
       let linked = try await signUp(bench)
       try await bench.change(linked) { account, _ in

@@ -8,8 +8,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Limits of anonymous accounts")
-struct SignUpLimitsTests {
+@Suite struct SignUpLimitsTests {
   private func with(
     _ kind: BenchStore, _ rules: AnonymousRules, _ body: (AccountsBench) async throws -> Void
   ) async throws {
@@ -44,9 +43,9 @@ struct SignUpLimitsTests {
     return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
   }
 
-  @Test(
-    "The network around an address, an IPv4 /24 or IPv6 /48, makes so many times as many", arguments: [true, false])
-  func networks(isIPv4: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `The network around an address, an IPv4 /24 or IPv6 /48, makes so many times as many`(isIPv4: Bool) async throws
+  {
     func address(_ network: Int, _ index: Int) -> String {
       isIPv4 ? "192.0.\(network).\(index)" : "2001:db8:\(network):\(index)::1"
     }
@@ -64,8 +63,8 @@ struct SignUpLimitsTests {
     }
   }
 
-  @Test("Beyond the budget of a day only networks with fewer than ten make more", arguments: BenchStore.allCases)
-  func beyondTheBudget(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Beyond the budget of a day only networks with fewer than ten make more`(_ kind: BenchStore) async throws {
     try await with(kind, AnonymousRules(perDay: 20)) { bench in
       #expect(try await signUp(bench, from: Array(repeating: "192.0.2.1", count: 12)) == 12)
       #expect(try await signUp(bench, from: (1...8).map { "198.51.\($0).1" }) == 8)
@@ -83,8 +82,7 @@ struct SignUpLimitsTests {
     }
   }
 
-  @Test("The budget of a day grows with the median of the seven days before")
-  func theMedian() async throws {
+  @Test func `The budget of a day grows with the median of the seven days before`() async throws {
     try await with(.memory, AnonymousRules(perDay: 10)) { bench in
       // Three days without accounts, one with very many, three with some: the median is that of those.
       for count in [0, 0, 0, 99, 4, 3, 5] {

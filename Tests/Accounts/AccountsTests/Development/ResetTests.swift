@@ -7,10 +7,9 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Reset in development")
-struct ResetTests {
-  @Test("All accounts of one project go, in more than one transaction", arguments: BenchStore.allCases)
-  func reset(_ store: BenchStore) async throws {
+@Suite struct ResetTests {
+  @Test(arguments: BenchStore.allCases)
+  func `All accounts of one project go, in more than one transaction`(_ store: BenchStore) async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
     try await AccountsBench.with(store, inDevelopment) { bench in
       var accounts: [AccountRecord] = []
@@ -30,7 +29,7 @@ struct ResetTests {
     }
   }
 
-  @Test("One that has waited deletes nothing") func late() async throws {
+  @Test func `One that has waited deletes nothing`() async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
     try await AccountsBench.with(.memory, inDevelopment) { bench in
       let message = try bench.message(ResetAccounts(project: AccountsBench.project), id: "reset")
@@ -42,8 +41,8 @@ struct ResetTests {
     }
   }
 
-  @Test("One that arrives again deletes nothing that was made since", arguments: BenchStore.allCases)
-  func again(_ store: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `One that arrives again deletes nothing that was made since`(_ store: BenchStore) async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
     try await AccountsBench.with(store, inDevelopment) { bench in
       _ = try await bench.signIn()
@@ -57,7 +56,7 @@ struct ResetTests {
     }
   }
 
-  @Test("Elsewhere it is refused, and so is an unknown project") func refused() async throws {
+  @Test func `Elsewhere it is refused, and so is an unknown project`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       #expect(try await bench.error(ResetAccounts(project: AccountsBench.project)).code == .operationNotAllowed)

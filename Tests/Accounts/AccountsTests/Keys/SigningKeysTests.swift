@@ -11,8 +11,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Keys that sign ID tokens")
-struct SigningKeysTests {
+@Suite struct SigningKeysTests {
   private func keys(_ bench: AccountsBench) async throws -> KeysPublished {
     let reply = try #require(try await bench.ask(GetKeys(), id: bench.nextID()))
     return try KeysPublished(json: reply.body)
@@ -31,8 +30,9 @@ struct SigningKeysTests {
     return try events(bench)
   }
 
-  @Test("The first key signs at once, is published with its certificate, and announced", arguments: BenchStore.allCases)
-  func firstKey(_ store: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The first key signs at once, is published with its certificate, and announced`(_ store: BenchStore) async throws
+  {
     try await AccountsBench.with(store) { bench in
       #expect(bench.parts.idTokens.keys.health == .ok)
       let key = try #require(bench.parts.idTokens.keys.signing(at: bench.clock.now()))
@@ -48,8 +48,9 @@ struct SigningKeysTests {
     }
   }
 
-  @Test("The next key is published before it signs, and the last one stays until its tokens have expired")
-  func rotation() async throws {
+  @Test func `The next key is published before it signs, and the last one stays until its tokens have expired`()
+    async throws
+  {
     try await AccountsBench.with { bench in
       let ring = bench.parts.idTokens.keys
       _ = try await round(bench)
@@ -88,13 +89,12 @@ struct SigningKeysTests {
     }
   }
 
-  @Test("Of two processes that make a key at once, one does; both sign with it")
-  func race() async throws {
+  @Test func `Of two processes that make a key at once, one does; both sign with it`() async throws {
     let contents = MemoryStore.Contents()
     try await race { MemoryStore(contents) }
   }
 
-  @Test("On PostgreSQL, too", .onSharedServer) func raceOnPostgreSQL() async throws {
+  @Test(.onSharedServer) func `On PostgreSQL, too`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
     _ = try await connection.withTransaction { session throws(PostgreSQLError) in
@@ -131,8 +131,9 @@ struct SigningKeysTests {
     for store in stores { await store.close() }
   }
 
-  @Test("A process that reads the keys no longer signs nothing: another one may have made the next key")
-  func notReadAnyLonger() async throws {
+  @Test func `A process that reads the keys no longer signs nothing: another one may have made the next key`()
+    async throws
+  {
     let setting = try AccountsBench.Setting()
     let instant = Mutex(ContinuousClock.now)
     let rules = SigningKeyRules()
@@ -151,8 +152,7 @@ struct SigningKeysTests {
     #expect(ring.isReady && ring.signing(at: now) != nil)
   }
 
-  @Test("A token of one process is verified by the other, and its sessions are refreshed there")
-  func twoProcesses() async throws {
+  @Test func `A token of one process is verified by the other, and its sessions are refreshed there`() async throws {
     let contents = MemoryStore.Contents()
     let setting = try AccountsBench.Setting()
     let one = try await AccountsBench(MemoryStore(contents), setting)
@@ -179,8 +179,10 @@ struct SigningKeysTests {
     return try KeysRotated(json: reply.body)
   }
 
-  @Test("A rotation before its time takes the way of any: published first, the old key until its tokens have expired")
-  func rotationByAnOperator() async throws {
+  @Test
+  func `A rotation before its time takes the way of any: published first, the old key until its tokens have expired`()
+    async throws
+  {
     try await AccountsBench.with { bench in
       _ = try await round(bench)
       let ring = bench.parts.idTokens.keys
@@ -198,8 +200,8 @@ struct SigningKeysTests {
     }
   }
 
-  @Test("A withdrawn key verifies nothing any longer, and sessions go on", arguments: BenchStore.allCases)
-  func withdrawal(_ store: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A withdrawn key verifies nothing any longer, and sessions go on`(_ store: BenchStore) async throws {
     try await AccountsBench.with(store) { bench in
       _ = try await round(bench)
       let ring = bench.parts.idTokens.keys
@@ -231,9 +233,10 @@ struct SigningKeysTests {
   }
 
   @Test(
-    "Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it",
     arguments: BenchStore.allCases)
-  func withdrawalOfUnreadableKeys(_ store: BenchStore) async throws {
+  func `Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it`(
+    _ store: BenchStore
+  ) async throws {
     try await AccountsBench.with(store) { before in
       var setting = try AccountsBench.Setting()
       (setting.clock, setting.secrets) = (before.clock, before.secrets)
@@ -252,8 +255,9 @@ struct SigningKeysTests {
     }
   }
 
-  @Test("A process that cannot open what took the place of a withdrawn key neither signs with it nor trusts it")
-  func withdrawalElsewhere() async throws {
+  @Test func `A process that cannot open what took the place of a withdrawn key neither signs with it nor trusts it`()
+    async throws
+  {
     let contents = MemoryStore.Contents()
     var setting = try AccountsBench.Setting()
     let before = try await AccountsBench(MemoryStore(contents), setting)
@@ -273,8 +277,7 @@ struct SigningKeysTests {
 
   // MARK: Seals
 
-  @Test("Keys are sealed again under the first token key, so that the old one can go")
-  func sealedAgain() async throws {
+  @Test func `Keys are sealed again under the first token key, so that the old one can go`() async throws {
     let (old, new) = (try BenchSecrets.key("old"), try BenchSecrets.key("new"))
     let contents = MemoryStore.Contents()
     var setting = try AccountsBench.Setting()
@@ -296,8 +299,7 @@ struct SigningKeysTests {
     #expect(after.parts.idTokens.keys.signing(at: setting.clock.now())?.id == id)
   }
 
-  @Test("With the wrong token keys nothing is signed, and no key is made")
-  func wrongRing() async throws {
+  @Test func `With the wrong token keys nothing is signed, and no key is made`() async throws {
     let contents = MemoryStore.Contents()
     var setting = try AccountsBench.Setting()
     let before = try await AccountsBench(MemoryStore(contents), setting)
@@ -330,8 +332,7 @@ struct SigningKeysTests {
     #expect(before.parts.idTokens.keys.reading.entries.count == 1)
   }
 
-  @Test("A key that somebody else has put into the database is not believed")
-  func forgedRow() async throws {
+  @Test func `A key that somebody else has put into the database is not believed`() async throws {
     try await AccountsBench.with { bench in
       let now = bench.clock.now()
       let ours = try #require(bench.parts.idTokens.keys.reading.entries.first)
@@ -364,8 +365,7 @@ struct SigningKeysTests {
     }
   }
 
-  @Test("A forged row in the place of the next key does not stop the rotation")
-  func forgedPlace() async throws {
+  @Test func `A forged row in the place of the next key does not stop the rotation`() async throws {
     try await AccountsBench.with { bench in
       let foreign = try KeyRing(sealing: BenchSecrets.key("foreign"))
       let now = bench.clock.now()

@@ -21,8 +21,8 @@ struct LinkTests {
 
   // MARK: Linking
 
-  @Test("A free number is put on the token's account, in the same session", arguments: BenchStore.allCases)
-  func aFreeNumber(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A free number is put on the token's account, in the same session`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -44,9 +44,10 @@ struct LinkTests {
   }
 
   @Test(
-    "After a link the session names the number, at once and when it is refreshed; its sign-in stays",
     arguments: BenchStore.allCases)
-  func theSessionNamesTheNumber(_ kind: BenchStore) async throws {
+  func `After a link the session names the number, at once and when it is refreshed; its sign-in stays`(
+    _ kind: BenchStore
+  ) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -73,8 +74,8 @@ struct LinkTests {
     }
   }
 
-  @Test("Linking needs a valid ID token, before the code is used", arguments: BenchStore.allCases)
-  func linkingNeedsAToken(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Linking needs a valid ID token, before the code is used`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -91,8 +92,8 @@ struct LinkTests {
     }
   }
 
-  @Test("An account that is deleted while the coordinator is asked is not linked", arguments: BenchStore.allCases)
-  func deletedMeanwhile(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An account that is deleted while the coordinator is asked is not linked`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let token = try #require(try await bench.signUp("u").idToken)
@@ -109,9 +110,10 @@ struct LinkTests {
 
   // MARK: Temporary proofs
 
-  @Test(
-    "A number of another account yields a proof, which signs in to that account once", arguments: BenchStore.allCases)
-  func aProof(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A number of another account yields a proof, which signs in to that account once`(_ kind: BenchStore)
+    async throws
+  {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let holder = try await bench.signIn("h")
@@ -136,8 +138,8 @@ struct LinkTests {
     }
   }
 
-  @Test("A proof with an ID token of another account is spent, and yields no other", arguments: BenchStore.allCases)
-  func aProofYieldsNoOther(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A proof with an ID token of another account is spent, and yields no other`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       _ = try await bench.signIn("h")
@@ -150,8 +152,8 @@ struct LinkTests {
     }
   }
 
-  @Test("A proof expires, and makes no account when its holder is gone", arguments: BenchStore.allCases)
-  func aProofExpires(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A proof expires, and makes no account when its holder is gone`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let holder = try await bench.signIn("h")
@@ -168,8 +170,8 @@ struct LinkTests {
 
   // MARK: Re-authentication
 
-  @Test("A re-authentication moves auth_time, and makes no account", arguments: BenchStore.allCases)
-  func reauthentication(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A re-authentication moves auth_time, and makes no account`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -191,8 +193,8 @@ struct LinkTests {
 
   // MARK: Fictional numbers
 
-  @Test("A fictional code does not open an account whose number was proven for real", arguments: BenchStore.allCases)
-  func aFictionalCode(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A fictional code does not open an account whose number was proven for real`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       _ = try await bench.signIn("h")
@@ -207,8 +209,8 @@ struct LinkTests {
     }
   }
 
-  @Test("The first real proof ends the sessions of a fictional number", arguments: BenchStore.allCases)
-  func theFirstRealProof(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The first real proof ends the sessions of a fictional number`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let fictional = Self.verification(AccountsBench.number, isFictional: true)
@@ -229,9 +231,10 @@ struct LinkTests {
     }
   }
 
-  @Test(
-    "Unlinking a fictional number keeps no session of it beyond the first real proof", arguments: BenchStore.allCases)
-  func unlinkedFictional(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Unlinking a fictional number keeps no session of it beyond the first real proof`(_ kind: BenchStore)
+    async throws
+  {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let guest = try await bench.signIn(
@@ -250,8 +253,8 @@ struct LinkTests {
     }
   }
 
-  @Test("A temporary proof is not spent for a requester that has gone", arguments: BenchStore.allCases)
-  func proofOfNobody(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A temporary proof is not spent for a requester that has gone`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let holder = try await bench.signIn("h")
@@ -266,8 +269,8 @@ struct LinkTests {
     }
   }
 
-  @Test("A real proof with a token of the fictional session begins a new one", arguments: BenchStore.allCases)
-  func aRealProofWithAToken(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A real proof with a token of the fictional session begins a new one`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let guest = try await bench.signIn(

@@ -18,8 +18,8 @@ struct PepperTests {
     return setting
   }
 
-  @Test("A code that is being checked is neither lost nor used twice", arguments: BenchStore.allCases)
-  func aCodeOnItsWay(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A code that is being checked is neither lost nor used twice`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(
       kind,
       changing: { setting, start in
@@ -46,8 +46,8 @@ struct PepperTests {
       })
   }
 
-  @Test("A temporary proof of before is given once more, and signs in once", arguments: BenchStore.allCases)
-  func aTemporaryProof(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A temporary proof of before is given once more, and signs in once`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(
       kind,
       changing: { setting, start in
@@ -69,8 +69,7 @@ struct PepperTests {
       })
   }
 
-  @Test("Commands that were carried out before are the same ones after it")
-  func commandsOfBefore() async throws {
+  @Test func `Commands that were carried out before are the same ones after it`() async throws {
     try await PhoneBench.with(
       .memory,
       changing: { setting, start in

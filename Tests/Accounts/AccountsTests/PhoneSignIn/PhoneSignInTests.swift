@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Signing in with a phone number", .timeLimit(.minutes(10)))
 struct PhoneSignInTests {
-  @Test("A new number makes an account, and signs in to it again", arguments: BenchStore.allCases)
-  func aNewNumber(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A new number makes an account, and signs in to it again`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let first = try await bench.signIn("a")
@@ -27,9 +27,10 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test(
-    "The same message gets tokens of the same session; the code is used for any other", arguments: BenchStore.allCases)
-  func theSameMessage(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The same message gets tokens of the same session; the code is used for any other`(_ kind: BenchStore)
+    async throws
+  {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let first = try await bench.signIn("a")
@@ -52,8 +53,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("The coordinator's refusals are passed on, and one wrong code counts once", arguments: BenchStore.allCases)
-  func refusals(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The coordinator's refusals are passed on, and one wrong code counts once`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -70,8 +71,7 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("A check that breaks the coordinator's contract is a failure of ours")
-  func aBrokenContract() {
+  @Test func `A check that breaks the coordinator's contract is a failure of ours`() {
     let error = APIError(refusalOfCheck: APIError(.invalidArgument, "code is sealed", field: "code"))
     #expect(error.code == .internalError)
     let limited = APIError(refusalOfCheck: APIError(.tooManyAttempts, "later", retryAfter: 7))
@@ -80,8 +80,8 @@ struct PhoneSignInTests {
 
   // MARK: Several commands
 
-  @Test("Two commands with one code share a check: the first gets the session", arguments: BenchStore.allCases)
-  func twoCommandsWithOneCode(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Two commands with one code share a check: the first gets the session`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -97,8 +97,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("At most eight commands wait for one check", arguments: BenchStore.allCases)
-  func theWaitingBound(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `At most eight commands wait for one check`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -112,8 +112,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("Two sign-ins of one new number at the same time make one account", arguments: BenchStore.allCases)
-  func oneNumberTwice(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Two sign-ins of one new number at the same time make one account`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       var checks: [Delivery] = []
@@ -134,9 +134,10 @@ struct PhoneSignInTests {
 
   // MARK: Crashes and outages
 
-  @Test(
-    "Killed before the check or before the answer went out: the next process goes on", arguments: BenchStore.allCases)
-  func killed(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Killed before the check or before the answer went out: the next process goes on`(_ kind: BenchStore)
+    async throws
+  {
     try await PhoneBench.with(kind) { start in
       let first = try await start()
       first.coordinator.verifications["v1"] = .init()
@@ -166,8 +167,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("Without an answer the requester may try again, and the code stays good", arguments: BenchStore.allCases)
-  func noAnswer(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Without an answer the requester may try again, and the code stays good`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -188,8 +189,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("A reply after the deadline makes no session", arguments: BenchStore.allCases)
-  func aLateReply(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A reply after the deadline makes no session`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -206,8 +207,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("The same code is brought again when the time of the first command is over", arguments: BenchStore.allCases)
-  func afterALateOne(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The same code is brought again when the time of the first command is over`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -222,9 +223,10 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test(
-    "A command is waited with from its sending, for no longer than its requester waits", arguments: BenchStore.allCases)
-  func theRequestersPatience(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A command is waited with from its sending, for no longer than its requester waits`(_ kind: BenchStore)
+    async throws
+  {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -243,8 +245,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("A code counts once, also where the coordinator's clock is an hour ahead", arguments: BenchStore.allCases)
-  func theCoordinatorsClock(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A code counts once, also where the coordinator's clock is an hour ahead`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -259,8 +261,8 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("A command that waited out an outage is refused without using the code", arguments: BenchStore.allCases)
-  func anOldCommand(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A command that waited out an outage is refused without using the code`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -276,8 +278,8 @@ struct PhoneSignInTests {
 
   // MARK: Forgeries
 
-  @Test("An approval is believed from the coordinator, about what was asked", arguments: BenchStore.allCases)
-  func forgeries(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An approval is believed from the coordinator, about what was asked`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -307,8 +309,7 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("Commands are taken from the gateway, sealed to accounts")
-  func senders() async throws {
+  @Test func `Commands are taken from the gateway, sealed to accounts`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       bench.coordinator.verifications["v1"] = .init()
@@ -325,8 +326,7 @@ struct PhoneSignInTests {
     }
   }
 
-  @Test("A method that is off neither signs in nor links, and uses no code")
-  func methodsOff() async throws {
+  @Test func `A method that is off neither signs in nor links, and uses no code`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       bench.use([.anonymous])

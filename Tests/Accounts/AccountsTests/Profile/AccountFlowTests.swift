@@ -10,8 +10,8 @@ import Testing
 
 @Suite("Anonymous accounts, profiles and deletion", .timeLimit(.minutes(10)))
 struct AccountFlowTests {
-  @Test("An anonymous sign-up makes an account, once for a message", arguments: BenchStore.allCases)
-  func anonymous(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An anonymous sign-up makes an account, once for a message`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("a", ip: "192.0.2.1")
@@ -26,8 +26,8 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("An address makes a hundred anonymous accounts an hour", arguments: BenchStore.allCases)
-  func theLimit(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An address makes a hundred anonymous accounts an hour`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let commands = try (0..<100).map { index in
@@ -49,8 +49,7 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("The longest profile leaves the user a token that counts")
-  func longestProfile() async throws {
+  @Test func `The longest profile leaves the user a token that counts`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -64,8 +63,9 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("A profile shows what it says: no controls, no turned direction, and a picture that is on the web")
-  func strangeTexts() async throws {
+  @Test func `A profile shows what it says: no controls, no turned direction, and a picture that is on the web`()
+    async throws
+  {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -94,8 +94,8 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("A profile is changed, without new tokens", arguments: BenchStore.allCases)
-  func profile(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A profile is changed, without new tokens`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -124,8 +124,7 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("Names and addresses are bounded in bytes")
-  func bounds() async throws {
+  @Test func `Names and addresses are bounded in bytes`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -145,8 +144,8 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("Unlinking the phone keeps the account, and frees the number", arguments: BenchStore.allCases)
-  func unlinking(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Unlinking the phone keeps the account, and frees the number`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")
@@ -160,8 +159,7 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("After the clock was set back tokens are good, and only a new sign-in is a recent one")
-  func clockSetBack() async throws {
+  @Test func `After the clock was set back tokens are good, and only a new sign-in is a recent one`() async throws {
     try await PhoneBench.with(.memory) { start in
       let bench = try await start()
       let before = try await bench.signIn("a")
@@ -176,8 +174,8 @@ struct AccountFlowTests {
     }
   }
 
-  @Test("A deletion needs a recent sign-in, and erases account and sessions", arguments: BenchStore.allCases)
-  func deletion(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A deletion needs a recent sign-in, and erases account and sessions`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let old = try await bench.signIn("a")

@@ -26,8 +26,8 @@ struct RecentSignInTests {
 
   private func error(_ message: Message) throws -> APIErrorCode { try ErrorReply(json: message.body).error.code }
 
-  @Test("A change of number needs a recent sign-in, and uses no code without one", arguments: BenchStore.allCases)
-  func change(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A change of number needs a recent sign-in, and uses no code without one`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")
@@ -48,8 +48,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("A change of number ends the other sessions, and no other tokens of its own", arguments: BenchStore.allCases)
-  func otherSessions(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A change of number ends the other sessions, and no other tokens of its own`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let other = try await bench.signIn("a")
@@ -74,8 +74,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("The age is measured when the command arrives", arguments: BenchStore.allCases)
-  func measuredAtArrival(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `The age is measured when the command arrives`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")
@@ -91,8 +91,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("So does the removal of a number, unless the project does without", arguments: BenchStore.allCases)
-  func removal(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `So does the removal of a number, unless the project does without`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")
@@ -110,8 +110,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("An anonymous account is deleted, and gets its first number, at any age", arguments: BenchStore.allCases)
-  func anonymous(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `An anonymous account is deleted, and gets its first number, at any age`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       bench.use(PhoneBench.methods, Self.rules(linking: true))
@@ -129,8 +129,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("Of two links of one old token at the same time the second is a change", arguments: BenchStore.allCases)
-  func twoLinks(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `Of two links of one old token at the same time the second is a change`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signUp("u")
@@ -152,9 +152,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test(
-    "A number that was linked without a recent sign-in gives none for a day", arguments: BenchStore.allCases)
-  func distrust(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A number that was linked without a recent sign-in gives none for a day`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")
@@ -176,8 +175,8 @@ struct RecentSignInTests {
     }
   }
 
-  @Test("With a recent sign-in the linked number is trusted at once", arguments: BenchStore.allCases)
-  func trust(_ kind: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `With a recent sign-in the linked number is trusted at once`(_ kind: BenchStore) async throws {
     try await PhoneBench.with(kind) { start in
       let bench = try await start()
       let user = try await bench.signIn("a")

@@ -9,8 +9,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Refresh of sessions")
-struct RefreshTests {
+@Suite struct RefreshTests {
   private func command(
     _ token: Secret, _ bench: AccountsBench, id: String, project: String = AccountsBench.project
   ) throws -> RefreshSession {
@@ -40,8 +39,8 @@ struct RefreshTests {
     return try await bench.error(try command(token, bench, id: id, project: project), id: id).code
   }
 
-  @Test("A refresh makes an ID token of the same sign-in, and hands the token back", arguments: BenchStore.allCases)
-  func refreshes(_ store: BenchStore) async throws {
+  @Test(arguments: BenchStore.allCases)
+  func `A refresh makes an ID token of the same sign-in, and hands the token back`(_ store: BenchStore) async throws {
     try await AccountsBench.with(store) { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
@@ -56,8 +55,7 @@ struct RefreshTests {
     }
   }
 
-  @Test("A refresh within an hour of another writes nothing")
-  func writesSeldom() async throws {
+  @Test func `A refresh within an hour of another writes nothing`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
@@ -87,8 +85,7 @@ struct RefreshTests {
     return try await bench.context.store.read(StoreLoad(keys), at: bench.clock.now()).message(key)
   }
 
-  @Test("The same command again is answered with new tokens while the session goes on")
-  func redelivered() async throws {
+  @Test func `The same command again is answered with new tokens while the session goes on`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
@@ -108,8 +105,7 @@ struct RefreshTests {
     }
   }
 
-  @Test("Forged refresh tokens are refused alike")
-  func forged() async throws {
+  @Test func `Forged refresh tokens are refused alike`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let other = try await bench.signIn(number: nil)
@@ -143,8 +139,7 @@ struct RefreshTests {
     }
   }
 
-  @Test("Disabled, ended, unused and deleted are told apart")
-  func ends() async throws {
+  @Test func `Disabled, ended, unused and deleted are told apart`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
@@ -166,8 +161,7 @@ struct RefreshTests {
     }
   }
 
-  @Test("A token of an earlier token key is taken, and replaced")
-  func olderTokenKey() async throws {
+  @Test func `A token of an earlier token key is taken, and replaced`() async throws {
     let (old, new) = (try BenchSecrets.key("old"), try BenchSecrets.key("new"))
     let contents = MemoryStore.Contents()
     var setting = try AccountsBench.Setting()
@@ -186,8 +180,7 @@ struct RefreshTests {
     #expect(try await refresh(replaced, after).refreshToken.reveal() == replaced.reveal())
   }
 
-  @Test("Only requesters are served, in time, and with secrets that are sealed to accounts")
-  func requesters() async throws {
+  @Test func `Only requesters are served, in time, and with secrets that are sealed to accounts`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)

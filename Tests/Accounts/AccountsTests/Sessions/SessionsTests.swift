@@ -8,10 +8,9 @@ import Testing
 
 @testable import Accounts
 
-@Suite("Sessions")
-struct SessionsTests {
-  @Test("One more than a hundred ends the oldest", arguments: BenchStore.allCases)
-  func limit(_ store: BenchStore) async throws {
+@Suite struct SessionsTests {
+  @Test(arguments: BenchStore.allCases)
+  func `One more than a hundred ends the oldest`(_ store: BenchStore) async throws {
     try await AccountsBench.with(store) { bench in
       let holder = try await bench.signIn()
       let sessions = bench.parts.sessions
@@ -34,8 +33,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("The maintenance deletes sessions that were not refreshed for half a year")
-  func unused() async throws {
+  @Test func `The maintenance deletes sessions that were not refreshed for half a year`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       bench.clock.advance(by: .seconds(180 * 86_400) - .seconds(1))
@@ -48,8 +46,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("A new sign-in after the end of all sessions counts, in the same moment, too")
-  func endAll() async throws {
+  @Test func `A new sign-in after the end of all sessions counts, in the same moment, too`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let sessions = bench.parts.sessions
@@ -64,8 +61,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("A deleted account's number is free, and a number has one account in a project")
-  func numbers() async throws {
+  @Test func `A deleted account's number is free, and a number has one account in a project`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       _ = try await bench.signIn(project: AccountsBench.otherProject)
@@ -80,7 +76,7 @@ struct SessionsTests {
     }
   }
 
-  @Test("Each refresh of a batch is answered") func eachRefreshOfABatchIsAnswered() async throws {
+  @Test func `Each refresh of a batch is answered`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)

@@ -8,8 +8,7 @@ import Testing
 
 @testable import Accounts
 
-@Suite("ID tokens")
-struct IDTokenTests {
+@Suite struct IDTokenTests {
   /// Claims as a verifier reads them.
   private func claims(_ token: Secret) throws -> [String: Any] {
     let payload = try #require(token.reveal().split(separator: ".").dropFirst().first)
@@ -63,8 +62,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("A token has the claims that verifiers expect, and is verified")
-  func claimsOfAToken() async throws {
+  @Test func `A token has the claims that verifiers expect, and is verified`() async throws {
     try await AccountsBench.with { bench in
       let now = bench.clock.now()
       var holder = try await bench.signIn()
@@ -98,8 +96,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("An anonymous account says so until it has a number")
-  func anonymous() async throws {
+  @Test func `An anonymous account says so until it has a number`() async throws {
     try await AccountsBench.with { bench in
       var holder = try await bench.signIn(number: nil, provider: .anonymous)
       var claims = try claims(
@@ -114,8 +111,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("Tokens expire after an hour, and are of one project")
-  func expiryAndProject() async throws {
+  @Test func `Tokens expire after an hour, and are of one project`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = try bench.parts.idTokens.idToken(for: holder.account, holder.session, at: bench.clock.now()).reveal()
@@ -146,8 +142,7 @@ struct IDTokenTests {
     [Array(header.utf8), Array(payload.utf8), signature].map { Base64URL.encode($0) }.joined(separator: ".")
   }
 
-  @Test("Tokens that others made are refused, whatever they say about their signature")
-  func hostile() async throws {
+  @Test func `Tokens that others made are refused, whatever they say about their signature`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let now = bench.clock.now()
@@ -183,8 +178,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("Claims that no token of ours has are refused under a right signature, too")
-  func strangeClaims() async throws {
+  @Test func `Claims that no token of ours has are refused under a right signature, too`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let now = bench.clock.now()
@@ -206,8 +200,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("A token counts while its account and session do")
-  func holders() async throws {
+  @Test func `A token counts while its account and session do`() async throws {
     try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       func outcome(project: String = AccountsBench.project) async throws -> APIErrorCode? {
@@ -250,8 +243,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("A session that began on a host whose clock is ahead has tokens that are taken")
-  func signInFromTheFuture() async throws {
+  @Test func `A session that began on a host whose clock is ahead has tokens that are taken`() async throws {
     try await AccountsBench.with { bench in
       let clock = bench.clock
       clock.advance(by: .seconds(3600))
@@ -266,8 +258,7 @@ struct IDTokenTests {
     }
   }
 
-  @Test("A fresh token is not void where another host's clock is ahead")
-  func clocksOfTwoHosts() async throws {
+  @Test func `A fresh token is not void where another host's clock is ahead`() async throws {
     try await AccountsBench.with { bench in
       var holder = try await bench.signIn()
       let ahead = bench.clock.now() + .seconds(120)

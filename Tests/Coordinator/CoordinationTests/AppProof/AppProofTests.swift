@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("The state machine of an app's proof")
-struct AppProofTests {
+@Suite struct AppProofTests {
   private let now = UnixTime(seconds: 1_000_000)
   private let policy = ProofPolicy()
 
@@ -28,14 +27,12 @@ struct AppProofTests {
     .secretReturned(matches: matches, app: app)
   }
 
-  @Test("It begins once")
-  func itBeginsOnce() {
+  @Test func `It begins once`() {
     var proof = proof()
     #expect(proof.apply(.issued, at: now, under: policy) == [])
   }
 
-  @Test("A push that arrives, and the secret that comes back, again and again")
-  func aPushThatArrivesAndTheSecretThatComesBackAgainAndAgain() {
+  @Test func `A push that arrives, and the secret that comes back, again and again`() {
     var proof = proof()
     #expect(proof.apply(report(.accepted), at: now, under: policy) == [.forgetRefusal])
     #expect(proof.state == .delivered)
@@ -47,16 +44,14 @@ struct AppProofTests {
     #expect(proof.timeline.entries.map(\.kind) == [.started, .pushQueued, .pushAccepted, .proofAccepted])
   }
 
-  @Test("A secret that overtakes the report of its push")
-  func aSecretThatOvertakesTheReportOfItsPush() {
+  @Test func `A secret that overtakes the report of its push`() {
     var proof = proof()
     #expect(proof.apply(returned(), at: now, under: policy) == [.announceVerified, .admit])
     #expect(proof.apply(report(.accepted), at: now, under: policy) == [.forgetRefusal])
     #expect(proof.state == .proven)
   }
 
-  @Test("A push is reported on once")
-  func aPushIsReportedOnOnce() {
+  @Test func `A push is reported on once`() {
     var proof = proof()
     _ = proof.apply(report(.accepted), at: now, under: policy)
     let before = proof
@@ -65,9 +60,10 @@ struct AppProofTests {
   }
 
   @Test(
-    "A push that was refused is told of, and remembered when it lies in the token",
     arguments: [("UNREGISTERED", true, true), ("WRONG_TOPIC", true, false), ("PAYLOAD_TOO_LARGE", false, false)])
-  func aPushThatWasRefusedIsToldOfAndRememberedWhenItLiesInTheToken(code: String, isRemembered: Bool, isGone: Bool) {
+  func `A push that was refused is told of, and remembered when it lies in the token`(
+    code: String, isRemembered: Bool, isGone: Bool
+  ) {
     var proof = proof()
     let failure = VerificationFailure(code: code)
     let actions = proof.apply(report(.refused, code), at: now, under: policy)
@@ -79,8 +75,7 @@ struct AppProofTests {
     #expect(proof.apply(returned(), at: now, under: policy) == [.announceVerified, .admit])
   }
 
-  @Test("A push that came to nothing in time is told of; one that may have arrived is not")
-  func aPushThatCameToNothingInTimeIsToldOfOneThatMayHaveArrived() {
+  @Test func `A push that came to nothing in time is told of; one that may have arrived is not`() {
     var late = proof()
     #expect(
       late.apply(report(.expired, "THROTTLED"), at: now, under: policy)
@@ -90,8 +85,7 @@ struct AppProofTests {
     #expect(unknown.state == .waiting)
   }
 
-  @Test("A wrong secret, and one of another app, have refusals of their own")
-  func aWrongSecretAndOneOfAnotherAppHaveRefusalsOfTheirOwn() {
+  @Test func `A wrong secret, and one of another app, have refusals of their own`() {
     var proof = proof()
     #expect(proof.apply(returned(false), at: now, under: policy) == [.refuse(.wrongSecret)])
     #expect(proof.apply(returned(false, app: "b"), at: now, under: policy) == [.refuse(.wrongSecret)])
@@ -100,8 +94,7 @@ struct AppProofTests {
     #expect(proof.uses == 0)
   }
 
-  @Test("A receipt that was never used lives a day, one that was as long as is configured")
-  func aReceiptThatWasNeverUsedLivesADayOneThatWasAsLong() {
+  @Test func `A receipt that was never used lives a day, one that was as long as is configured`() {
     var unused = proof()
     #expect(unused.apply(returned(), at: now + .seconds(86_400), under: policy) == [.refuse(.expired)])
     #expect(unused.state == .expired)
@@ -112,8 +105,7 @@ struct AppProofTests {
     #expect(used.apply(returned(false), at: now + .seconds(7 * 86_400), under: policy) == [.refuse(.wrongSecret)])
   }
 
-  @Test("A receipt is taken back with its device token, or by the configuration")
-  func aReceiptIsTakenBackWithItsDeviceTokenOrByTheConfiguration() {
+  @Test func `A receipt is taken back with its device token, or by the configuration`() {
     var gone = proof()
     #expect(gone.apply(.tokenUnregistered, at: now, under: policy) == [])
     #expect(gone.apply(returned(), at: now, under: policy) == [.refuse(.revoked)])

@@ -7,8 +7,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Starts with receipt and secret")
-struct ProofGateTests {
+@Suite struct ProofGateTests {
   private func code(_ bench: Bench, _ proof: StartVerification.Proof?, app: String = Bench.pushApp) async throws
     -> String
   {
@@ -18,8 +17,7 @@ struct ProofGateTests {
     return [error.code.rawValue, error.reason].compactMap { $0 }.joined(separator: " ")
   }
 
-  @Test("The pair lets the start through, for any number of times, and is announced once")
-  func thePairLetsTheStartThroughForAnyNumberOfTimesAndIsAnnounced() async throws {
+  @Test func `The pair lets the start through, for any number of times, and is announced once`() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       await bench.deliverResults([try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted)])
@@ -41,8 +39,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("Each proof that does not hold has an error of its own, and is counted")
-  func eachProofThatDoesNotHoldHasAnErrorOfItsOwnAndIsCounted() async throws {
+  @Test func `Each proof that does not hold has an error of its own, and is counted`() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       let other = try await bench.receipt(app: Bench.app, token: "ff")
@@ -65,8 +62,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("The configuration takes back what was issued before a time")
-  func theConfigurationTakesBackWhatWasIssuedBeforeATime() async throws {
+  @Test func `The configuration takes back what was issued before a time`() async throws {
     var rules = Bench.rules()
     rules.apps[Bench.pushApp]?.receiptsValidFrom = UnixTime(milliseconds: .max)
     try await Bench.with(rules) { bench in
@@ -75,8 +71,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("A proof may be sealed for its command, and is refused when it was moved")
-  func aProofMayBeSealedForItsCommandAndIsRefusedWhenItWasMoved() async throws {
+  @Test func `A proof may be sealed for its command, and is refused when it was moved`() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt()
       let context = SealContext(messageType: StartVerification.type, messageID: "m", recipient: Bench.pushApp)
@@ -87,8 +82,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("A fictional number needs no proof, and none is looked at")
-  func aFictionalNumberNeedsNoProofAndNoneIsLookedAt() async throws {
+  @Test func `A fictional number needs no proof, and none is looked at`() async throws {
     try await Bench.with { bench in
       for proof in [nil, Bench.pair("x", "y")] {
         let reply = try await bench.ask(bench.startCommand(proof, number: Bench.fictional))
@@ -97,8 +91,10 @@ struct ProofGateTests {
     }
   }
 
-  @Test("Without a proof that its service takes, a client verifies fictional numbers alone, whatever the app asks for")
-  func fictionalOnly() async throws {
+  @Test
+  func `Without a proof that its service takes, a client verifies fictional numbers alone, whatever the app asks for`()
+    async throws
+  {
     try await Bench.with { bench in
       for app in [Bench.app, Bench.pushApp, Bench.recaptchaApp, Bench.auditApp] {
         var command = bench.startCommand(nil, app: app)
@@ -113,8 +109,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("A service that is trusted needs no proof; one that is given all the same is checked")
-  func aServiceThatIsTrustedNeedsNoProofOneThatIsGivenAllTheSame() async throws {
+  @Test func `A service that is trusted needs no proof; one that is given all the same is checked`() async throws {
     try await Bench.with { bench in
       let (receipt, secret) = try await bench.receipt(app: Bench.app)
       #expect(
@@ -125,8 +120,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("An app that is verified by reCAPTCHA is told to use it")
-  func recaptchaOnly() async throws {
+  @Test func `An app that is verified by reCAPTCHA is told to use it`() async throws {
     try await Bench.with { bench in
       let (pair, nothing) = (
         try await code(bench, Bench.pair("r", "s"), app: Bench.recaptchaApp),
@@ -138,12 +132,11 @@ struct ProofGateTests {
   }
 
   @Test(
-    "An app that is audited gets through with anything, and the timeline says with what",
     arguments: [
       (StartVerification.Proof?.none, "proof.missing", nil), (Bench.pair("r", "s"), "proof.refused", "UNKNOWN_RECEIPT"),
       (Bench.pair("r", ""), "proof.refused", "MISSING_APP_CREDENTIAL"),
     ] as [(StartVerification.Proof?, String, String?)])
-  func anAppThatIsAuditedGetsThroughWithAnythingAndTheTimelineSays(
+  func `An app that is audited gets through with anything, and the timeline says with what`(
     proof: StartVerification.Proof?, event: String, reason: String?
   ) async throws {
     try await Bench.with { bench in
@@ -155,8 +148,7 @@ struct ProofGateTests {
     }
   }
 
-  @Test("An app that is closed starts nothing but its fictional numbers")
-  func anAppThatIsClosedStartsNothingButItsFictionalNumbers() async throws {
+  @Test func `An app that is closed starts nothing but its fictional numbers`() async throws {
     try await Bench.with { bench in
       let answer = try await code(bench, Bench.pair("r", "s"), app: "closed")
       #expect(answer == "APP_NOT_VERIFIED")

@@ -8,12 +8,10 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Receipts and their pushes")
-struct ReceiptTests {
+@Suite struct ReceiptTests {
   private let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
 
-  @Test("The push goes out after the reply, with the secret sealed")
-  func thePushGoesOutAfterTheReplyWithTheSecretSealed() async throws {
+  @Test func `The push goes out after the reply, with the secret sealed`() async throws {
     try await Bench.with { bench in
       let reply = try await bench.ask(command)
       let answer = try AppVerifying(json: reply.body)
@@ -33,8 +31,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("Neither the secret nor the device token is stored in the clear")
-  func neitherTheSecretNorTheDeviceTokenIsStoredInTheClear() async throws {
+  @Test func `Neither the secret nor the device token is stored in the clear`() async throws {
     try await Bench.with { bench in
       let (_, secret) = try await bench.receipt()
       let stored = try await bench.dump("appProof")
@@ -43,8 +40,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("Every call gets a receipt and a secret of its own, in one batch too")
-  func everyCallGetsAReceiptAndASecretOfItsOwnInOneBatchToo() async throws {
+  @Test func `Every call gets a receipt and a secret of its own, in one batch too`() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(command), try bench.commandMessage(command)])
       let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
@@ -55,8 +51,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A requester that is gone does not hold the push")
-  func requesterGone() async throws {
+  @Test func `A requester that is gone does not hold the push`() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       await bench.deliver([try bench.commandMessage(command)])
@@ -64,8 +59,9 @@ struct ReceiptTests {
     }
   }
 
-  @Test("Killed before the reply: neither goes out, and when the command comes again, the reply goes first")
-  func killedBeforeTheReplyNeitherGoesOutAndWhenTheCommandComes() async throws {
+  @Test func `Killed before the reply: neither goes out, and when the command comes again, the reply goes first`()
+    async throws
+  {
     try await Bench.with { bench in
       bench.sink.close()
       let message = try bench.commandMessage(command, id: "m")
@@ -79,8 +75,8 @@ struct ReceiptTests {
     }
   }
 
-  @Test("Killed between reply and push: the reply comes again with the same receipt, the push once")
-  func killedBetween() async throws {
+  @Test func `Killed between reply and push: the reply comes again with the same receipt, the push once`() async throws
+  {
     try await Bench.with { bench in
       bench.sink.close(afterBatches: 1)
       let message = try bench.commandMessage(command, id: "m")
@@ -97,8 +93,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A push whose command never comes again is released after a while")
-  func aPushWhoseCommandNeverComesAgainIsReleasedAfterAWhile() async throws {
+  @Test func `A push whose command never comes again is released after a while`() async throws {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([try bench.commandMessage(command)])
@@ -112,8 +107,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A push that no queue takes is kept and tried again")
-  func aPushThatNoQueueTakesIsKeptAndTriedAgain() async throws {
+  @Test func `A push that no queue takes is kept and tried again`() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       await bench.deliver([try bench.commandMessage(command)])
@@ -127,8 +121,7 @@ struct ReceiptTests {
 
   // MARK: Reports
 
-  @Test("The timeline of a receipt has the outcome of its push")
-  func theTimelineOfAReceiptHasTheOutcomeOfItsPush() async throws {
+  @Test func `The timeline of a receipt has the outcome of its push`() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -147,8 +140,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A push that was refused is told of at once, with its reason")
-  func aPushThatWasRefusedIsToldOfAtOnceWithItsReason() async throws {
+  @Test func `A push that was refused is told of at once, with its reason`() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -169,12 +161,11 @@ struct ReceiptTests {
   }
 
   @Test(
-    "A device token that was refused lately is answered at once",
     arguments: [
       ("UNREGISTERED", APIErrorCode.missingIOSAppToken), ("WRONG_TOPIC", .invalidAppCredential),
       ("WRONG_ENVIRONMENT", .invalidAppCredential), ("BAD_DEVICE_TOKEN", .invalidAppCredential),
     ])
-  func aDeviceTokenThatWasRefusedLatelyIsAnsweredAtOnce(code: String, answer: APIErrorCode) async throws {
+  func `A device token that was refused lately is answered at once`(code: String, answer: APIErrorCode) async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -191,8 +182,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A push that gets through ends the memory of a refusal")
-  func aPushThatGetsThroughEndsTheMemoryOfARefusal() async throws {
+  @Test func `A push that gets through ends the memory of a refusal`() async throws {
     try await Bench.with { bench in
       let (first, second) = (try await bench.receipt().receipt, try await bench.receipt().receipt)
       await bench.deliverResults([
@@ -203,8 +193,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("The last report of a batch decides on the memory of a refusal")
-  func theLastReportOfABatchDecidesOnTheMemoryOfARefusal() async throws {
+  @Test func `The last report of a batch decides on the memory of a refusal`() async throws {
     try await Bench.with { bench in
       var receipts: [String] = []
       for _ in 0..<3 { receipts.append(try await bench.receipt().receipt) }
@@ -218,8 +207,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A device token that is gone takes all its receipts along")
-  func aDeviceTokenThatIsGoneTakesAllItsReceiptsAlong() async throws {
+  @Test func `A device token that is gone takes all its receipts along`() async throws {
     try await Bench.with { bench in
       let first = try await bench.receipt()
       let other = try await bench.receipt(token: "ff")
@@ -236,8 +224,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("All of them, however many there are, and however many newer ones are over")
-  func allOfThemHoweverManyThereAreAndHoweverManyNewerOnesAreOver() async throws {
+  @Test func `All of them, however many there are, and however many newer ones are over`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.receiptsPerDevicePerHour] = 10_000 }) { bench in
       let first = try await bench.receipt()
       // In the group of the device, both come before the receipts of the coordinator.
@@ -261,8 +248,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A report on a receipt of a device that is gone does not bring it back")
-  func aReportOnAReceiptOfADeviceThatIsGoneDoesNotBringItBack() async throws {
+  @Test func `A report on a receipt of a device that is gone does not bring it back`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.receiptsPerDevicePerHour] = 10_000 }) { bench in
       let first = try await bench.receipt()
       try await add(300, .proven, like: first.receipt, to: bench)
@@ -279,8 +265,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("A device that is gone takes along the receipts of before the pepper was changed")
-  func aDeviceThatIsGoneTakesAlongTheReceiptsOfBeforeThePepperWas() async throws {
+  @Test func `A device that is gone takes along the receipts of before the pepper was changed`() async throws {
     try await Bench.with { bench in
       let first = try await bench.receipt()
       try bench.changePepper()
@@ -293,8 +278,7 @@ struct ReceiptTests {
     }
   }
 
-  @Test("The mark of a device that is gone goes when no receipt of before can be valid any longer")
-  func theMarkOfADeviceThatIsGoneGoesWhenNoReceiptOfBeforeCanBe() async throws {
+  @Test func `The mark of a device that is gone goes when no receipt of before can be valid any longer`() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -340,8 +324,7 @@ struct ReceiptTests {
 
   // MARK: Refusals
 
-  @Test("A device and an address get so many receipts an hour")
-  func aDeviceAndAnAddressGetSoManyReceiptsAnHour() async throws {
+  @Test func `A device and an address get so many receipts an hour`() async throws {
     let rules = Bench.rules { rules in
       rules.limits[.receiptsPerDevicePerHour] = 2
       rules.limits[.proofsPerAddressPerHour] = 3
@@ -366,14 +349,15 @@ struct ReceiptTests {
   }
 
   @Test(
-    "Devices that cannot be pushed to are refused at once",
     arguments: [
       (Bench.pushApp, "", APIErrorCode.missingIOSAppToken), (Bench.pushApp, "xy", .invalidAppCredential),
       (Bench.pushApp, "abc", .invalidAppCredential), ("nobody", "ab", .invalidArgument),
       ("", "ab", .missingClientIdentifier), ("closed", "ab", .appNotVerified),
       (Bench.recaptchaApp, "ab", .invalidAppCredential),
     ])
-  func devicesThatCannotBePushedToAreRefusedAtOnce(app: String, token: String, code: APIErrorCode) async throws {
+  func `Devices that cannot be pushed to are refused at once`(app: String, token: String, code: APIErrorCode)
+    async throws
+  {
     try await Bench.with { bench in
       let error = try await bench.error(VerifyApp(app: app, deviceToken: token))
       #expect(error.code == code)
@@ -382,16 +366,14 @@ struct ReceiptTests {
     }
   }
 
-  @Test("Without a reply_to nobody would learn the receipt")
-  func withoutAReplyToNobodyWouldLearnTheReceipt() async throws {
+  @Test func `Without a reply_to nobody would learn the receipt`() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(command, replyTo: nil)])
       #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
     }
   }
 
-  @Test("A receipt that is over is deleted after a while")
-  func aReceiptThatIsOverIsDeletedAfterAWhile() async throws {
+  @Test func `A receipt that is over is deleted after a while`() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       bench.clock.advance(by: .seconds(86_400))

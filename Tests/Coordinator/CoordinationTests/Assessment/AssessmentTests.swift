@@ -6,8 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Starts with a reCAPTCHA token")
-struct AssessmentTests {
+@Suite struct AssessmentTests {
   /// Sends a start, which is not answered yet.
   /// - Returns: the ID of the assessment's job.
   private func ask(_ bench: Bench, _ message: Message) async throws -> String {
@@ -27,8 +26,8 @@ struct AssessmentTests {
     return [error.code.rawValue, error.reason].compactMap { $0 }.joined(separator: " ")
   }
 
-  @Test("It is answered when the token has passed, and not before", arguments: [Bench.recaptchaApp, Bench.pushApp])
-  func itIsAnsweredWhenTheTokenHasPassedAndNotBefore(app: String) async throws {
+  @Test(arguments: [Bench.recaptchaApp, Bench.pushApp])
+  func `It is answered when the token has passed, and not before`(app: String) async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "amq.gen-me")
       let id = try await ask(bench, message)
@@ -57,8 +56,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A token that does not pass is answered with its reason, and nothing is sent")
-  func aTokenThatDoesNotPassIsAnsweredWithItsReasonAndNothingIsSent() async throws {
+  @Test func `A token that does not pass is answered with its reason, and nothing is sent`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([
@@ -69,8 +67,8 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A token that could not be assessed says so", arguments: [JobOutcome.expired, .unknown])
-  func aTokenThatCouldNotBeAssessedSaysSo(outcome: JobOutcome) async throws {
+  @Test(arguments: [JobOutcome.expired, .unknown])
+  func `A token that could not be assessed says so`(outcome: JobOutcome) async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, outcome)])
@@ -78,8 +76,9 @@ struct AssessmentTests {
     }
   }
 
-  @Test("When nobody assesses it in time, the maintenance answers, and what comes later changes nothing")
-  func whenNobodyAssessesItInTimeTheMaintenanceAnswersAndWhatComes() async throws {
+  @Test func `When nobody assesses it in time, the maintenance answers, and what comes later changes nothing`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await start(bench)
       bench.clock.advance(by: .milliseconds(9_999))
@@ -95,8 +94,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A report that comes twice starts one verification")
-  func aReportThatComesTwiceStartsOneVerification() async throws {
+  @Test func `A report that comes twice starts one verification`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       let report = try bench.report(RecaptchaAssessJob.self, id, .accepted)
@@ -107,8 +105,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A token that was used before is refused at once, while it is assessed and after")
-  func aTokenThatWasUsedBeforeIsRefusedAtOnceWhileItIsAssessed() async throws {
+  @Test func `A token that was used before is refused at once, while it is assessed and after`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
@@ -123,8 +120,9 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A command that comes again waits for the same assessment, and the last one to ask is answered")
-  func aCommandThatComesAgainWaitsForTheSameAssessmentAndTheLastOne() async throws {
+  @Test func `A command that comes again waits for the same assessment, and the last one to ask is answered`()
+    async throws
+  {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "amq.gen-first"))
@@ -142,9 +140,11 @@ struct AssessmentTests {
     }
   }
 
-  @Test(
-    "Killed between commit and publish: the assessment is asked for by the next start, the reply comes all the same")
-  func killedBetweenCommitAndPublishTheAssessmentIsAsked() async throws {
+  @Test
+  func
+    `Killed between commit and publish: the assessment is asked for by the next start, the reply comes all the same`()
+    async throws
+  {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([
@@ -164,8 +164,9 @@ struct AssessmentTests {
     }
   }
 
-  @Test("Nothing is assessed for a message that a limit forbids, and the limits hold after an assessment too")
-  func messageLimits() async throws {
+  @Test func `Nothing is assessed for a message that a limit forbids, and the limits hold after an assessment too`()
+    async throws
+  {
     let rules = Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }
     try await Bench.with(rules) { bench in
       let ids = [try await start(bench, "1"), try await start(bench, "2", app: Bench.pushApp)]
@@ -184,8 +185,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("Assessments are limited by address")
-  func assessmentsAreLimitedByAddress() async throws {
+  @Test func `Assessments are limited by address`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.proofsPerAddressPerHour] = 2 }) { bench in
       _ = try await start(bench, "1")
       _ = try await start(bench, "2")
@@ -195,8 +195,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("Values that do not fit into a job are refused or cut")
-  func valuesThatDoNotFitIntoAJobAreRefusedOrCut() async throws {
+  @Test func `Values that do not fit into a job are refused or cut`() async throws {
     try await Bench.with { bench in
       let tooLong = bench.startCommand(Bench.captcha(String(repeating: "t", count: 16_385)), app: Bench.recaptchaApp)
       let error = try await bench.error(tooLong)
@@ -210,8 +209,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A user agent is cut by its bytes: one letter may have any number of accents")
-  func aUserAgentIsCutByItsBytesOneLetterMayHaveAnyNumberOfAccents() async throws {
+  @Test func `A user agent is cut by its bytes: one letter may have any number of accents`() async throws {
     try await Bench.with { bench in
       var command = bench.startCommand(
         Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
@@ -221,8 +219,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("The token itself is not stored")
-  func theTokenItselfIsNotStored() async throws {
+  @Test func `The token itself is not stored`() async throws {
     try await Bench.with { bench in
       _ = try await start(bench, "very-secret-token")
       for table in ["assessment", "outbox", "inbox"] {
@@ -232,8 +229,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("An app that is audited does not wait; the outcome goes into the timeline")
-  func anAppThatIsAuditedDoesNotWaitTheOutcomeGoesIntoTheTimeline() async throws {
+  @Test func `An app that is audited does not wait; the outcome goes into the timeline`() async throws {
     try await Bench.with { bench in
       let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
       let started = try VerificationStarted(json: reply.body)
@@ -250,8 +246,9 @@ struct AssessmentTests {
     }
   }
 
-  @Test("An app that is audited learns from the timeline, too, that nobody assessed its token in time")
-  func anAppThatIsAuditedLearnsFromTheTimelineTooThatNobodyAssessed() async throws {
+  @Test func `An app that is audited learns from the timeline, too, that nobody assessed its token in time`()
+    async throws
+  {
     try await Bench.with { bench in
       let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
       let started = try VerificationStarted(json: reply.body)
@@ -263,8 +260,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A token of before the pepper was changed is recognized")
-  func aTokenOfBeforeThePepperWasChangedIsRecognized() async throws {
+  @Test func `A token of before the pepper was changed is recognized`() async throws {
     try await Bench.with { bench in
       _ = try await start(bench)
       try bench.changePepper()
@@ -273,8 +269,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("A receipt beside the token says why the push did not come")
-  func aReceiptBesideTheTokenSaysWhyThePushDidNotCome() async throws {
+  @Test func `A receipt beside the token says why the push did not come`() async throws {
     try await Bench.with { bench in
       let receipt = try await bench.receipt().receipt
       await bench.deliverResults([
@@ -293,8 +288,7 @@ struct AssessmentTests {
     }
   }
 
-  @Test("Ended records are deleted after the retention")
-  func endedRecordsAreDeletedAfterTheRetention() async throws {
+  @Test func `Ended records are deleted after the retention`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])

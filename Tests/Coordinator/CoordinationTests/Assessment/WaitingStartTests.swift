@@ -8,8 +8,7 @@ import Testing
 @testable import Coordination
 
 /// One message ID is one command, also while that waits for reCAPTCHA.
-@Suite("Commands that wait")
-struct WaitingStartTests {
+@Suite struct WaitingStartTests {
   private func start(_ bench: Bench, _ token: String = "t", number: String = Bench.number) -> StartVerification {
     bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp, number: number)
   }
@@ -28,8 +27,9 @@ struct WaitingStartTests {
     bench.sink.published.filter { $0.exchange.isEmpty }.map(\.routingKey)
   }
 
-  @Test("A start that waits goes on waiting when its number becomes fictional, and is carried out once")
-  func aStartThatWaitsGoesOnWaitingWhenItsNumberBecomesFictional() async throws {
+  @Test func `A start that waits goes on waiting when its number becomes fictional, and is carried out once`()
+    async throws
+  {
     try await Bench.with { bench in
       let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
       await bench.deliver([message])
@@ -46,8 +46,7 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("Another command under its ID is refused, and what waits is answered")
-  func anotherCommandUnderItsIDIsRefusedAndWhatWaitsIsAnswered() async throws {
+  @Test func `Another command under its ID is refused, and what waits is answered`() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       _ = bench.sink.takePublished()
@@ -60,8 +59,7 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("A start for another number under its ID is refused to its own sender")
-  func aStartForAnotherNumberUnderItsIDIsRefusedToItsOwnSender() async throws {
+  @Test func `A start for another number under its ID is refused to its own sender`() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
@@ -78,8 +76,8 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("The same command again is answered under its newest correlation ID, to the same queue too")
-  func theSameCommandAgainIsAnsweredUnderItsNewestCorrelationID() async throws {
+  @Test func `The same command again is answered under its newest correlation ID, to the same queue too`() async throws
+  {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
@@ -91,8 +89,7 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("A place that a version before did not keep stops nobody: all that waits is answered")
-  func aPlaceThatAVersionBeforeDidNotKeepStopsNobodyAllThatWaits() async throws {
+  @Test func `A place that a version before did not keep stops nobody: all that waits is answered`() async throws {
     try await Bench.with { bench in
       await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
       try await bench.run("DELETE FROM store_inbox")
@@ -106,8 +103,7 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("A refusal that says when to try again is no answer for good")
-  func aRefusalThatSaysWhenToTryAgainIsNoAnswerForGood() async throws {
+  @Test func `A refusal that says when to try again is no answer for good`() async throws {
     try await Bench.with { bench in
       let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       for _ in 0..<10 { _ = try await bench.ask(command) }
@@ -118,8 +114,7 @@ struct WaitingStartTests {
     }
   }
 
-  @Test("A refused request for a receipt costs one transaction, as others do")
-  func aRefusedRequestForAReceiptCostsOneTransactionAsOthersDo() async throws {
+  @Test func `A refused request for a receipt costs one transaction, as others do`() async throws {
     try await Bench.with { bench in
       let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       for _ in 0..<10 { _ = try await bench.ask(command) }

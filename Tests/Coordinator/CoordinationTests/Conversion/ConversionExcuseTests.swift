@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Codes that nobody could give back")
-struct ConversionExcuseTests {
+@Suite struct ConversionExcuseTests {
   private static let rules = Bench.rules { rules in
     rules.conversion.minimumPerPrefix = 3
     rules.conversion.minimumPerRegion = 5
@@ -45,9 +44,10 @@ struct ConversionExcuseTests {
   }
 
   @Test(
-    "A verification requested long before its SMS was sent does not count",
     arguments: [(10_999, true), (11_999, false)])
-  func aVerificationRequestedLongBeforeItsSMSWasSentDoesNotCount(milliseconds: Int, isBlocked: Bool) async throws {
+  func `A verification requested long before its SMS was sent does not count`(milliseconds: Int, isBlocked: Bool)
+    async throws
+  {
     try await Bench.with(Self.rules) { bench in
       try await start(bench, waited: .milliseconds(milliseconds))
       bench.clock.advance(by: .seconds(300))
@@ -56,8 +56,7 @@ struct ConversionExcuseTests {
     }
   }
 
-  @Test("Codes of late commands that do come back count, and so do wrong ones")
-  func lateAndVerified() {
+  @Test func `Codes of late commands that do come back count, and so do wrong ones`() {
     func outcome(_ state: VerificationState, late: Bool) -> ConversionEnding.Outcome? {
       ConversionEnding.Outcome(state: state, failureCode: nil, messages: [.accepted], askedLate: late)
     }
@@ -65,8 +64,7 @@ struct ConversionExcuseTests {
     #expect(outcome(.expired, late: true) == nil && outcome(.expired, late: false) == .expired)
   }
 
-  @Test("A start that waited before its assessment is late after it as well")
-  func aStartThatWaitedBeforeItsAssessmentIsLateAfterItAsWell() async throws {
+  @Test func `A start that waited before its assessment is late after it as well`() async throws {
     try await Bench.with(Self.rules) { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       let sentAt = bench.clock.now() - .seconds(60)
@@ -92,8 +90,7 @@ struct ConversionExcuseTests {
     return try ids.compactMap { try set.record($0) }.map { try PhoneVerification($0) }
   }
 
-  @Test("While the database takes nothing nobody can give a code back")
-  func whileTheDatabaseTakesNothingNobodyCanGiveACodeBack() async throws {
+  @Test func `While the database takes nothing nobody can give a code back`() async throws {
     try await Bench.with(Self.rules) { bench in
       try await start(bench)
       await tidy(bench)
@@ -118,8 +115,7 @@ struct ConversionExcuseTests {
     try ConversionList(json: try await bench.ask(ListConversions(), user: "operator").body)
   }
 
-  @Test("A clock that is set ahead by an hour lets everything expire, and blocks nothing")
-  func aClockThatIsSetAheadByAnHourLetsEverythingExpireAndBlocks() async throws {
+  @Test func `A clock that is set ahead by an hour lets everything expire, and blocks nothing`() async throws {
     try await Bench.with(Self.rules) { bench in
       // The maintenance of a coordinator, which looks more often than that of the bench.
       let flow = ConversionFlow(

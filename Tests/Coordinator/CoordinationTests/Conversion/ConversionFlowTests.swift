@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Conversion")
-struct ConversionFlowTests {
+@Suite struct ConversionFlowTests {
   /// Three of a prefix are enough, and five of a region.
   private static func rules(_ change: (inout CoordinatorRules) -> Void = { _ in }) -> CoordinatorRules {
     Bench.rules { rules in
@@ -59,8 +58,8 @@ struct ConversionFlowTests {
     try await tidy(bench)
   }
 
-  @Test("One address is one asker, whatever instances and requesters it names, also after a restart")
-  func oneAddressIsOneAskerWhateverInstancesAndRequestersItNames() async throws {
+  @Test func `One address is one asker, whatever instances and requesters it names, also after a restart`() async throws
+  {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 6 }) { bench in
       try await expire(bench, from: { .init(ip: "192.0.2.1", instance: "browser \($0)") })
       #expect(try await isAccepted(bench, "+12025550100"))
@@ -88,8 +87,7 @@ struct ConversionFlowTests {
     try await bench.ask(StartVerification(phoneNumber: number, app: Bench.app)).type == "verification.started.v1"
   }
 
-  @Test("A prefix whose codes do not come back is blocked, told of, and refused")
-  func aPrefixWhoseCodesDoNotComeBackIsBlockedToldOfAndRefused() async throws {
+  @Test func `A prefix whose codes do not come back is blocked, told of, and refused`() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let event = try #require(try bench.event(ConversionBlocked.self))
@@ -115,8 +113,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("It ends by itself, is not told of then, and the next start goes through")
-  func itEndsByItselfIsNotToldOfThenAndTheNextStartGoesThrough() async throws {
+  @Test func `It ends by itself, is not told of then, and the next start goes through`() async throws {
     try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
       try await expire(bench, 3)
       #expect(try await refusal(bench, Self.number(7)).retryAfter == 100)
@@ -127,8 +124,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Five of a region, no three of a prefix: the region is blocked")
-  func fiveOfARegionNoThreeOfAPrefixTheRegionIsBlocked() async throws {
+  @Test func `Five of a region, no three of a prefix: the region is blocked`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for prefix in ["+1415555", "+1415556"] {
         for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: prefix)) }
@@ -142,8 +138,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A verification that lives is gone on with, and sends its code again")
-  func aVerificationThatLivesIsGoneOnWithAndSendsItsCodeAgain() async throws {
+  @Test func `A verification that lives is gone on with, and sends its code again`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(200))
@@ -156,8 +151,8 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Codes that come back, at the last moment too, keep a prefix open; three wrong ones do not")
-  func codesThatComeBackAtTheLastMomentTooKeepAPrefixOpenThreeWrong() async throws {
+  @Test func `Codes that come back, at the last moment too, keep a prefix open; three wrong ones do not`() async throws
+  {
     try await Bench.with(Self.rules { $0.policy.checksPerCode = 1 }) { bench in
       let id = try await bench.start(Self.number(0)).verificationID
       let code = try #require(try bench.jobs().first).code
@@ -178,8 +173,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Verifications that say nothing about the requester do not count")
-  func missingSignals() async throws {
+  @Test func `Verifications that say nothing about the requester do not count`() async throws {
     try await Bench.with(Self.rules()) { bench in
       // Nothing reported, unknown, refused, expired at the worker, canceled, fictional.
       _ = try await bench.start(Self.number(0))
@@ -204,8 +198,7 @@ struct ConversionFlowTests {
       .message(body: try delivery.json())
   }
 
-  @Test("A message that did not arrive held no code to give back, whenever that is reported")
-  func aMessageThatDidNotArriveHeldNoCodeToGiveBackWhenever() async throws {
+  @Test func `A message that did not arrive held no code to give back, whenever that is reported`() async throws {
     try await Bench.with(Self.rules()) { bench in
       var ids: [String] = []
       for index in 0..<2 { ids.append(try await start(bench, Self.number(index))) }
@@ -230,8 +223,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Verifications that expire during an outage do not count")
-  func verificationsThatExpireDuringAnOutageDoNotCount() async throws {
+  @Test func `Verifications that expire during an outage do not count`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.broker.isThere = false
@@ -252,8 +244,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Verifications that expire while the coordinator is down never count")
-  func verificationsThatExpireWhileTheCoordinatorIsDownNeverCount() async throws {
+  @Test func `Verifications that expire while the coordinator is down never count`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(200))
@@ -273,8 +264,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("The list shows blocks and figures, to operators only")
-  func theListShowsBlocksAndFiguresToOperatorsOnly() async throws {
+  @Test func `The list shows blocks and figures, to operators only`() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let answer = try await list(bench)
@@ -297,8 +287,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("The longest list fits into a message")
-  func theLongestListFitsIntoAMessage() async throws {
+  @Test func `The longest list fits into a message`() async throws {
     try await Bench.with(Self.rules()) { bench in
       let now = bench.clock.now()
       let count = 2 * ListConversions.maxLimit
@@ -328,8 +317,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A lift is answered, told of, and begins anew; the same message twice lifts once")
-  func aLiftIsAnsweredToldOfAndBeginsAnewTheSameMessageTwiceLifts() async throws {
+  @Test func `A lift is answered, told of, and begins anew; the same message twice lifts once`() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 50 }) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(299))
@@ -355,8 +343,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A restart forgets neither the block nor a lift, nor what had ended")
-  func aRestartForgetsNeitherTheBlockNorALiftAndCountsAgainWhatHad() async throws {
+  @Test func `A restart forgets neither the block nor a lift, nor what had ended`() async throws {
     try await Bench.with(Self.rules()) { bench in
       let other = "+1415556"
       for index in 0..<2 { _ = try await start(bench, Self.number(index, prefix: other)) }
@@ -379,8 +366,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A block is stored with the verification that leads to it, and told of after a crash")
-  func blockIsStoredWithItsCause() async throws {
+  @Test func `A block is stored with the verification that leads to it, and told of after a crash`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
@@ -394,8 +380,9 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("The figures are put in order before the transaction, which all others wait for, and are not recorded")
-  func listIsPrepared() async throws {
+  @Test func `The figures are put in order before the transaction, which all others wait for, and are not recorded`()
+    async throws
+  {
     try await Bench.with(Self.rules()) { bench in
       for prefix in ["+1415555", "+1415556"] { _ = try await start(bench, Self.number(1, prefix: prefix)) }
       try await expire(bench, 1, prefix: "+1415556")
@@ -414,8 +401,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A restart judges the whole window, not what is read of it first")
-  func restartJudgesTheWhole() async throws {
+  @Test func `A restart judges the whole window, not what is read of it first`() async throws {
     try await Bench.with(Self.rules { $0.conversion.minimumPerRegion = 3 }) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       for index in 3..<6 {
@@ -433,8 +419,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("When an end cannot be stored, nothing is counted, and it counts once later")
-  func endThatCannotBeStoredCountsLater() async throws {
+  @Test func `When an end cannot be stored, nothing is counted, and it counts once later`() async throws {
     try await Bench.with(Self.rules()) { bench in
       for index in 0..<3 { _ = try await start(bench, Self.number(index)) }
       bench.clock.advance(by: .seconds(300))
@@ -448,8 +433,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Rows of blocks go when they make no difference any more")
-  func rowsOfBlocksGoWhenTheyMakeNoDifferenceAnyMore() async throws {
+  @Test func `Rows of blocks go when they make no difference any more`() async throws {
     try await Bench.with(Self.rules { $0.conversion.blockLength = .seconds(100) }) { bench in
       try await expire(bench, 3)
       bench.clock.advance(by: .seconds(100 + 3600 + 599))
@@ -461,8 +445,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("Nothing is assessed for a number that would be refused")
-  func nothingIsAssessedForANumberThatWouldBeRefused() async throws {
+  @Test func `Nothing is assessed for a number that would be refused`() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: Self.number(7))
@@ -472,8 +455,7 @@ struct ConversionFlowTests {
     }
   }
 
-  @Test("A refused start uses up no limit")
-  func aRefusedStartUsesUpNoLimit() async throws {
+  @Test func `A refused start uses up no limit`() async throws {
     try await Bench.with(Self.rules()) { bench in
       try await expire(bench, 3)
       let before = try await bench.dump("counter")

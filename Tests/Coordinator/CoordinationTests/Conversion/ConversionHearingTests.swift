@@ -4,8 +4,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Outages of several coordinators on one store")
-struct ConversionHearingTests {
+@Suite struct ConversionHearingTests {
   let begin = ConversionsUnderTest.begin
 
   /// A coordinator whose broker may be away.
@@ -15,8 +14,7 @@ struct ConversionHearingTests {
     ConversionsUnderTest(startedAt: startedAt, contents: contents, isShared: true, broker: broker)
   }
 
-  @Test("One that joins another is no outage; the first one is")
-  func oneThatJoinsIsNoOutage() async throws {
+  @Test func `One that joins another is no outage; the first one is`() async throws {
     let contents = MemoryStore.Contents()
     let first = coordinator(contents, startedAt: begin)
     try await first.flow.begin(first.store, at: begin)
@@ -32,8 +30,9 @@ struct ConversionHearingTests {
     #expect(try await late.outages().count == 2)
   }
 
-  @Test("One that has lost the broker is no outage while another takes commands, and one from its end on")
-  func oneWithoutABrokerIsNoOutageWhileAnotherTakesCommands() async throws {
+  @Test func `One that has lost the broker is no outage while another takes commands, and one from its end on`()
+    async throws
+  {
     let contents = MemoryStore.Contents()
     let broker = BrokerPresence()
     let (well, cut) = (
@@ -55,8 +54,7 @@ struct ConversionHearingTests {
     #expect(last.until == begin + .seconds(40))
   }
 
-  @Test("A silence of one process is no outage while another was heard")
-  func silenceOfOneIsNoOutage() async throws {
+  @Test func `A silence of one process is no outage while another was heard`() async throws {
     let contents = MemoryStore.Contents()
     let (first, stuck) = (coordinator(contents, startedAt: begin), coordinator(contents, startedAt: begin))
     try await first.flow.begin(first.store, at: begin)
@@ -65,8 +63,9 @@ struct ConversionHearingTests {
     #expect(try await first.outages().count == 1)
   }
 
-  @Test("The time is renewed every few seconds, by whichever comes first, and one of the future counts as now")
-  func timeIsRenewedRarely() async throws {
+  @Test func `The time is renewed every few seconds, by whichever comes first, and one of the future counts as now`()
+    async throws
+  {
     let contents = MemoryStore.Contents()
     let (one, other) = (coordinator(contents, startedAt: begin), coordinator(contents, startedAt: begin))
     try await one.flow.begin(one.store, at: begin)

@@ -3,8 +3,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Outages and the conversion")
-struct ConversionOutagesTests {
+@Suite struct ConversionOutagesTests {
   private let begin = UnixTime(seconds: 1_800_000_000)
 
   private func ending(_ outcome: ConversionEnding.Outcome = .expired, from start: Int, to end: Int) -> ConversionEnding
@@ -28,16 +27,14 @@ struct ConversionOutagesTests {
   }
 
   @Test(
-    "It covers the verifications of its time, and no other",
     arguments: [
       (0, 99, false), (0, 100, true), (90, 105, true), (109, 400, true), (110, 400, false), (111, 120, false),
     ])
-  func itCoversTheVerificationsOfItsTimeAndNoOther(start: Int, end: Int, isCovered: Bool) {
+  func `It covers the verifications of its time, and no other`(start: Int, end: Int, isCovered: Bool) {
     #expect(outages().all.contains { $0.covers(ending(from: start, to: end)) } == isCovered)
   }
 
-  @Test("It excuses what expired alone: other codes did come back, right or wrong")
-  func itExcusesWhatExpiredAlone() async throws {
+  @Test func `It excuses what expired alone: other codes did come back, right or wrong`() async throws {
     let bench = ConversionsUnderTest()
     bench.conversions.setUnsaved([ConversionOutage(since: begin, until: begin + .seconds(100))])
     for outcome in [ConversionEnding.Outcome.expired, .failed, .verified] {
@@ -48,8 +45,7 @@ struct ConversionOutagesTests {
     #expect(figures.map(\.counts) == [ConversionCounts(sent: 2, verified: 1)])
   }
 
-  @Test("One that goes on is the same one, under the same name; another one begins after a while")
-  func oneThatGoesOnIsTheSameOneUnderTheSameNameAnotherOneBegins() {
+  @Test func `One that goes on is the same one, under the same name; another one begins after a while`() {
     var outages = outages()
     #expect(outages.all == [ConversionOutage(since: begin + .seconds(99), until: begin + .seconds(110))])
     hear(&outages, begin + .seconds(115))
@@ -62,8 +58,7 @@ struct ConversionOutagesTests {
     #expect(outages.all.map(\.until) == [begin + .seconds(123)])
   }
 
-  @Test("There is a bound to how many are told apart")
-  func thereIsABoundToHowManyAreToldApart() {
+  @Test func `There is a bound to how many are told apart`() {
     var outages = ConversionOutages(startedAt: begin)
     for index in 1...(ConversionOutages.maxCount + 10) {
       hear(&outages, begin + .seconds(index * 100))
@@ -73,8 +68,7 @@ struct ConversionOutagesTests {
     #expect(outages.all.contains { $0.covers(ending(from: 100, to: 101)) }, "the oldest are one now")
   }
 
-  @Test("When nobody has looked for too long, nobody could give a code back")
-  func whenNobodyHasLookedForTooLongNobodyCouldGiveACodeBack() {
+  @Test func `When nobody has looked for too long, nobody could give a code back`() {
     var outages = ConversionOutages(startedAt: begin)
     outages.hear(at: begin + .seconds(10))
     #expect(outages.all.isEmpty)
@@ -86,8 +80,8 @@ struct ConversionOutagesTests {
     #expect(!outages.all.contains { $0.covers(ending(from: 21, to: 321)) })
   }
 
-  @Test("A clock that was ahead leaves no outage of the future behind", arguments: [60, 3_600, 86_400])
-  func aClockThatWasAheadLeavesNoOutageOfTheFutureBehind(step: Int) {
+  @Test(arguments: [60, 3_600, 86_400])
+  func `A clock that was ahead leaves no outage of the future behind`(step: Int) {
     var outages = ConversionOutages(startedAt: begin)
     for second in 0...10 { outages.note(at: begin + .seconds(step + second)) }
     hear(&outages, begin + .seconds(20))

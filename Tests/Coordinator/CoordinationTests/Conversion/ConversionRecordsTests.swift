@@ -4,8 +4,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Stored outages of the conversion")
-struct ConversionRecordsTests {
+@Suite struct ConversionRecordsTests {
   let begin = ConversionsUnderTest.begin
 
   private func isCounted(_ bench: ConversionsUnderTest, at: UnixTime, createdAt: UnixTime) async throws -> Bool {
@@ -14,8 +13,7 @@ struct ConversionRecordsTests {
     return try await bench.worst(.prefix, at: at).first?.counts.sent ?? 0 > before
   }
 
-  @Test("The time without a process is an outage, and excuses what expired in it")
-  func startIsAnOutage() async throws {
+  @Test func `The time without a process is an outage, and excuses what expired in it`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
     #expect(try await bench.outages() == [ConversionOutage(since: begin, until: begin)])
@@ -28,8 +26,7 @@ struct ConversionRecordsTests {
     #expect(try await bench.worst(.prefix, at: after).map(\.counts.sent) == [2])
   }
 
-  @Test("An outage is stored once it is noticed, with its end, and each start finds it")
-  func outageIsStored() async throws {
+  @Test func `An outage is stored once it is noticed, with its end, and each start finds it`() async throws {
     let contents = MemoryStore.Contents()
     let bench = ConversionsUnderTest(contents: contents)
     try await bench.flow.begin(bench.store, at: begin)
@@ -53,8 +50,7 @@ struct ConversionRecordsTests {
     #expect(try await last.outages() == [ConversionOutage(since: later, until: later)])
   }
 
-  @Test("Purged outages go as well")
-  func outagesArePurged() async throws {
+  @Test func `Purged outages go as well`() async throws {
     let bench = ConversionsUnderTest()
     try await bench.flow.begin(bench.store, at: begin)
     let end = begin + .seconds(3600 + 600)
@@ -62,8 +58,7 @@ struct ConversionRecordsTests {
     #expect(try await bench.store.purge(.records, limit: 9, at: end) == 1)
   }
 
-  @Test("An outage that cannot be stored yet excuses all the same, and is stored later")
-  func unsavedOutageExcuses() async throws {
+  @Test func `An outage that cannot be stored yet excuses all the same, and is stored later`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
     let closed = MemoryStore()
@@ -79,8 +74,7 @@ struct ConversionRecordsTests {
     #expect(try await isCounted(bench, at: now + .seconds(1), createdAt: begin + .seconds(60)))
   }
 
-  @Test("A clock that was ahead leaves no stored outage of the future behind")
-  func clockThatWasAhead() async throws {
+  @Test func `A clock that was ahead leaves no stored outage of the future behind`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
     try await bench.listen(at: begin + .seconds(86_400))
@@ -91,8 +85,7 @@ struct ConversionRecordsTests {
     #expect(try await isCounted(bench, at: now + .seconds(300), createdAt: now))
   }
 
-  @Test("There is a bound to how many are stored: the oldest are one then, whoever stored them")
-  func outagesAreBounded() async throws {
+  @Test func `There is a bound to how many are stored: the oldest are one then, whoever stored them`() async throws {
     let contents = MemoryStore.Contents()
     let bench = ConversionsUnderTest(contents: contents)
     let (records, begin, count) = (bench.conversions.records, begin, ConversionOutages.maxCount)

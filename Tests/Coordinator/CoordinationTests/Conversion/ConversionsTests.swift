@@ -5,8 +5,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("The conversions")
-struct ConversionsTests {
+@Suite struct ConversionsTests {
   let begin = ConversionsUnderTest.begin
 
   private func ending(
@@ -16,8 +15,7 @@ struct ConversionsTests {
     ConversionsUnderTest.ending(outcome, prefix, region, at: at, createdAt: createdAt, source: source)
   }
 
-  @Test("One asker closes no region, two do, and those of nobody in particular all count")
-  func oneAskerClosesNoRegionTwoDoAndThoseOfNobodyInParticularAll() async throws {
+  @Test func `One asker closes no region, two do, and those of nobody in particular all count`() async throws {
     func blocked(_ sources: [[UInt8]]) async throws -> [String] {
       let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
       var keys: [String] = []
@@ -32,8 +30,7 @@ struct ConversionsTests {
     #expect(try await blocked(Array(repeating: [], count: 8)) == ["US"])
   }
 
-  @Test("A verification that did not count for its requester takes nothing back when withdrawn")
-  func withdrawnSource() async throws {
+  @Test func `A verification that did not count for its requester takes nothing back when withdrawn`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
     let one = ending(.expired, at: begin, source: [1])
     for _ in 0..<20 { #expect(try await bench.count(one, at: begin).isEmpty) }
@@ -47,8 +44,7 @@ struct ConversionsTests {
     #expect(try await bench.worst(.region, at: later).map(\.counts.sent) == [1])
   }
 
-  @Test("Of an asker who goes on and on a share counts in each window, slot by slot")
-  func shareSlides() async throws {
+  @Test func `Of an asker who goes on and on a share counts in each window, slot by slot`() async throws {
     let bench = ConversionsUnderTest {
       $0.minimumPerPrefix = 1_000
       $0.minimumPerRegion = 1_000
@@ -70,8 +66,7 @@ struct ConversionsTests {
     #expect(most == 5)
   }
 
-  @Test("A prefix is blocked with the one that reaches the minimum, and not before")
-  func aPrefixIsBlockedWithTheOneThatReachesTheMinimumAndNotBefore() async throws {
+  @Test func `A prefix is blocked with the one that reaches the minimum, and not before`() async throws {
     let bench = ConversionsUnderTest()
     #expect(try await bench.count([.verified, .expired, .expired], at: begin).isEmpty)
     #expect(try await !bench.isBlocked(at: begin))
@@ -85,15 +80,13 @@ struct ConversionsTests {
     #expect(try await !bench.isBlocked(at: block.until))
   }
 
-  @Test("A conversion that reaches the floor is not too low")
-  func aConversionThatReachesTheFloorIsNotTooLow() async throws {
+  @Test func `A conversion that reaches the floor is not too low`() async throws {
     let bench = ConversionsUnderTest()
     #expect(try await bench.count([.verified, .verified, .expired, .expired], at: begin).isEmpty)
     #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
   }
 
-  @Test("A region is blocked though no prefix of it is")
-  func aRegionIsBlockedThoughNoPrefixOfItIs() async throws {
+  @Test func `A region is blocked though no prefix of it is`() async throws {
     let bench = ConversionsUnderTest()
     for index in 0..<7 { #expect(try await bench.count([.expired], "+14155\(index)", at: begin).isEmpty) }
     #expect(try await bench.count([.expired], "+141559", at: begin) == ["US"])
@@ -104,8 +97,7 @@ struct ConversionsTests {
     #expect(try await bench.store.count(ConversionRecords.allBlocks) == 1)
   }
 
-  @Test("Of two blocks that which lasts longer is told of")
-  func ofTwoBlocksThatWhichLastsLongerIsToldOf() async throws {
+  @Test func `Of two blocks that which lasts longer is told of`() async throws {
     let bench = ConversionsUnderTest()
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let later = begin + .seconds(60)
@@ -113,8 +105,7 @@ struct ConversionsTests {
     #expect(try await bench.block(ofPrefix: "+1415555", region: "US", at: later)?.scope == .region)
   }
 
-  @Test("Verifications that ended an hour ago no longer count")
-  func verificationsThatEndedAnHourAgoNoLongerCount() async throws {
+  @Test func `Verifications that ended an hour ago no longer count`() async throws {
     let bench = ConversionsUnderTest()
     _ = try await bench.count([.expired, .expired, .expired], at: begin)
     #expect(try await bench.count([.expired], at: begin + .seconds(3600)).isEmpty)
@@ -122,8 +113,7 @@ struct ConversionsTests {
     #expect(try await bench.count([.expired], at: begin + .seconds(3720)) == ["+1415555"])
   }
 
-  @Test("Within eleven twelfths of an hour all counts, in whatever order it comes")
-  func withinElevenTwelfthsOfAnHourAllCountsInWhateverOrderItComes() async throws {
+  @Test func `Within eleven twelfths of an hour all counts, in whatever order it comes`() async throws {
     let bench = ConversionsUnderTest()
     for minutes in [50, 10, 54, 0] {
       let ended = ending(.expired, at: begin + .seconds(60 * minutes))
@@ -132,8 +122,7 @@ struct ConversionsTests {
     }
   }
 
-  @Test("Cells are purged when no window includes them any more")
-  func cellsArePurged() async throws {
+  @Test func `Cells are purged when no window includes them any more`() async throws {
     let bench = ConversionsUnderTest()
     let ended = begin + .seconds(60)
     _ = try await bench.count(ending(.expired, at: ended, source: [1]), at: ended)
@@ -142,8 +131,8 @@ struct ConversionsTests {
     #expect(try await bench.store.purge(.counters, limit: 9, at: begin + .seconds(3600)) == 3)
   }
 
-  @Test("A change of the window keeps what it still includes", arguments: [(7_200, true), (1_800, true), (60, false)])
-  func changeOfTheWindowKeepsTheCounts(seconds: Int, isBlocked: Bool) async throws {
+  @Test(arguments: [(7_200, true), (1_800, true), (60, false)])
+  func `A change of the window keeps what it still includes`(seconds: Int, isBlocked: Bool) async throws {
     let contents = MemoryStore.Contents()
     let bench = ConversionsUnderTest(contents: contents)
     _ = try await bench.count([.verified, .expired, .expired], at: begin)
@@ -152,16 +141,16 @@ struct ConversionsTests {
     #expect(try await next.count([.expired], at: later) == (isBlocked ? ["+1415555"] : []))
   }
 
-  @Test("A region with a floor of its own is held to that, and so are its prefixes; 0 blocks nothing")
-  func aRegionWithAFloorOfItsOwnIsHeldToThatAndSoAreItsPrefixes0() async throws {
+  @Test func `A region with a floor of its own is held to that, and so are its prefixes; 0 blocks nothing`()
+    async throws
+  {
     let bench = ConversionsUnderTest { $0.regionFloors = ["US": 0, "FR": 100] }
     #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
     let outcomes: [ConversionEnding.Outcome] = [.verified, .verified, .verified, .expired]
     #expect(try await bench.count(outcomes, "+3361234", "FR", at: begin) == ["+3361234"])
   }
 
-  @Test("Switched off it counts nothing and blocks nothing, also of what was stored")
-  func switchedOffItCountsNothingAndBlocksNothingAlsoOfWhat() async throws {
+  @Test func `Switched off it counts nothing and blocks nothing, also of what was stored`() async throws {
     let bench = ConversionsUnderTest { $0.isEnabled = false }
     #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
     #expect(try await bench.worst(.prefix, at: begin).isEmpty)
@@ -175,8 +164,7 @@ struct ConversionsTests {
     #expect(try await !bench.isBlocked(at: begin))
   }
 
-  @Test("After a block only verifications count that began after it")
-  func afterABlockOnlyVerificationsCountThatBeganAfterIt() async throws {
+  @Test func `After a block only verifications count that began after it`() async throws {
     let bench = ConversionsUnderTest {
       $0.blockLength = .seconds(300)
       $0.minimumPerRegion = 100
@@ -188,8 +176,7 @@ struct ConversionsTests {
     #expect(try await bench.count(four, at: end + .seconds(10), createdAt: end) == ["+1415555"])
   }
 
-  @Test("A lift ends the block at once, and begins anew")
-  func aLiftEndsTheBlockAtOnceAndBeginsAnew() async throws {
+  @Test func `A lift ends the block at once, and begins anew`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
     let four = Array(repeating: ConversionEnding.Outcome.expired, count: 4)
     _ = try await bench.count(four, at: begin)
@@ -204,8 +191,7 @@ struct ConversionsTests {
     #expect(try await bench.count([.expired], at: later, createdAt: lifted) == ["+1415555"])
   }
 
-  @Test("A block is forgotten when nothing that began before it can count any more")
-  func aBlockIsForgottenWhenNothingThatBeganBeforeItCanCountAnyMore() async throws {
+  @Test func `A block is forgotten when nothing that began before it can count any more`() async throws {
     let bench = ConversionsUnderTest { $0.blockLength = .seconds(300) }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let last = begin + .seconds(300 + 3600 + 600)
@@ -217,8 +203,7 @@ struct ConversionsTests {
     #expect(try await bench.store.count(ConversionRecords.allBlocks) == 0)
   }
 
-  @Test("Counts from a clock that was ahead do not displace present ones")
-  func countsFromAClockThatWasAheadDoNotDisplacePresentOnes() async throws {
+  @Test func `Counts from a clock that was ahead do not displace present ones`() async throws {
     let bench = ConversionsUnderTest()
     // So long ahead that only its cells are loaded.
     for hours in 0..<40 {
@@ -232,8 +217,7 @@ struct ConversionsTests {
     #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
   }
 
-  @Test("Withdrawn counts do not count and a judged block stays")
-  func withdrawnCountsDoNotCountAndAJudgedBlockStays() async throws {
+  @Test func `Withdrawn counts do not count and a judged block stays`() async throws {
     let bench = ConversionsUnderTest()
     _ = try await bench.count([.verified, .expired, .expired], at: begin)
     try await bench.withdraw(ending(.expired, at: begin), at: begin)
@@ -250,8 +234,7 @@ struct ConversionsTests {
     #expect(try await bench.worst(.region, at: begin).map(\.counts) == [ConversionCounts(sent: 1, verified: 1)])
   }
 
-  @Test("A block that begins while an old one of its key is deleted stays")
-  func begunMeanwhile() async throws {
+  @Test func `A block that begins while an old one of its key is deleted stays`() async throws {
     let bench = ConversionsUnderTest { $0.blockLength = .seconds(60) }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     try await bench.sweep(at: begin + .seconds(60))
@@ -261,8 +244,7 @@ struct ConversionsTests {
     #expect(try await bench.isBlocked(at: later))
   }
 
-  @Test("When there is no room for another block, prefixes are let through and regions are not")
-  func whenThereIsNoRoomForAnotherBlockPrefixesAreLetThrough() async throws {
+  @Test func `When there is no room for another block, prefixes are let through and regions are not`() async throws {
     let contents = MemoryStore.Contents()
     let bench = ConversionsUnderTest(maxBlocks: 1, contents: contents) {
       $0.minimumPerPrefix = 1
@@ -280,8 +262,7 @@ struct ConversionsTests {
     #expect(try await next.count([.expired], "+141553", at: begin + .seconds(61)) == ["US"])
   }
 
-  @Test("The worst is shown first, and nothing that is over")
-  func theWorstIsShownFirstAndNothingThatIsOver() async throws {
+  @Test func `The worst is shown first, and nothing that is over`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     _ = try await bench.count([.verified, .verified, .verified, .expired], "+141551", at: begin)
     _ = try await bench.count([.verified, .failed, .expired], "+141552", at: begin)
@@ -295,8 +276,7 @@ struct ConversionsTests {
     #expect(try await bench.worst(.prefix, at: begin + .seconds(3900)).isEmpty)
   }
 
-  @Test("What had ended before counts, and is not judged until a code is missing again")
-  func recountedIsNotJudged() async throws {
+  @Test func `What had ended before counts, and is not judged until a code is missing again`() async throws {
     let bench = ConversionsUnderTest()
     for _ in 0..<6 { #expect(try await bench.recount(ending(.expired, at: begin), at: begin).isEmpty) }
     #expect(try await bench.worst(.prefix, at: begin).map(\.counts.sent) == [6])
@@ -309,8 +289,7 @@ struct ConversionsTests {
     #expect(try await bench.count(ending(.expired, at: begin), at: begin).map(\.key) == ["+1415555", "US"])
   }
 
-  @Test("A block that cannot be read blocks nothing, and a new one takes its place")
-  func unreadableBlockBlocksNothing() async throws {
+  @Test func `A block that cannot be read blocks nothing, and a new one takes its place`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
@@ -328,8 +307,7 @@ struct ConversionsTests {
     #expect(try await bench.isBlocked(at: begin))
   }
 
-  @Test("More blocks than a page holds are listed, the latest first")
-  func manyBlocksAreListed() async throws {
+  @Test func `More blocks than a page holds are listed, the latest first`() async throws {
     let bench = ConversionsUnderTest()
     let (conversions, begin, count) = (bench.conversions, begin, 600)
     _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in

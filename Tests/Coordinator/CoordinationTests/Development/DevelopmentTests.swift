@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Development: limits are emptied, and apps whose callers are trusted are reached over HTTP")
-struct DevelopmentTests {
+@Suite struct DevelopmentTests {
   private static let gateway = Topology.Users.gateway
   private static let development = Bench.rules { $0.isDevelopment = true }
 
@@ -22,8 +21,8 @@ struct DevelopmentTests {
     try await bench.ask(ResetDevelopment(), user: user)
   }
 
-  @Test("A reset empties the limits of everybody", arguments: [gateway, "operator"])
-  func aResetEmptiesTheLimits(user: String) async throws {
+  @Test(arguments: [gateway, "operator"])
+  func `A reset empties the limits of everybody`(user: String) async throws {
     let rules = Bench.rules {
       $0.isDevelopment = true
       $0.limits[.sendsPerAddressPerHour] = 1
@@ -40,7 +39,7 @@ struct DevelopmentTests {
     }
   }
 
-  @Test("A reset ends live verifications: the next start has an SMS of its own") func aResetEndsVerifications()
+  @Test func `A reset ends live verifications: the next start has an SMS of its own`()
     async throws
   {
     try await Bench.with(Self.development) { bench in
@@ -62,8 +61,7 @@ struct DevelopmentTests {
     }
   }
 
-  @Test("The same reset that arrives again empties the limits again")
-  func theSameResetEmptiesAgain() async throws {
+  @Test func `The same reset that arrives again empties the limits again`() async throws {
     try await Bench.with(Self.development) { bench in
       for number in ["+14155550177", "+14155550178"] {
         _ = try await bench.start(number)
@@ -73,8 +71,7 @@ struct DevelopmentTests {
     }
   }
 
-  @Test("Outside development nobody empties limits, and in it not everybody")
-  func aResetIsRefused() async throws {
+  @Test func `Outside development nobody empties limits, and in it not everybody`() async throws {
     for (rules, users) in [
       (Bench.rules(), [Self.gateway, "operator", "service", nil]), (Self.development, ["service", "accounts", nil]),
     ] {
@@ -90,8 +87,7 @@ struct DevelopmentTests {
     }
   }
 
-  @Test("A gateway under another user is one that the configuration names")
-  func otherGateways() async throws {
+  @Test func `A gateway under another user is one that the configuration names`() async throws {
     let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
     try await Bench.with(Bench.rules { $0.gateways = [Self.gateway, "gateway-eu"] }) { bench in
       for user in [Self.gateway, "gateway-eu"] {
@@ -103,8 +99,7 @@ struct DevelopmentTests {
     }
   }
 
-  @Test("The gateway starts nothing for an app whose callers are trusted, unless in development")
-  func trustedAppsAreNotReachedOverHTTP() async throws {
+  @Test func `The gateway starts nothing for an app whose callers are trusted, unless in development`() async throws {
     let commands = [
       StartVerification(phoneNumber: Bench.number, app: Bench.app),
       StartVerification(phoneNumber: Bench.fictional, app: Bench.app),

@@ -6,8 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Budgets")
-struct BudgetTests {
+@Suite struct BudgetTests {
   /// Error that a command that goes beyond a budget is told.
   private func refusal(_ bench: Bench, _ command: some Command) async throws -> APIError {
     let error = try await bench.error(command)
@@ -15,8 +14,7 @@ struct BudgetTests {
     return error
   }
 
-  @Test("Budgets, which no client uses up alone, are quotas; limits of somebody are too many attempts")
-  func codesOfLimits() {
+  @Test func `Budgets, which no client uses up alone, are quotas; limits of somebody are too many attempts`() {
     let budgets: Set<Limit> = [
       .sendsPerCountryPerDay, .sendsPerDay, .receiptsPerAppPerDay, .receiptsPerDay, .assessmentsPerAppPerDay,
       .assessmentsPerDay, .revocationsPerAppPerDay, .revocationsPerDay, .noticesPerAppPerDay,
@@ -28,8 +26,9 @@ struct BudgetTests {
     }
   }
 
-  @Test("Random device tokens without an address use up the app's budget of pushes, then that of all")
-  func randomDeviceTokensWithoutAnAddressUseUpTheAppsBudgetOfPushes() async throws {
+  @Test func `Random device tokens without an address use up the app's budget of pushes, then that of all`()
+    async throws
+  {
     let rules = Bench.rules {
       $0.limits[.receiptsPerAppPerDay] = 5
       $0.limits[.receiptsPerDay] = 7
@@ -46,8 +45,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("Assessments without an address use up the app's budget")
-  func assessmentsWithoutAnAddressUseUpTheAppsBudget() async throws {
+  @Test func `Assessments without an address use up the app's budget`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.assessmentsPerAppPerDay] = 3 }) { bench in
       for index in 0..<3 {
         let command = StartVerification(
@@ -61,8 +59,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("One device proves so many messages a day, with however many receipts")
-  func oneDeviceProvesSoManyMessagesADayWithHoweverManyReceipts() async throws {
+  @Test func `One device proves so many messages a day, with however many receipts`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 }) { bench in
       for index in 0..<3 {
         let pair = try await bench.receipt()
@@ -91,8 +88,9 @@ struct BudgetTests {
       notify: email.map { StartRevocation.Notice(email: $0) })
   }
 
-  @Test("Notices to one address and for one app, and revocations, have budgets; one without a notice still goes")
-  func noticesToOneAddressAndForOneAppAndRevocationsHaveBudgetsOne() async throws {
+  @Test func `Notices to one address and for one app, and revocations, have budgets; one without a notice still goes`()
+    async throws
+  {
     let rules = Bench.rules {
       $0.limits[.noticesPerAddressPerDay] = 2
       $0.limits[.noticesPerAppPerDay] = 3
@@ -114,8 +112,9 @@ struct BudgetTests {
     }
   }
 
-  @Test("Receipts whose push Apple refuses for its device token use up the network's figure, and nobody's day")
-  func receiptsForMadeUpDevices() async throws {
+  @Test func `Receipts whose push Apple refuses for its device token use up the network's figure, and nobody's day`()
+    async throws
+  {
     let rules = Bench.rules {
       $0.limits[.receiptsPerAppPerDay] = 3
       $0.limits[.receiptsPerDay] = 3
@@ -151,8 +150,9 @@ struct BudgetTests {
     CheckVerification(verificationID: started.verificationID, code: SecretField(Secret(code)))
   }
 
-  @Test("With the wrong codes of an app used up, a right code after a typing error is approved by starting again")
-  func aRightCodeAfterATypingError() async throws {
+  @Test func `With the wrong codes of an app used up, a right code after a typing error is approved by starting again`()
+    async throws
+  {
     try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 2 }) { bench in
       for index in 0..<2 {
         let started = try await bench.start("+1415555\(1000 + index)")
@@ -177,8 +177,9 @@ struct BudgetTests {
     }
   }
 
-  @Test("Whoever has not mistyped, and who asked second, end no code of others when wrong codes are used up")
-  func usedUpWrongCodesEndNoOthersCode() async throws {
+  @Test func `Whoever has not mistyped, and who asked second, end no code of others when wrong codes are used up`()
+    async throws
+  {
     try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 1 }) { bench in
       let other = try await bench.start("+14155551000")
       #expect(
@@ -201,8 +202,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("Wrong codes of a fictional number are refused after ten, and counted apart")
-  func wrongCodesOfAFictionalNumberAreRefusedAfterTenAndCounted() async throws {
+  @Test func `Wrong codes of a fictional number are refused after ten, and counted apart`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerFictionalNumberPerHour] = 10 }) { bench in
       var answers: [APIErrorCode] = []
       for _ in 0..<4 {
@@ -221,8 +221,7 @@ struct BudgetTests {
     }
   }
 
-  @Test("A pepper is changed: the same device, token and revocation are known again")
-  func pepperChanged() throws {
+  @Test func `A pepper is changed: the same device, token and revocation are known again`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = KeyedHashes(current: old)
     let after = KeyedHashes(current: new, previous: old)

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Limits of wrong codes")
-struct CheckLimitTests {
+@Suite struct CheckLimitTests {
   let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
 
   func check(
@@ -28,8 +27,7 @@ struct CheckLimitTests {
     return (20_000, nil)
   }
 
-  @Test("Ten checks for a number within an hour")
-  func tenChecksForANumberWithinAnHour() throws {
+  @Test func `Ten checks for a number within an hour`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for index in 0..<10 { #expect(try book.admitCheck(check(), at: begin + .seconds(index), in: store) == nil) }
@@ -38,8 +36,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check("+14155550124"), at: begin, in: store) == nil)
   }
 
-  @Test("An address has thirty wrong codes an hour over all numbers, and right ones use up none")
-  func anAddressHasThirtyWrongCodesAnHourOverAllNumbersAndRightOnes() throws {
+  @Test func `An address has thirty wrong codes an hour over all numbers, and right ones use up none`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
@@ -52,8 +49,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin + .seconds(3600), in: store) == nil)
   }
 
-  @Test("An app has a budget, and all have one, of which the first code of a verification is free")
-  func anAppHasABudgetAndAllHaveOneOfWhichTheFirstCode() throws {
+  @Test func `An app has a budget, and all have one, of which the first code of a verification is free`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
@@ -65,8 +61,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check("+14155550124"), at: begin + .seconds(86_400 * 65 / 64), in: store) == nil)
   }
 
-  @Test("Codes by later handles use up nothing of the first's")
-  func codesByLaterHandlesUseUpNothingOfTheFirsts() throws {
+  @Test func `Codes by later handles use up nothing of the first's`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
@@ -75,8 +70,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
   }
 
-  @Test("With many approved codes so many more wrong ones are allowed as people mistype")
-  func aShareOfTheApprovedCodes() throws {
+  @Test func `With many approved codes so many more wrong ones are allowed as people mistype`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     try store.transact(at: begin) {
@@ -95,8 +89,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check("+14155550125"), at: later, in: store)?.figure == 2_000)
   }
 
-  @Test("Wrong codes count for the network around an address as well")
-  func wrongCodesOfANetwork() throws {
+  @Test func `Wrong codes count for the network around an address as well`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) {
@@ -106,8 +99,10 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check(ip: "2001:db8:1::1"), at: begin, in: store) == nil)
   }
 
-  @Test("A fictional number has three wrong codes an hour from a network, thirty in all, and any number of right ones")
-  func wrongCodesOfAFictionalNumber() throws {
+  @Test
+  func `A fictional number has three wrong codes an hour from a network, thirty in all, and any number of right ones`()
+    throws
+  {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     func check(_ network: Int?, app: String = "a") -> LimitedCheck {
@@ -126,8 +121,9 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(check(1), at: begin + .seconds(3600), in: store) == nil)
   }
 
-  @Test("Strangers cannot lock a fictional number for a network that has given the right code within 30 days")
-  func aKnownNetworkHasWrongCodesOfItsOwn() throws {
+  @Test func `Strangers cannot lock a fictional number for a network that has given the right code within 30 days`()
+    throws
+  {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let tester = check(ip: "192.0.2.1", fictional: true)
@@ -149,8 +145,7 @@ struct CheckLimitTests {
     #expect(try book.admitCheck(tester, at: end, in: store)?.limit == .wrongCodesPerFictionalNumberPerHour)
   }
 
-  @Test("So many networks are remembered in a day, and none for longer than 30 days and a slot")
-  func knownNetworksAreBounded() throws {
+  @Test func `So many networks are remembered in a day, and none for longer than 30 days and a slot`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     func known() -> Int { store.counts.keys.count { $0.hasPrefix("g") && $0.hasSuffix(":k") } }
@@ -164,8 +159,7 @@ struct CheckLimitTests {
     #expect(known() == 0)
   }
 
-  @Test("Neither number nor address nor device is in the names under which is counted")
-  func neitherNumberNorAddressNorDeviceIsInTheNamesUnder() throws {
+  @Test func `Neither number nor address nor device is in the names under which is counted`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     let send = LimitedSend(
@@ -186,8 +180,7 @@ struct CheckLimitTests {
     }
   }
 
-  @Test("Counts made under the former pepper still count")
-  func countsMadeUnderTheFormerPepperStillCount() throws {
+  @Test func `Counts made under the former pepper still count`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
@@ -201,8 +194,7 @@ struct CheckLimitTests {
     #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3599)))
   }
 
-  @Test("Counts made under the former pepper by a clock that was ahead count as of now")
-  func countsMadeUnderTheFormerPepperByAClockThatWasAhead() throws {
+  @Test func `Counts made under the former pepper by a clock that was ahead count as of now`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
@@ -214,8 +206,7 @@ struct CheckLimitTests {
     #expect(try after.admitCheck(check(), at: begin + .seconds(3600), in: store) == nil)
   }
 
-  @Test("Every refusal says what was reached, and its name is a metric's")
-  func everyRefusalSaysWhatWasReachedAndItsNameIsAMetrics() {
+  @Test func `Every refusal says what was reached, and its name is a metric's`() {
     for limit in Limit.refusing {
       let refusal = LimitRefusal(limit: limit, figure: 7, wait: .seconds(5))
       #expect(refusal.text.split(separator: " ").count > 4, "\(limit.label)")
@@ -224,8 +215,7 @@ struct CheckLimitTests {
     }
   }
 
-  @Test("No two rows of the table have the same key or label, and no name of a counter has a colon")
-  func rowsAreDistinct() {
+  @Test func `No two rows of the table have the same key or label, and no name of a counter has a colon`() {
     #expect(Set(Limit.all.map(\.key)).count == Limit.all.count)
     #expect(Set(Limit.refusing.map(\.label)).count == Limit.refusing.count)
     #expect(Limit.counters.allSatisfy { !$0.isEmpty && !$0.contains(":") })

@@ -5,8 +5,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Limits")
-struct RateLimitsTests {
+@Suite struct RateLimitsTests {
   let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
 
   func send(_ number: String = "+14155550123", region: String = "US", unknown: Bool = false, ip: String? = nil)
@@ -15,8 +14,7 @@ struct RateLimitsTests {
     LimitedSend(number: number, region: region, isUnknownType: unknown, address: ip.flatMap(ClientAddress.init))
   }
 
-  @Test("Five messages to a number within ten minutes, and the wait is exact")
-  func fiveMessagesToANumberWithinTenMinutesAndTheWaitIsExact() throws {
+  @Test func `Five messages to a number within ten minutes, and the wait is exact`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for seconds in [0, 30, 90, 210, 330] {
@@ -28,8 +26,7 @@ struct RateLimitsTests {
     #expect(try book.admit(send(), at: begin + .seconds(600), in: store) == nil)
   }
 
-  @Test("Ten messages to a number within a day")
-  func perNumberPerDay() throws {
+  @Test func `Ten messages to a number within a day`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for index in 0..<10 {
@@ -39,8 +36,7 @@ struct RateLimitsTests {
     #expect(refusal == LimitRefusal(limit: .sendsPerNumberPerDay, figure: 10, wait: .seconds(76_400)))
   }
 
-  @Test("Refused commands are not counted anywhere")
-  func refusedIsNotCounted() throws {
+  @Test func `Refused commands are not counted anywhere`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for _ in 0..<5 { _ = try book.admit(send(), at: begin, in: store) }
@@ -49,8 +45,7 @@ struct RateLimitsTests {
     #expect(store.counts == before)
   }
 
-  @Test("Twenty messages to a prefix, five where the type is unknown")
-  func twentyMessagesToAPrefixFiveWhereTheTypeIsUnknown() throws {
+  @Test func `Twenty messages to a prefix, five where the type is unknown`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for index in 0..<20 {
@@ -67,8 +62,7 @@ struct RateLimitsTests {
     #expect(try book.admit(send("+23466661999"), at: begin, in: store) == nil)
   }
 
-  @Test("Thirty messages to an address within an hour; an IPv6 /64 is one address")
-  func thirtyMessagesToAnAddressWithinAnHourAnIPv664IsOneAddress() throws {
+  @Test func `Thirty messages to an address within an hour; an IPv6 /64 is one address`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     for index in 0..<30 {
@@ -83,9 +77,8 @@ struct RateLimitsTests {
   }
 
   @Test(
-    "The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many",
     arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
-  func theNetworkAroundAnAddress(form: String) throws {
+  func `The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many`(form: String) throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
     func from(_ index: Int) -> String {
@@ -107,8 +100,7 @@ struct RateLimitsTests {
     #expect(try RateLimits(limits).admit(send("+33612345679", ip: from(201)), at: begin, in: store) == nil)
   }
 
-  @Test("A country's budget lasts until midnight UTC")
-  func aCountrysBudgetLastsUntilMidnightUTC() throws {
+  @Test func `A country's budget lasts until midnight UTC`() throws {
     var limits = Limits()
     limits.countryBudgets = ["FR": 2]
     let book = try RateLimits(limits)
@@ -122,16 +114,14 @@ struct RateLimitsTests {
     #expect(try book.admit(send("+33655345678", region: "FR"), at: begin + .seconds(43_200), in: store) == nil)
   }
 
-  @Test("A budget of zero refuses everything")
-  func aBudgetOfZeroRefusesEverything() throws {
+  @Test func `A budget of zero refuses everything`() throws {
     var limits = Limits()
     limits[.sendsPerDay] = 0
     let store = MemoryUsage()
     #expect(try RateLimits(limits).admit(send(), at: begin, in: store)?.limit == .sendsPerDay)
   }
 
-  @Test("A clock that was ahead for a while uses up no more than the budget of its day")
-  func aClockThatWasAheadForAWhileUsesUpNoMoreThanTheBudgetOfItsDay() throws {
+  @Test func `A clock that was ahead for a while uses up no more than the budget of its day`() throws {
     let book = try RateLimits(Limits())
     for ahead in [Duration.seconds(13 * 3600), .seconds(10 * 86_400)] {
       let store = MemoryUsage()
@@ -158,8 +148,7 @@ struct RateLimitsTests {
     #expect(window.wait(at: begin, rule) == nil)
   }
 
-  @Test("What a clock that was far ahead has counted does not count either once that time comes")
-  func whatAClockThatWasFarAheadHasCounted() throws {
+  @Test func `What a clock that was far ahead has counted does not count either once that time comes`() throws {
     let rule = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
@@ -170,8 +159,7 @@ struct RateLimitsTests {
     #expect(try counter.window(at: ahead, in: store).count(at: ahead, rule) == 0)
   }
 
-  @Test("A large limit keeps few entries and still counts right")
-  func aLargeLimitKeepsFewEntriesAndStillCountsRight() throws {
+  @Test func `A large limit keeps few entries and still counts right`() throws {
     let rule = LimitRule(sliding: "s", limit: 100_000, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
@@ -187,8 +175,9 @@ struct RateLimitsTests {
     #expect(count > 98_000 && count <= 100_000)
   }
 
-  @Test("The ten minutes of a number are counted with its day, where both count each message at its own time")
-  func tenMinutesAreCountedWithTheDay() throws {
+  @Test func `The ten minutes of a number are counted with its day, where both count each message at its own time`()
+    throws
+  {
     let store = MemoryUsage()
     var limits = Limits()
     limits[.sendsPerNumberPer10Minutes] = 2
@@ -206,8 +195,7 @@ struct RateLimitsTests {
     #expect(try ask(after: 2_100) == nil && isCountedApart())
   }
 
-  @Test("Counts survive being stored, under names of their own, until they are over")
-  func countsSurviveBeingStored() throws {
+  @Test func `Counts survive being stored, under names of their own, until they are over`() throws {
     let store = MemoryUsage()
     let short = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
     let day = LimitRule(daily: "d", limit: 5)
@@ -228,8 +216,7 @@ struct RateLimitsTests {
     #expect(store.counts.isEmpty)
   }
 
-  @Test("A budget that is raised or lowered counts what was counted before")
-  func aBudgetThatIsRaisedOrLowered() throws {
+  @Test func `A budget that is raised or lowered counts what was counted before`() throws {
     let store = MemoryUsage()
     var limits = Limits()
     limits[.sendsPerAddressPerHour] = 200
@@ -246,8 +233,7 @@ struct RateLimitsTests {
     #expect(try RateLimits(limits).admit(send(ip: "192.0.2.1"), at: now, in: store)?.limit == .sendsPerAddressPerHour)
   }
 
-  @Test("The ID of an app may be of any length")
-  func theIDOfAnAppMayBeOfAnyLength() throws {
+  @Test func `The ID of an app may be of any length`() throws {
     var limits = Limits()
     limits[.revocationsPerAppPerDay] = 1
     let book = try RateLimits(limits)
@@ -260,8 +246,7 @@ struct RateLimitsTests {
     }
   }
 
-  @Test("A forgotten number has its limits anew, and nothing of it is left under either name")
-  func aForgottenNumberHasItsLimitsAnew() throws {
+  @Test func `A forgotten number has its limits anew, and nothing of it is left under either name`() throws {
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
@@ -278,12 +263,11 @@ struct RateLimitsTests {
   }
 
   @Test(
-    "The network of an address",
     arguments: [
       ("192.0.2.1", "192.0.2.1/32"), ("::ffff:192.0.2.1", "192.0.2.1/32"), ("2001:db8::1", "20010db800000000/64"),
       ("", nil), ("192.0.2", nil), ("192.0.2.1:80", nil), ("fe80::1%eth0", nil), ("example.org", nil),
     ] as [(String, String?)])
-  func theNetworkOfAnAddress(text: String, network: String?) {
+  func `The network of an address`(text: String, network: String?) {
     #expect(ClientAddress(text)?.network == network)
     let wide = ["192.0.2.1/32": "192.0.2.0/24", "20010db800000000/64": "20010db80000/48"]
     #expect(network.map { ClientAddress(network: $0).wideNetwork } == network.flatMap { wide[$0] })

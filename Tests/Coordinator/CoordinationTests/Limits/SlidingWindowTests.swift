@@ -36,8 +36,7 @@ private struct PlainWindow {
   mutating func purge(at now: UnixTime) { times.removeAll { $0 + rule.windowMilliseconds <= now.milliseconds } }
 }
 
-@Suite("Sliding windows over counters")
-struct SlidingWindowTests {
+@Suite struct SlidingWindowTests {
   static let rules = [
     LimitRule(sliding: "s", limit: 0, window: .seconds(600)),
     LimitRule(sliding: "s", limit: 1, window: .seconds(600)),
@@ -49,9 +48,8 @@ struct SlidingWindowTests {
     LimitRule(daily: "d", limit: 30),
   ]
 
-  @Test(
-    "They count and wait like a list of all events, whatever the clock does", arguments: rules.indices, [1, 2])
-  func likeAListOfAllEvents(rule index: Int, seed: UInt64) throws {
+  @Test(arguments: rules.indices, [1, 2])
+  func `They count and wait like a list of all events, whatever the clock does`(rule index: Int, seed: UInt64) throws {
     let rule = Self.rules[index]
     var random = SplitMix(seed: seed &* 1_000 &+ UInt64(index))
     // The pepper is changed in the middle.
@@ -87,8 +85,7 @@ struct SlidingWindowTests {
     }
   }
 
-  @Test("A clock that is set back again and again hides nothing behind what it has left")
-  func clockSetBackAgainAndAgain() throws {
+  @Test func `A clock that is set back again and again hides nothing behind what it has left`() throws {
     let rule = LimitRule(sliding: "s", limit: LimitRule.maxEntries, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let store = MemoryUsage()
@@ -105,8 +102,7 @@ struct SlidingWindowTests {
     #expect(try counter.window(at: last, in: store).count(at: last, rule) == 19)
   }
 
-  @Test("Events of a clock that is a little ahead stay where they are, and count")
-  func aClockThatIsALittleAhead() throws {
+  @Test func `Events of a clock that is a little ahead stay where they are, and count`() throws {
     for rule in Self.rules where rule.limit > 1 {
       let counter = try LimitCounter(.everybody, rule)
       let store = MemoryUsage()
@@ -125,8 +121,7 @@ struct SlidingWindowTests {
     }
   }
 
-  @Test("Several of one batch count one by one")
-  func severalOfOneBatch() throws {
+  @Test func `Several of one batch count one by one`() throws {
     let rule = LimitRule(sliding: "s", limit: 3, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
     let now = UnixTime(seconds: 1_780_000_000)
@@ -143,8 +138,7 @@ struct SlidingWindowTests {
     #expect(taken == 3)
   }
 
-  @Test("A counter that was not loaded counts nothing by mistake")
-  func notLoaded() throws {
+  @Test func `A counter that was not loaded counts nothing by mistake`() throws {
     let counter = try LimitCounter(.everybody, LimitRule(daily: "d", limit: 3))
     var set = WorkingSet(at: UnixTime(seconds: 1_780_000_000))
     #expect(throws: StoreError.self) { try counter.window(in: set) }

@@ -8,13 +8,13 @@ import Testing
 @testable import Coordination
 
 /// A wall clock that is set while the coordinator runs. What is over is judged by it; what only waits must not.
-@Suite("The clock is set")
-struct ClockStepTests {
+@Suite struct ClockStepTests {
   private static let steps = [-3600, -60, 60, 3600]
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
-  @Test("A job that was put off is published when its wait is over, wherever the clock has gone", arguments: steps)
-  func aJobThatWasPutOffIsPublishedWhenItsWaitIsOverWherever(step: Int) async throws {
+  @Test(arguments: steps)
+  func `A job that was put off is published when its wait is over, wherever the clock has gone`(step: Int) async throws
+  {
     try await Bench.with(
       Bench.rules {
         $0.policy.lifetime = .seconds(3600)
@@ -34,8 +34,10 @@ struct ClockStepTests {
     }
   }
 
-  @Test("A push whose command never comes again is released when its wait is over, unless it is late", arguments: steps)
-  func aPushWhoseCommandNeverComesAgainIsReleasedWhenItsWaitIsOver(step: Int) async throws {
+  @Test(arguments: steps)
+  func `A push whose command never comes again is released when its wait is over, unless it is late`(step: Int)
+    async throws
+  {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([try bench.commandMessage(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
@@ -51,8 +53,8 @@ struct ClockStepTests {
     }
   }
 
-  @Test("Nobody waits for a code longer than the gap", arguments: [-3600, -60])
-  func nobodyWaitsForACodeLongerThanTheGap(step: Int) async throws {
+  @Test(arguments: [-3600, -60])
+  func `Nobody waits for a code longer than the gap`(step: Int) async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(step))
@@ -64,9 +66,9 @@ struct ClockStepTests {
     }
   }
 
-  @Test(
-    "A clock that is a little behind the one of the first start sends no second SMS", arguments: [1, 5_000, 10_000])
-  func noSecondSMSByAClockThatIsBehind(milliseconds: Int) async throws {
+  @Test(arguments: [1, 5_000, 10_000])
+  func `A clock that is a little behind the one of the first start sends no second SMS`(milliseconds: Int) async throws
+  {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .milliseconds(-milliseconds))
@@ -76,8 +78,7 @@ struct ClockStepTests {
     }
   }
 
-  @Test("When a limit forbids a resend, the wait is the limit's")
-  func limitedResend() async throws {
+  @Test func `When a limit forbids a resend, the wait is the limit's`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       _ = try await bench.start()
       bench.clock.advance(by: .seconds(-60))
@@ -86,8 +87,10 @@ struct ClockStepTests {
     }
   }
 
-  @Test("A code can be given back after the clock was set back, and is over after it was set ahead", arguments: steps)
-  func aCodeCanBeGivenBackAfterTheClockWasSetBackAndIsOverAfter(step: Int) async throws {
+  @Test(arguments: steps)
+  func `A code can be given back after the clock was set back, and is over after it was set ahead`(step: Int)
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -98,8 +101,8 @@ struct ClockStepTests {
     }
   }
 
-  @Test("Commands of a sender whose clock is right have no age when the coordinator's was set back")
-  func commandsOfASenderWhoseClockIsRightHaveNoAge() async throws {
+  @Test func `Commands of a sender whose clock is right have no age when the coordinator's was set back`() async throws
+  {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(-3600))

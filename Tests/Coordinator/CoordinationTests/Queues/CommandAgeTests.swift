@@ -7,12 +7,10 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("The age of commands")
-struct CommandAgeTests {
+@Suite struct CommandAgeTests {
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
-  @Test("Starts that waited through an outage are answered, and nothing is sent")
-  func startsThatWaitedThroughAnOutageAreAnsweredAndNothingIsSent() async throws {
+  @Test func `Starts that waited through an outage are answered, and nothing is sent`() async throws {
     try await Bench.with { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(1200))
@@ -40,8 +38,7 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("A start without a timestamp that waited for the store has its whole life before it")
-  func aStartWithoutATimestampThatWaitedForTheStoreHasItsWholeLife() async throws {
+  @Test func `A start without a timestamp that waited for the store has its whole life before it`() async throws {
     try await Bench.with { bench in
       bench.fault = OneFault(.full) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let started = try VerificationStarted(json: try await bench.ask(start).body)
@@ -50,8 +47,7 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("It can be configured")
-  func itCanBeConfigured() async throws {
+  @Test func `It can be configured`() async throws {
     try await Bench.with(Bench.rules { $0.maxCommandAge = .seconds(3600) }) { bench in
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(3600))
@@ -60,8 +56,9 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("An old app.verify is not carried out; one without a timestamp, or with one of the future, has no age")
-  func anOldAppVerifyIsNotCarriedOutOneWithoutATimestampOrWithOne() async throws {
+  @Test func `An old app.verify is not carried out; one without a timestamp, or with one of the future, has no age`()
+    async throws
+  {
     try await Bench.with { bench in
       let verify = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
       let old = try await bench.ask(verify, sentAt: bench.clock.now() - .seconds(60))
@@ -72,8 +69,7 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("A start that waits for its assessment came in time, also when it is delivered again late")
-  func aStartThatWaitsForItsAssessmentCameInTimeAlso() async throws {
+  @Test func `A start that waits for its assessment came in time, also when it is delivered again late`() async throws {
     try await Bench.with(Bench.rules { $0.proof.assessmentTimeout = .seconds(60) }) { bench in
       let sentAt = bench.clock.now()
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
@@ -88,8 +84,7 @@ struct CommandAgeTests {
     }
   }
 
-  @Test("All other commands are carried out however late")
-  func allOtherCommandsAreCarriedOutHoweverLate() async throws {
+  @Test func `All other commands are carried out however late`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)

@@ -10,13 +10,13 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Fingerprints of commands")
-struct CommandFingerprintTests {
+@Suite struct CommandFingerprintTests {
   private static let start = StartVerification(
     phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1", instance: "one"), requester: "a")
 
-  @Test("After a change of the pepper a command gets the answer that was recorded under the one before")
-  func changedPepper() async throws {
+  @Test func `After a change of the pepper a command gets the answer that was recorded under the one before`()
+    async throws
+  {
     try await Bench.with { bench in
       let started = try await bench.ask(Self.start, id: "start")
       let id = try VerificationStarted(json: started.body).verificationID
@@ -41,8 +41,7 @@ struct CommandFingerprintTests {
     }
   }
 
-  @Test("A start that waits is known under the pepper of before")
-  func aStartThatWaitsIsKnownUnderThePepperOfBefore() async throws {
+  @Test func `A start that waits is known under the pepper of before`() async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(
         bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
@@ -54,8 +53,10 @@ struct CommandFingerprintTests {
     }
   }
 
-  @Test("The number of a start cannot be guessed from its fingerprint; a fingerprint of before is known all the same")
-  func theNumberOfAStartCannotBeGuessedFromItsFingerprint() async throws {
+  @Test
+  func `The number of a start cannot be guessed from its fingerprint; a fingerprint of before is known all the same`()
+    async throws
+  {
     try await Bench.with { bench in
       let started = try await bench.ask(Self.start, id: "start")
       let message = try bench.commandMessage(Self.start, id: "start")

@@ -10,10 +10,8 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Commands")
-struct CommandTests {
-  @Test("A start answers with an ID, sends one sealed code and tells of it")
-  func aStartAnswersWithAnIDSendsOneSealedCodeAndTellsOfIt() async throws {
+@Suite struct CommandTests {
+  @Test func `A start answers with an ID, sends one sealed code and tells of it`() async throws {
     try await Bench.with { bench in
       let started = try await bench.start(language: "pt-BR")
       #expect(started.phoneNumber == Bench.number)
@@ -33,8 +31,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Verifications that are live at the start are counted by the gauge")
-  func verificationsThatAreLiveAtTheStartAreCountedByTheGauge() async throws {
+  @Test func `Verifications that are live at the start are counted by the gauge`() async throws {
     try await Bench.with { bench in
       _ = try await bench.start()
       let ended = try await bench.start("+14155550177")
@@ -46,8 +43,9 @@ struct CommandTests {
     }
   }
 
-  @Test("The code is nowhere in the clear: not in the database, the job, the events, the reply or the logs")
-  func codeIsNowhere() async throws {
+  @Test func `The code is nowhere in the clear: not in the database, the job, the events, the reply or the logs`()
+    async throws
+  {
     try await Bench.with { bench in
       _ = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -59,8 +57,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Asking again before the gap is over gives the same verification and sends nothing")
-  func askingAgainBeforeTheGapIsOverGivesTheSameVerification() async throws {
+  @Test func `Asking again before the gap is over gives the same verification and sends nothing`() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(29))
@@ -73,8 +70,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Asking again after the gap sends the same code again")
-  func askingAgainAfterTheGapSendsTheSameCodeAgain() async throws {
+  @Test func `Asking again after the gap sends the same code again`() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -90,8 +86,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Two starts in one batch are one verification")
-  func twoStartsInOneBatchAreOneVerification() async throws {
+  @Test func `Two starts in one batch are one verification`() async throws {
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let source = await bench.deliver([
@@ -108,8 +103,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Another app's verification of the same number is another one")
-  func anotherAppsVerificationOfTheSameNumberIsAnotherOne() async throws {
+  @Test func `Another app's verification of the same number is another one`() async throws {
     try await Bench.with(
       Bench.rules { $0.apps["other"] = AppProfile(id: "other", name: "Other", verification: .trusted) }
     ) { bench in
@@ -119,8 +113,7 @@ struct CommandTests {
     }
   }
 
-  @Test("Every way in which a code can be refused has its own error")
-  func everyWayInWhichACodeCanBeRefusedHasItsOwnError() async throws {
+  @Test func `Every way in which a code can be refused has its own error`() async throws {
     try await Bench.with { bench in
       let started = try await bench.start()
       let id = started.verificationID
@@ -155,8 +148,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A new verification after the end has another ID; an expired one is told of")
-  func startAfterEnd() async throws {
+  @Test func `A new verification after the end has another ID; an expired one is told of`() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(300))
@@ -166,8 +158,7 @@ struct CommandTests {
     }
   }
 
-  @Test("People type codes with spaces, hyphens and the digits of their script")
-  func peopleTypeCodesWithSpacesHyphensAndTheDigitsOfTheirScript() {
+  @Test func `People type codes with spaces, hyphens and the digits of their script`() {
     #expect(CodeText.digits("123 456") == "123456")
     #expect(CodeText.digits("12-34-56\n") == "123456")
     #expect(CodeText.digits("١٢٣٤٥٦") == "123456")
@@ -177,8 +168,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A fictional number gets no message, no limit but that of wrong codes, and its fixed code")
-  func aFictionalNumberGetsNoMessageNoLimitButThatOfWrongCodes() async throws {
+  @Test func `A fictional number gets no message, no limit but that of wrong codes, and its fixed code`() async throws {
     try await Bench.with { bench in
       for index in 0..<25 {
         let started = try await bench.start(Bench.fictional)
@@ -200,7 +190,6 @@ struct CommandTests {
   }
 
   @Test(
-    "Each fault of a start has its own error",
     arguments: [
       (StartVerification(phoneNumber: "", app: Bench.app), .missingPhoneNumber, "phoneNumber"),
       (StartVerification(phoneNumber: "hello", app: Bench.app), .invalidPhoneNumber, "phoneNumber"),
@@ -219,7 +208,9 @@ struct CommandTests {
         "client.ip"
       ),
     ] as [(StartVerification, APIErrorCode, String)])
-  func eachFaultOfAStartHasItsOwnError(command: StartVerification, code: APIErrorCode, field: String) async throws {
+  func `Each fault of a start has its own error`(command: StartVerification, code: APIErrorCode, field: String)
+    async throws
+  {
     try await Bench.with { bench in
       let error = try await bench.error(command)
       #expect(error.code == code)
@@ -228,8 +219,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A national number with its region is the same number")
-  func aNationalNumberWithItsRegionIsTheSameNumber() async throws {
+  @Test func `A national number with its region is the same number`() async throws {
     try await Bench.with { bench in
       var command = StartVerification(phoneNumber: "(415) 555-0123", app: Bench.app)
       command.region = "US"
@@ -252,9 +242,11 @@ struct CommandTests {
     return try decoder.decode(NumberOverrides.self, from: Data(Self.young.utf8))
   }
 
-  @Test(
-    "A number of a range that the library does not know is under a limit of its own, unless the table calls it mobile")
-  func aNumberOfARangeThatTheLibraryDoesNotKnowIsUnderALimit() async throws {
+  @Test
+  func
+    `A number of a range that the library does not know is under a limit of its own, unless the table calls it mobile`()
+    async throws
+  {
     func sent(_ overrides: NumberOverrides) async throws -> Int {
       let rules = Bench.rules {
         $0.limits[.sendsToUnknownTypePerPrefixPer10Minutes] = 2
@@ -274,8 +266,7 @@ struct CommandTests {
     #expect(try await sent(overrides()) == 4)
   }
 
-  @Test("A number of a length that the library does not know is possible if the table has it")
-  func aNumberOfALengthThatTheLibraryDoesNotKnowIsPossibleIf() async throws {
+  @Test func `A number of a length that the library does not know is possible if the table has it`() async throws {
     let command = StartVerification(phoneNumber: "+14155551234567", app: Bench.app)
     try await Bench.with { bench in
       let error = try await bench.error(command)
@@ -288,8 +279,9 @@ struct CommandTests {
     }
   }
 
-  @Test("A number that costs somebody by the table gets no message, nor one of a length that is gone")
-  func pricedNumbers() async throws {
+  @Test func `A number that costs somebody by the table gets no message, nor one of a length that is gone`()
+    async throws
+  {
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
     let text = """
@@ -309,12 +301,12 @@ struct CommandTests {
   }
 
   @Test(
-    "A tel: URI is read as the number in it, and never with an extension",
     arguments: [
       ("tel:+1-415-555-0199", nil), ("tel:555-0199;phone-context=+1415", nil), ("tel:(415)555-0199", "US"),
       ("tel:+14155550199;ext=7", nil), ("tel:0199;phone-context=example.com", "US"),
     ] as [(String, String?)])
-  func aTelURIIsReadAsTheNumberInItAndNeverWithAnExtension(text: String, region: String?) async throws {
+  func `A tel: URI is read as the number in it, and never with an extension`(text: String, region: String?) async throws
+  {
     try await Bench.with { bench in
       var command = StartVerification(phoneNumber: text, app: Bench.app)
       command.region = region
@@ -329,8 +321,7 @@ struct CommandTests {
     }
   }
 
-  @Test("The message of an Android app bears its hash")
-  func theMessageOfAnAndroidAppBearsItsHash() async throws {
+  @Test func `The message of an Android app bears its hash`() async throws {
     let rules = Bench.rules {
       $0.apps["android"] = AppProfile(id: "android", name: "A", verification: .trusted)
       $0.apps["android"]?.androidHash = "FA+9qCX9VSu"
@@ -347,8 +338,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A limit that is reached says for how long")
-  func aLimitThatIsReachedSaysForHowLong() async throws {
+  @Test func `A limit that is reached says for how long`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       _ = try await bench.start()
       bench.clock.advance(by: .seconds(300))
@@ -363,8 +353,7 @@ struct CommandTests {
     }
   }
 
-  @Test("When a limit forbids a resend, the answer is the live verification and the wait")
-  func limitedResend() async throws {
+  @Test func `When a limit forbids a resend, the answer is the live verification and the wait`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let started = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -378,8 +367,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A code whose verification is almost over is not sent again: a new verification begins")
-  func aCodeWhoseVerificationIsAlmostOverIsNotSentAgainANew() async throws {
+  @Test func `A code whose verification is almost over is not sent again: a new verification begins`() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       bench.clock.advance(by: .seconds(299))
@@ -406,8 +394,7 @@ struct CommandTests {
     }
   }
 
-  @Test("When no new verification may begin, one that is almost over is still the answer")
-  func almostOverAndLimited() async throws {
+  @Test func `When no new verification may begin, one that is almost over is still the answer`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPerDay] = 2 }) { bench in
       let first = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -421,8 +408,10 @@ struct CommandTests {
     }
   }
 
-  @Test("Checks of a number are limited over all its verifications, and one too many is not counted against the code")
-  func limitedChecks() async throws {
+  @Test
+  func `Checks of a number are limited over all its verifications, and one too many is not counted against the code`()
+    async throws
+  {
     try await Bench.with(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 }) { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -434,8 +423,7 @@ struct CommandTests {
     }
   }
 
-  @Test("The same message twice has one effect and the same reply")
-  func theSameMessageTwiceHasOneEffectAndTheSameReply() async throws {
+  @Test func `The same message twice has one effect and the same reply`() async throws {
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let first = try await bench.ask(command, id: "same")
@@ -456,8 +444,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A look is answered under any ID, also one of another command, and is not recorded")
-  func aLookIsAnsweredUnderAnyID() async throws {
+  @Test func `A look is answered under any ID, also one of another command, and is not recorded`() async throws {
     try await Bench.with { bench in
       let looks = bench.flows().registry.commandKinds.filter(\.isLook).map(\.type.text)
       #expect(looks == ["operation.status.v1", "verification.status.v1"])
@@ -471,8 +458,7 @@ struct CommandTests {
     }
   }
 
-  @Test("A reply repeats the correlation ID and names what led to it")
-  func replyEnvelope() async throws {
+  @Test func `A reply repeats the correlation ID and names what led to it`() async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "m")
       await bench.deliver([message])
@@ -486,8 +472,9 @@ struct CommandTests {
     }
   }
 
-  @Test("A pepper that was changed: the previous one still knows its codes, an unknown one ends the verification")
-  func aPepperThatWasChangedThePreviousOneStillKnowsItsCodes() async throws {
+  @Test func `A pepper that was changed: the previous one still knows its codes, an unknown one ends the verification`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -512,8 +499,10 @@ struct CommandTests {
     #expect(after.matches(code, atRest, for: "id"))
   }
 
-  @Test("With requireSealed a secret in the clear is refused in every command: nothing is sent, nothing is counted")
-  func requireSealed() async throws {
+  @Test
+  func `With requireSealed a secret in the clear is refused in every command: nothing is sent, nothing is counted`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
@@ -545,8 +534,10 @@ struct CommandTests {
     }
   }
 
-  @Test("The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted")
-  func theCodeOfACheckMayBeSealedOneThatWasMovedOrIsUnderAnotherKey() async throws {
+  @Test
+  func `The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = Secret(try #require(try bench.jobs().first?.code))

@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Senders: commands by sender and ID, results by user and key")
-struct SenderTests {
+@Suite struct SenderTests {
   private func reply(_ bench: Bench, _ message: Message) async throws -> Message {
     _ = bench.sink.takePublished()
     await bench.deliver([message])
@@ -19,8 +18,7 @@ struct SenderTests {
     CheckVerification(verificationID: id, code: SecretField(Secret(code)))
   }
 
-  @Test("Another code under the ID of a check is refused, the same one has the same answer")
-  func anotherCodeUnderTheIDOfACheckIsRefusedTheSameOneHasTheSame() async throws {
+  @Test func `Another code under the ID of a check is refused, the same one has the same answer`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first).code
@@ -37,8 +35,10 @@ struct SenderTests {
     }
   }
 
-  @Test("An approval is told again under its ID for as long as its session may live, however short the inbox is kept")
-  func anApprovalIsToldAgainForAsLongAsItsSessionMayLive() async throws {
+  @Test
+  func `An approval is told again under its ID for as long as its session may live, however short the inbox is kept`()
+    async throws
+  {
     let rules = Bench.rules {
       $0.inboxRetention = .seconds(60)
       $0.policy.maximumLifetime = .seconds(3600)
@@ -81,8 +81,7 @@ struct SenderTests {
     return (delivery, id)
   }
 
-  @Test("A result from another user or under another key is forged: a dead letter that is counted")
-  func aResultFromAnotherUserOrUnderAnotherKeyIsForgedADeadLetter() async throws {
+  @Test func `A result from another user or under another key is forged: a dead letter that is counted`() async throws {
     let changes: [(inout Delivery) -> Void] = [
       { $0.message.userID = "mail-worker" }, { $0.message.userID = nil }, { $0.message.userID = "service" },
       { $0.message.userID = "coordinator" }, { $0.routingKey = "mail.relay.refused" },
@@ -103,8 +102,9 @@ struct SenderTests {
     }
   }
 
-  @Test("The coordinator passes over the result of an SMS that could wait, which an old binding may bring")
-  func theCoordinatorPassesOverTheResultOfAnSMSThatCouldWait() async throws {
+  @Test func `The coordinator passes over the result of an SMS that could wait, which an old binding may bring`()
+    async throws
+  {
     try await Bench.with { bench in
       let (_, id) = try await delivery(bench) { $0.routingKey = "sms.bulk.refused" }
       #expect(bench.sink.published.isEmpty)
@@ -119,8 +119,7 @@ struct SenderTests {
     }
   }
 
-  @Test("A result of somebody else's job changes nothing, and is counted and acknowledged")
-  func aResultOfSomebodyElsesJobChangesNothingAndIsCounted() async throws {
+  @Test func `A result of somebody else's job changes nothing, and is counted and acknowledged`() async throws {
     try await Bench.with { bench in
       for (number, sender) in ["service", "unnamed", "sms-worker"].enumerated() {
         let (_, id) = try await delivery(bench) { $0.message.headers["x-sender"] = .string(sender) }
@@ -134,9 +133,8 @@ struct SenderTests {
     }
   }
 
-  @Test(
-    "Users of workers have the names of the topology, and no others", arguments: ["sms-eu", "push-worker", "service"])
-  func usersOfWorkersHaveTheNamesOfTheTopologyAndNoOthers(user: String) async throws {
+  @Test(arguments: ["sms-eu", "push-worker", "service"])
+  func `Users of workers have the names of the topology, and no others`(user: String) async throws {
     try await Bench.with { bench in
       let (_, id) = try await delivery(bench) { $0.message.userID = user }
       #expect(bench.sink.published.first?.message.headers["x-dead-reason"] == "FORGED_RESULT")
@@ -144,8 +142,7 @@ struct SenderTests {
     }
   }
 
-  @Test("A known outcome of an SMS replaces unknown and never the reverse")
-  func aKnownOutcomeOfAnSMSReplacesUnknownAndNeverTheReverse() async throws {
+  @Test func `A known outcome of an SMS replaces unknown and never the reverse`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .unknown)])

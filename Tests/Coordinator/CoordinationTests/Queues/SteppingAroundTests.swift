@@ -10,12 +10,12 @@ import Testing
 @testable import Coordination
 
 /// One row that cannot be read must keep no other.
-@Suite("Rows that cannot be read")
-struct SteppingAroundTests {
+@Suite struct SteppingAroundTests {
   private static let other = "+14155550177"
 
-  @Test("A verification is stepped around: the others expire, its number is free, and it is deleted in its time")
-  func aVerificationIsSteppedAroundTheOthersExpireItsNumberIsFree() async throws {
+  @Test func `A verification is stepped around: the others expire, its number is free, and it is deleted in its time`()
+    async throws
+  {
     try await Bench.with { bench in
       let unreadable = try await bench.start().verificationID
       _ = try await bench.start(Self.other)
@@ -36,8 +36,7 @@ struct SteppingAroundTests {
     }
   }
 
-  @Test("An assessment is stepped around: what else waits is answered")
-  func anAssessmentIsSteppedAroundWhatElseWaitsIsAnswered() async throws {
+  @Test func `An assessment is stepped around: what else waits is answered`() async throws {
     try await Bench.with { bench in
       await bench.deliver([
         try bench.commandMessage(
@@ -57,8 +56,7 @@ struct SteppingAroundTests {
     }
   }
 
-  @Test("A start goes on past a verification and a block")
-  func aStartGoesOnPastAVerificationAndABlock() async throws {
+  @Test func `A start goes on past a verification and a block`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = try await bench.ask(CancelVerification(verificationID: id))
@@ -77,8 +75,9 @@ struct SteppingAroundTests {
 
   // MARK: Jobs that nobody took
 
-  @Test("A job that is dropped at its deadline ends the revocation that waits for it, with the reason")
-  func aJobThatIsDroppedAtItsDeadlineEndsTheRevocationThatWaits() async throws {
+  @Test func `A job that is dropped at its deadline ends the revocation that waits for it, with the reason`()
+    async throws
+  {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
       let reply = try await bench.ask(
@@ -101,8 +100,10 @@ struct SteppingAroundTests {
     }
   }
 
-  @Test("A job of the process before, which may have been published, is dropped without a word: its result counts")
-  func droppedAfterRestart() async throws {
+  @Test
+  func `A job of the process before, which may have been published, is dropped without a word: its result counts`()
+    async throws
+  {
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([

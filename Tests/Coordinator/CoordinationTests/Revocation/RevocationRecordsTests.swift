@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Revocations in the store")
-struct RevocationRecordsTests {
+@Suite struct RevocationRecordsTests {
   private let now = UnixTime(seconds: 1_000_000)
   private let policy = RevocationPolicy()
   private let token = TokenHash([UInt8](repeating: 1, count: 32))
@@ -63,8 +62,7 @@ struct RevocationRecordsTests {
     return try #require(store.state.records[id])
   }
 
-  @Test("Everything survives being stored")
-  func everythingSurvives() throws {
+  @Test func `Everything survives being stored`() throws {
     let store = MemoryUsage()
     let notice = StartRevocation.Notice(email: "a@example.com", languageCode: "fr", template: "t")
     let begun = revocation("o", notice: notice)
@@ -81,8 +79,7 @@ struct RevocationRecordsTests {
     }
   }
 
-  @Test("It is due at its deadline, then after its retention, and may then be deleted unread")
-  func dueTimes() throws {
+  @Test func `It is due at its deadline, then after its retention, and may then be deleted unread`() throws {
     let store = MemoryUsage()
     let begun = revocation("o")
     try add(begun, of: token, to: store)
@@ -97,8 +94,9 @@ struct RevocationRecordsTests {
     #expect(try record("o", in: store).discardAt == end + policy.retention)
   }
 
-  @Test("The latest revocation of a token has its key, and a later report on a former one does not take it back")
-  func latestHasTheKey() throws {
+  @Test func `The latest revocation of a token has its key, and a later report on a former one does not take it back`()
+    throws
+  {
     let store = MemoryUsage()
     try add(revocation("1"), of: token, to: store)
     _ = try change("1", in: store) {
@@ -114,8 +112,9 @@ struct RevocationRecordsTests {
     #expect(try record("1", in: store).uniqueKeys.isEmpty)
   }
 
-  @Test("A pepper is changed: the revocation of the token is found under the former hash, and taken over from")
-  func pepperIsChanged() throws {
+  @Test func `A pepper is changed: the revocation of the token is found under the former hash, and taken over from`()
+    throws
+  {
     let store = MemoryUsage()
     let later = TokenHash([UInt8](repeating: 2, count: 32), earlier: token.current)
     try add(revocation("1"), of: token, to: store)
@@ -125,8 +124,7 @@ struct RevocationRecordsTests {
     #expect(try record("1", in: store).uniqueKeys.isEmpty)
   }
 
-  @Test("A body that another version wrote is told, and is no revocation")
-  func unreadableBody() throws {
+  @Test func `A body that another version wrote is told, and is no revocation`() throws {
     let id = try #require(RecordID(RevocationRecords.kind, "o"))
     for body in [[], [9], [1], FieldWriter().bytes] as [[UInt8]] {
       let error = #expect(throws: StoreError.self) { try Revocation(Record(id, body: body)) }
@@ -169,8 +167,7 @@ struct RevocationRecordsTests {
     #expect(later.formerFingerprints() == [try fingerprint(7)])
   }
 
-  @Test("A job that no queue took expires, and those of others are none of its business")
-  func droppedJobs() throws {
+  @Test func `A job that no queue took expires, and those of others are none of its business`() throws {
     let flow = try flow()
     let notTaken = JobReport(number: 1, outcome: .expired, reason: .notTaken)
     let events = [RevocationEvent.revokeFinished(notTaken), .noticeFinished(notTaken)]

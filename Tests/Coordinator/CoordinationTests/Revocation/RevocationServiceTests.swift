@@ -6,8 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Revocations")
-struct RevocationServiceTests {
+@Suite struct RevocationServiceTests {
   private static let email = "abc@privaterelay.appleid.com"
 
   private func command(
@@ -25,8 +24,8 @@ struct RevocationServiceTests {
     return try OperationStarted(json: reply.body)
   }
 
-  @Test("Revoke, tell, complete", arguments: AppleToken.Kind.allCases)
-  func revokeTellComplete(kind: AppleToken.Kind) async throws {
+  @Test(arguments: AppleToken.Kind.allCases)
+  func `Revoke, tell, complete`(kind: AppleToken.Kind) async throws {
     try await Bench.with { bench in
       let started = try await start(bench, command(kind))
       let id = started.operationID
@@ -67,8 +66,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("A revocation that fails sends no mail, and says why")
-  func aRevocationThatFailsSendsNoMailAndSaysWhy() async throws {
+  @Test func `A revocation that fails sends no mail, and says why`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command(.authorizationCode)).operationID
       await bench.deliverResults([
@@ -81,8 +79,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("The event names all that the user has to do")
-  func theEventNamesAllThatTheUserHasToDo() async throws {
+  @Test func `The event names all that the user has to do`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       let detail = String(repeating: "do this and that ", count: 50)
@@ -96,8 +93,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("A notice that is refused leaves a revocation that is done")
-  func noticeRefused() async throws {
+  @Test func `A notice that is refused leaves a revocation that is done`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
@@ -110,8 +106,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("The same token is one operation, until it has failed")
-  func theSameTokenIsOneOperationUntilItHasFailed() async throws {
+  @Test func `The same token is one operation, until it has failed`() async throws {
     try await Bench.with { bench in
       let first = try await start(bench, command(notify: false))
       let second = try await start(bench, command(.accessToken, notify: false))
@@ -131,8 +126,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("A command that comes again is answered the same, with one job")
-  func aCommandThatComesAgainIsAnsweredTheSameWithOneJob() async throws {
+  @Test func `A command that comes again is answered the same, with one job`() async throws {
     try await Bench.with { bench in
       let message = try bench.commandMessage(command(), id: "m")
       await bench.deliver([message, message])
@@ -142,8 +136,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("The token is never stored in the clear, and the address no longer than it is needed")
-  func theTokenIsNeverStoredInTheClearAndTheAddressNoLongerThan() async throws {
+  @Test func `The token is never stored in the clear, and the address no longer than it is needed`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       for table in ["revocation", "outbox", "inbox"] {
@@ -156,8 +149,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("Killed after any commit: what was to be published is published by the next start")
-  func killedAfterAnyCommitWhatWasToBePublishedIsPublishedByTheNext() async throws {
+  @Test func `Killed after any commit: what was to be published is published by the next start`() async throws {
     try await Bench.with { bench in
       func restarted(_ body: () async throws -> Void) async throws {
         bench.sink.close()
@@ -179,8 +171,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("Operations without a report are given up by the maintenance and deleted")
-  func operationsWithoutAReportAreGivenUpByTheMaintenanceAndDeleted() async throws {
+  @Test func `Operations without a report are given up by the maintenance and deleted`() async throws {
     try await Bench.with { bench in
       let id = try await start(bench, command()).operationID
       bench.clock.advance(by: .seconds(3 * 3600))
@@ -194,8 +185,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("A token may be sealed for its command")
-  func aTokenMayBeSealedForItsCommand() async throws {
+  @Test func `A token may be sealed for its command`() async throws {
     try await Bench.with { bench in
       let context = SealContext(messageType: StartRevocation.type, messageID: "m", recipient: Bench.app)
       var sealed = command()
@@ -206,7 +196,6 @@ struct RevocationServiceTests {
   }
 
   @Test(
-    "Commands that cannot be carried out are refused",
     arguments: [
       ("com.example.app", "", "a@b", "refreshToken"),
       ("com.example.app", String(repeating: "t", count: 16_385), "a@b", "refreshToken"),
@@ -214,7 +203,9 @@ struct RevocationServiceTests {
       ("com.example.app", "t", "a", "notify.email"), ("com.example.app", "t", "a@b\r\nBcc: c@d", "notify.email"),
       ("com.example.app", "t", "A <a@b>", "notify.email"), ("com.example.app", "t", "@b", "notify.email"),
     ])
-  func commandsThatCannotBeCarriedOutAreRefused(app: String, token: String, email: String, field: String) async throws {
+  func `Commands that cannot be carried out are refused`(app: String, token: String, email: String, field: String)
+    async throws
+  {
     try await Bench.with { bench in
       let command = StartRevocation(
         app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
@@ -224,8 +215,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("Values that do not fit into a job are refused")
-  func valuesThatDoNotFitIntoAJobAreRefused() async throws {
+  @Test func `Values that do not fit into a job are refused`() async throws {
     try await Bench.with { bench in
       var tooLong = command()
       tooLong.clientID = String(repeating: "c", count: 256)
@@ -242,8 +232,7 @@ struct RevocationServiceTests {
     }
   }
 
-  @Test("Results of other services' jobs are none of the coordinator's business")
-  func resultsOfOtherServicesJobsAreNoneOfTheCoordinatorsBusiness() async throws {
+  @Test func `Results of other services' jobs are none of the coordinator's business`() async throws {
     try await Bench.with { bench in
       let source = await bench.deliverResults([
         try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted),

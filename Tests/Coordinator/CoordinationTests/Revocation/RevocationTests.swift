@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("The state machine of a revocation")
-struct RevocationTests {
+@Suite struct RevocationTests {
   private let now = UnixTime(seconds: 1_000_000)
   private let policy = RevocationPolicy()
   private static let notice = StartRevocation.Notice(email: "a@example.com")
@@ -20,8 +19,7 @@ struct RevocationTests {
     JobReport(number: 1, outcome: outcome, reason: reason.map { VerificationFailure(code: $0) })
   }
 
-  @Test("Without a notice it ends when the token is revoked")
-  func withoutANoticeItEndsWhenTheTokenIsRevoked() {
+  @Test func `Without a notice it ends when the token is revoked`() {
     var revocation = revocation(notice: nil)
     #expect(revocation.apply(.started, at: now, under: policy) == [])
     #expect(revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.announceCompleted])
@@ -30,12 +28,11 @@ struct RevocationTests {
   }
 
   @Test(
-    "Every ending of the notice is told apart",
     arguments: [
       (JobReport.Outcome.accepted, OperationEnding.revokedAndNotified), (.refused, .revokedNoticeRefused),
       (.expired, .revokedNoticeExpired), (.unknown, .revokedNoticeUnknown),
     ])
-  func everyEndingOfTheNoticeIsToldApart(outcome: JobReport.Outcome, ending: OperationEnding) {
+  func `Every ending of the notice is told apart`(outcome: JobReport.Outcome, ending: OperationEnding) {
     var revocation = revocation()
     #expect(
       revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy) == [.notify(Self.notice)])
@@ -50,12 +47,11 @@ struct RevocationTests {
   }
 
   @Test(
-    "Every ending of the revocation is told apart, and no notice is sent of what has not happened",
     arguments: [
       (.refused, "INVALID_GRANT", .refused), (.expired, nil, .expired),
       (.unknown, "NO_ANSWER", .unknown), (.unknown, nil, .unknown), (.unknown, "LOST", .lost),
     ] as [(JobReport.Outcome, String?, OperationEnding)])
-  func everyEndingOfTheRevocationIsToldApartAndNoNoticeIsSentOfWhat(
+  func `Every ending of the revocation is told apart, and no notice is sent of what has not happened`(
     outcome: JobReport.Outcome, reason: String?, ending: OperationEnding
   ) {
     var revocation = revocation()
@@ -68,8 +64,7 @@ struct RevocationTests {
     #expect(revocation.isGoodForAll == (ending == .lost))
   }
 
-  @Test("Reports that come twice, late or out of order change nothing")
-  func reportsThatComeTwiceLateOrOutOfOrderChangeNothing() {
+  @Test func `Reports that come twice, late or out of order change nothing`() {
     var revocation = revocation()
     #expect(revocation.apply(.noticeFinished(report(.accepted)), at: now, under: policy) == [])
     #expect(revocation.state == .revoking)
@@ -83,8 +78,7 @@ struct RevocationTests {
     #expect(revocation == done)
   }
 
-  @Test("A known outcome replaces unknown and never the reverse")
-  func aKnownOutcomeReplacesUnknownAndNeverTheReverse() {
+  @Test func `A known outcome replaces unknown and never the reverse`() {
     var first = revocation(notice: nil)
     #expect(first.apply(.revokeFinished(report(.unknown)), at: now, under: policy) == [.announceFailed])
     #expect(first.apply(.revokeFinished(report(.expired)), at: now, under: policy) == [])
@@ -113,8 +107,7 @@ struct RevocationTests {
     #expect(fourth.state == .failed && fourth.ending == .refused)
   }
 
-  @Test("An operation without a report is given up and a later report is only noted")
-  func anOperationWithoutAReportIsGivenUpAndALaterReportIsOnlyNoted() {
+  @Test func `An operation without a report is given up and a later report is only noted`() {
     var revocation = revocation()
     let end = revocation.expiresAt + RevocationPolicy.grace
     #expect(revocation.apply(.deadlinePassed, at: end - .milliseconds(1), under: policy) == [])
@@ -125,8 +118,7 @@ struct RevocationTests {
     #expect(revocation.ending == .unknown)
   }
 
-  @Test("A notice that no worker reports on leaves the token revoked")
-  func noticeGivenUp() {
+  @Test func `A notice that no worker reports on leaves the token revoked`() {
     var revocation = revocation()
     _ = revocation.apply(.revokeFinished(report(.accepted)), at: now, under: policy)
     let end = revocation.expiresAt + RevocationPolicy.grace

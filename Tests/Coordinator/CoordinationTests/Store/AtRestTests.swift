@@ -8,8 +8,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("Personal data at rest")
-struct AtRestTests {
+@Suite struct AtRestTests {
   private static let other = "+14155550177"
   /// Kinds of records, and the other parts of the store.
   private static let parts = ["verification", "inbox", "assessment", "counter", "outbox", "appProof", "revocation"]
@@ -18,8 +17,9 @@ struct AtRestTests {
     try await bench.ask(ForgetNumber(phoneNumber: "+1 415 555 0123"), user: user)
   }
 
-  @Test("A number is forgotten: what lives is canceled, nothing of it stays, and nothing of another goes")
-  func aNumberIsForgottenWhatLivesIsCanceledNothingOfItStays() async throws {
+  @Test func `A number is forgotten: what lives is canceled, nothing of it stays, and nothing of another goes`()
+    async throws
+  {
     try await Bench.with { bench in
       let first = try await bench.start(ip: "192.0.2.1")
       let code = try #require(try bench.jobs().first?.code)
@@ -42,8 +42,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("A start that waits for reCAPTCHA is forgotten, and its result changes nothing")
-  func aStartThatWaitsForReCAPTCHAIsForgottenAndItsResultChanges() async throws {
+  @Test func `A start that waits for reCAPTCHA is forgotten, and its result changes nothing`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
       await bench.deliver([try bench.commandMessage(command)])
@@ -54,8 +53,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("Only operators forget, and what is no number is an error")
-  func onlyOperatorsForgetAndWhatIsNoNumberIsAnError() async throws {
+  @Test func `Only operators forget, and what is no number is an error`() async throws {
     try await Bench.with { bench in
       _ = try await bench.start()
       for user in [nil, "service"] {
@@ -67,8 +65,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("An assessment that has ended keeps the hash of its token, and neither number nor network")
-  func anAssessmentThatHasEndedKeepsTheHashOfItsTokenAndNeither() async throws {
+  @Test func `An assessment that has ended keeps the hash of its token, and neither number nor network`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
       await bench.deliver([try bench.commandMessage(command)])
@@ -83,8 +80,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("Commands that change nothing leave no row, and are answered anew")
-  func nothingRecorded() async throws {
+  @Test func `Commands that change nothing leave no row, and are answered anew`() async throws {
     try await Bench.with { bench in
       let started = try await bench.start()
       let before = try await bench.count("inbox")
@@ -99,8 +95,7 @@ struct AtRestTests {
     }
   }
 
-  @Test("An error that is answered again is counted as what it is")
-  func anErrorThatIsAnsweredAgainIsCountedAsWhatItIs() async throws {
+  @Test func `An error that is answered again is counted as what it is`() async throws {
     try await Bench.with { bench in
       let started = try await bench.start()
       let command = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("wrong")))
@@ -110,8 +105,9 @@ struct AtRestTests {
     }
   }
 
-  @Test("After the retention nothing of a number, an address, a code or a token is in the files of the database")
-  func afterTheRetentionNothingOfANumberAnAddressACodeOrAToken() async throws {
+  @Test func `After the retention nothing of a number, an address, a code or a token is in the files of the database`()
+    async throws
+  {
     try await Bench.with { bench in
       let secrets = try await fill(bench)
       try await tidy(bench)
@@ -119,8 +115,10 @@ struct AtRestTests {
     }
   }
 
-  @Test("Nothing of what an earlier version stored stays in the file when it was carried over", arguments: [0, 1])
-  func nothingStaysThatWasCarriedOver(unreadable: Int) async throws {
+  @Test(arguments: [0, 1])
+  func `Nothing of what an earlier version stored stays in the file when it was carried over`(unreadable: Int)
+    async throws
+  {
     try await Bench.with { bench in
       let secrets = try await fill(bench)
       while try await bench.relay() {}

@@ -9,8 +9,7 @@ import Testing
 @testable import Coordination
 
 /// The program goes on with everything that a database of version 13 holds.
-@Suite("Carrying over")
-struct CarryOverTests {
+@Suite struct CarryOverTests {
   /// Has the earlier version write what is there, and the new one begin on it.
   private func upgrade(_ bench: Bench) async throws {
     try await bench.becomeVersion13()
@@ -28,8 +27,7 @@ struct CarryOverTests {
 
   // MARK: Flows
 
-  @Test("A new database has no earlier tables after its first start")
-  func aNewDatabase() async throws {
+  @Test func `A new database has no earlier tables after its first start`() async throws {
     try await Bench.with { bench in
       let tables = try await bench.earlierTables()
       #expect(tables.count > 1)
@@ -39,8 +37,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A live code comes back, through each of its handles, and what it counted counts")
-  func aLiveCodeComesBack() async throws {
+  @Test func `A live code comes back, through each of its handles, and what it counted counts`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 }) { bench in
       let first = try await bench.start(ip: "192.0.2.1")
       let code = try #require(try bench.jobs().first?.code)
@@ -65,8 +62,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("Verifications that are over can be asked about, and are deleted in time")
-  func verificationsThatAreOver() async throws {
+  @Test func `Verifications that are over can be asked about, and are deleted in time`() async throws {
     try await Bench.with { bench in
       let over = try await bench.start()
       let code = try #require(try bench.jobs().first?.code)
@@ -83,8 +79,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A command that comes again gets its recorded answer")
-  func aCommandComesAgain() async throws {
+  @Test func `A command that comes again gets its recorded answer`() async throws {
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let answer = try await bench.ask(command, id: "m", user: "service")
@@ -98,8 +93,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("Answers go that are too old, or were recorded before keys had senders")
-  func answersGo() async throws {
+  @Test func `Answers go that are too old, or were recorded before keys had senders`() async throws {
     try await Bench.with { bench in
       for number in 0..<3 { _ = try await bench.start("+1415555010\(number)") }
       try await bench.becomeVersion13()
@@ -123,8 +117,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A start that waits for reCAPTCHA goes on, and its command keeps its place")
-  func aStartThatWaitsGoesOn() async throws {
+  @Test func `A start that waits for reCAPTCHA goes on, and its command keeps its place`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       await bench.deliver([try bench.commandMessage(command, id: "m", replyTo: "amq.gen-me")])
@@ -139,8 +132,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("Receipts, refused tokens and revocations stay what they were")
-  func otherOperations() async throws {
+  @Test func `Receipts, refused tokens and revocations stay what they were`() async throws {
     try await Bench.with { bench in
       let other = String(repeating: "1B", count: 32)
       let pair = try await bench.receipt()
@@ -178,8 +170,7 @@ struct CarryOverTests {
     return message
   }
 
-  @Test("Messages that were not published go out once, in their order")
-  func messagesGoOutOnce() async throws {
+  @Test func `Messages that were not published go out once, in their order`() async throws {
     try await Bench.with { bench in
       let now = bench.clock.now()
       try await bench.run(
@@ -200,8 +191,8 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A job that the process before may have published is dropped without a word when it is late")
-  func aLateJobIsDropped() async throws {
+  @Test func `A job that the process before may have published is dropped without a word when it is late`() async throws
+  {
     try await Bench.with { bench in
       let started = try await bench.start()
       let sent = try #require(bench.sink.published.first { $0.exchange == Topology.Exchanges.jobs })
@@ -221,8 +212,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A push waits for the reply to its command, and for no longer than before")
-  func aPushWaits() async throws {
+  @Test func `A push waits for the reply to its command, and for no longer than before`() async throws {
     try await Bench.with { bench in
       let identity = MessageIdentity(sender: "service", messageID: "m")
       let pushes = [message("push", bench), message("other", bench)]
@@ -272,8 +262,9 @@ struct CarryOverTests {
       of: key, in: await bench.store.read(StoreLoad(keys), at: bench.clock.now()))
   }
 
-  @Test("Verifications that ended within the window are counted again, unless an outage excuses them")
-  func endingsAreCountedAgain() async throws {
+  @Test func `Verifications that ended within the window are counted again, unless an outage excuses them`()
+    async throws
+  {
     try await Bench.with { bench in
       // Long over when the others end.
       try await expire(bench, 1)
@@ -296,8 +287,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A block holds until its end, and is kept for a while")
-  func aBlockHolds() async throws {
+  @Test func `A block holds until its end, and is kept for a while`() async throws {
     try await Bench.with(Bench.rules { $0.conversion.minimumPerPrefix = 3 }) { bench in
       try await expire(bench, 3)
       #expect(try await bench.count("conversionBlock") == 1)
@@ -343,8 +333,7 @@ struct CarryOverTests {
     ])
   }
 
-  @Test("A process that dies after any page goes on where it was, and doubles nothing")
-  func carryingIsInterrupted() async throws {
+  @Test func `A process that dies after any page goes on where it was, and doubles nothing`() async throws {
     try await Bench.with { bench in
       _ = try await bench.start()
       try await bench.becomeVersion13()
@@ -365,8 +354,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("What is carried is told every few thousand rows")
-  func progressIsTold() async throws {
+  @Test func `What is carried is told every few thousand rows`() async throws {
     try await Bench.with { bench in
       _ = try await bench.start()
       try await bench.becomeVersion13()
@@ -425,8 +413,10 @@ struct CarryOverTests {
     ])
   }
 
-  @Test("A row that cannot be read is left and told, at each start, and nothing else is", arguments: damage)
-  func aDamagedRowIsLeft(table: String, statement: String) async throws {
+  @Test(arguments: damage)
+  func `A row that cannot be read is left and told, at each start, and nothing else is`(
+    table: String, statement: String
+  ) async throws {
     try await Bench.with { bench in
       try await fill(bench)
       try await bench.run(statement)
@@ -447,8 +437,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A row that cannot be read goes when a readable one would: no number stays for ever")
-  func aDamagedRowGoesInTime() async throws {
+  @Test func `A row that cannot be read goes when a readable one would: no number stays for ever`() async throws {
     try await Bench.with { bench in
       try await fill(bench)
       for (_, statement) in Self.damage { try await bench.run(statement) }
@@ -462,9 +451,9 @@ struct CarryOverTests {
   }
 
   @Test(
-    "A row whose ID no record can have is left, and goes once it is over",
     arguments: [("app_proof", "receipt"), ("assessment", "id"), ("revocation", "id"), ("verification", "id")])
-  func aRowWithoutARecordsID(table: String, column: String) async throws {
+  func `A row whose ID no record can have is left, and goes once it is over`(table: String, column: String) async throws
+  {
     try await Bench.with { bench in
       try await fill(bench)
       try await bench.run("UPDATE \(table) SET \(column) = 'a b'")
@@ -475,8 +464,7 @@ struct CarryOverTests {
     }
   }
 
-  @Test("A live verification that came back meanwhile keeps its number, and the row waits")
-  func aNumberThatIsTaken() async throws {
+  @Test func `A live verification that came back meanwhile keeps its number, and the row waits`() async throws {
     try await Bench.with { bench in
       let first = try await bench.start()
       try await bench.becomeVersion13()

@@ -7,8 +7,7 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-@Suite("The schema")
-struct CoordinatorSchemaTests {
+@Suite struct CoordinatorSchemaTests {
   private static let now = UnixTime(seconds: 1_782_907_300)
   private static let codes = VerificationCodes(current: pepper)
   private static let pepper: Pepper = {
@@ -63,8 +62,7 @@ struct CoordinatorSchemaTests {
     await new.close()
   }
 
-  @Test("A verification of version 4 is carried along, and its code is checked")
-  func aDatabaseOfVersion4IsCarriedAlong() async throws {
+  @Test func `A verification of version 4 is carried along, and its code is checked`() async throws {
     try await with { store, conversions, rules in
       let records = VerificationRecords(rules, conversions: conversions)
       var keys = StoreKeys()
@@ -84,8 +82,10 @@ struct CoordinatorSchemaTests {
     }
   }
 
-  @Test("Of the counts of version 4 those of regions stay, its outages excuse, and its replies without senders go")
-  func countsOfVersion4() async throws {
+  @Test
+  func `Of the counts of version 4 those of regions stay, its outages excuse, and its replies without senders go`()
+    async throws
+  {
     try await with { store, conversions, _ in
       var keys = StoreKeys()
       let region = try CounterKey(limit: "d", subject: "rUS")

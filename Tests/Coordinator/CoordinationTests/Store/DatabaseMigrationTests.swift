@@ -54,8 +54,9 @@ struct DatabaseMigrationTests {
     await #expect(throws: StartError.self) { try await body() }
   }
 
-  @Test("Coordinators go on with everything: live codes, replies, limits, messages that were not published")
-  func coordinatorsGoOnWithEverything() async throws {
+  @Test func `Coordinators go on with everything: live codes, replies, limits, messages that were not published`()
+    async throws
+  {
     let settings = try await database()
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let reply = try await bench.ask(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "same")
@@ -90,8 +91,7 @@ struct DatabaseMigrationTests {
     }
   }
 
-  @Test("A look tells what there is, copies nothing, and stumbles over what the migration would")
-  func aLookCopiesNothing() async throws {
+  @Test func `A look tells what there is, copies nothing, and stumbles over what the migration would`() async throws {
     let settings = try await database()
     try await Bench.with { bench in
       _ = try await bench.start()
@@ -106,8 +106,7 @@ struct DatabaseMigrationTests {
     }
   }
 
-  @Test("Many pages are copied, and counted on both sides")
-  func manyPagesAreCopied() async throws {
+  @Test func `Many pages are copied, and counted on both sides`() async throws {
     let settings = try await database()
     try await Bench.with { bench in
       let (kind, space) = (RecordKind("many"), KeySpace(RecordKind("many"), "group"))
@@ -130,8 +129,7 @@ struct DatabaseMigrationTests {
     }
   }
 
-  @Test("It refuses beside a coordinator on either side")
-  func itRefusesBesideACoordinator() async throws {
+  @Test func `It refuses beside a coordinator on either side`() async throws {
     let settings = try await database()
     try await Bench.with { bench in
       let owner = try #require(try FileOwner.claim(bench.database.path))
@@ -150,8 +148,7 @@ struct DatabaseMigrationTests {
     }
   }
 
-  @Test("It refuses a database with data, a file that is not there, and tables that are missing")
-  func itRefusesADatabaseWithData() async throws {
+  @Test func `It refuses a database with data, a file that is not there, and tables that are missing`() async throws {
     let settings = try await database()
     try await Bench.with { bench in
       _ = try await bench.start()
@@ -171,8 +168,8 @@ struct DatabaseMigrationTests {
     #expect(absent?.exitCode == .noInput)
   }
 
-  @Test("It refuses a file that is no coordinator's database", arguments: ["", String(repeating: "text ", count: 99)])
-  func itRefusesAnotherFile(content: String) async throws {
+  @Test(arguments: ["", String(repeating: "text ", count: 99)])
+  func `It refuses a file that is no coordinator's database`(content: String) async throws {
     let directory = FileManager.default.temporaryDirectory.path + "/migration-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
     // What stays behind does no harm.
@@ -188,8 +185,9 @@ struct DatabaseMigrationTests {
     #expect(try Data(contentsOf: URL(filePath: path)).count == content.utf8.count, "it is left as it was")
   }
 
-  @Test("After an interruption no coordinator starts on the part, and the next migration begins anew")
-  func afterAnInterruption() async throws {
+  @Test func `After an interruption no coordinator starts on the part, and the next migration begins anew`()
+    async throws
+  {
     let settings = try await database()
     try await Bench.with { bench in
       _ = try await bench.start()
@@ -217,8 +215,7 @@ struct DatabaseMigrationTests {
     }
   }
 
-  @Test("Rows of another version are an error, or stay behind")
-  func rowsOfAnotherVersion() async throws {
+  @Test func `Rows of another version are an error, or stay behind`() async throws {
     let settings = try await database()
     try await Bench.with { bench in
       _ = try await bench.start()

@@ -4,22 +4,23 @@ import Testing
 @testable import Coordination
 
 @Suite struct StoredValuesTests {
-  @Test("Stored JSON is read back unchanged") func storedJSONIsReadBackUnchanged() throws {
+  @Test func `Stored JSON is read back unchanged`() throws {
     let text = try StoredJSON.text(["a": "[{"])
     #expect(try StoredJSON.read(text) == ["a": "[{"])
   }
 
   /// The second one ends the decoder's process.
-  @Test("A record that is damaged is an error", arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
-  func aRecordThatIsDamagedIsAnError(text: String) {
+  @Test(arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
+  func `A record that is damaged is an error`(text: String) {
     let error = #expect(throws: StoreError.self) { let _: [Int] = try StoredJSON.read(text) }
     #expect(error?.code == .content)
   }
 
   @Test(
-    "A text that is no record's ID is a fault of the content, which names the kind and not the text",
     arguments: [AppProofRecords.kind, AssessmentRecords.kind], ["", "a b", "ä", String(repeating: "x", count: 129)])
-  func aTextThatIsNoRecordsID(kind: RecordKind, text: String) {
+  func `A text that is no record's ID is a fault of the content, which names the kind and not the text`(
+    kind: RecordKind, text: String
+  ) {
     let error = #expect(throws: StoreError.self) { try RecordID(stored: kind, text) }
     #expect(error?.fault == .content)
     #expect(error?.message == "a text is no record's ID (\(kind.name)): those have 1 to 128 visible ASCII characters")

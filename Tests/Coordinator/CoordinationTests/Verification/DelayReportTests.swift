@@ -6,15 +6,14 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Delays of jobs in timelines")
-struct DelayReportTests {
+@Suite struct DelayReportTests {
   private func delay(_ bench: Bench, _ id: String, _ reason: String, attempts: Int = 1, next: Duration = .seconds(5))
     -> Delivery
   {
     bench.delay(of: SMSDispatchJob.type, "\(id).sms.1", reason, attempts: attempts, next: next)
   }
 
-  @Test("A delayed SMS shows with its last error until its end") func aDelayedSMSShowsWithItsLastErrorUntilItsEnd()
+  @Test func `A delayed SMS shows with its last error until its end`()
     async throws
   {
     try await Bench.with { bench in
@@ -40,8 +39,7 @@ struct DelayReportTests {
     }
   }
 
-  @Test("A repeated, an overtaken and a late report change nothing")
-  func aRepeatedAnOvertakenAndALateReportChangeNothing() async throws {
+  @Test func `A repeated, an overtaken and a late report change nothing`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let first = delay(bench, id, "FIRST")
@@ -60,7 +58,7 @@ struct DelayReportTests {
     }
   }
 
-  @Test("A verification that has ended takes none") func aVerificationThatHasEndedTakesNone() async throws {
+  @Test func `A verification that has ended takes none`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = try await bench.ask(CancelVerification(verificationID: id))
@@ -70,8 +68,9 @@ struct DelayReportTests {
     }
   }
 
-  @Test("A delay that its worker has not reported is forged, and one of another sender's job is dropped")
-  func aDelayThatItsWorkerHasNotReportedIsForged() async throws {
+  @Test func `A delay that its worker has not reported is forged, and one of another sender's job is dropped`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let before = try await bench.status(id).timeline
@@ -95,8 +94,7 @@ struct DelayReportTests {
     }
   }
 
-  @Test("However often its jobs are delayed a timeline stays short")
-  func howeverOftenItsJobsAreDelayedATimelineStaysShort()
+  @Test func `However often its jobs are delayed a timeline stays short`()
     async throws
   {
     try await Bench.with { bench in
@@ -111,8 +109,7 @@ struct DelayReportTests {
     }
   }
 
-  @Test("The SMS that became a dead letter ends its verification with the reason")
-  func theSMSThatBecameADeadLetterEndsItsVerificationWithTheReason() async throws {
+  @Test func `The SMS that became a dead letter ends its verification with the reason`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -127,7 +124,7 @@ struct DelayReportTests {
 }
 
 extension RevocationTests {
-  @Test("Delays show in the step that they belong to") func delaysShowInTheStepThatTheyBelongTo() {
+  @Test func `Delays show in the step that they belong to`() {
     let (now, policy) = (UnixTime(seconds: 1_000_000), RevocationPolicy())
     var revocation = Revocation(
       id: "o", app: "a", tokenHash: [1], notice: .init(email: "a@example.com"), at: now, under: policy)

@@ -6,8 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Providers' reports on messages")
-struct DeliveryReportTests {
+@Suite struct DeliveryReportTests {
   private func report(
     _ bench: Bench, _ jobID: String?, _ state: SMSDeliveryReport.State, reason: JobResult.Reason? = nil
   ) throws -> Message {
@@ -18,8 +17,7 @@ struct DeliveryReportTests {
     return envelope.message(body: try delivery.json())
   }
 
-  @Test("A delivered message is told of once, and stands in the timeline")
-  func aDeliveredMessageIsToldOfOnceAndStandsInTheTimeline() async throws {
+  @Test func `A delivered message is told of once, and stands in the timeline`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
@@ -38,8 +36,9 @@ struct DeliveryReportTests {
     }
   }
 
-  @Test("One that was not delivered has its reason; the verification goes on, and may yet be delivered")
-  func oneThatWasNotDeliveredHasItsReasonTheVerificationGoes() async throws {
+  @Test func `One that was not delivered has its reason; the verification goes on, and may yet be delivered`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
@@ -58,8 +57,7 @@ struct DeliveryReportTests {
     }
   }
 
-  @Test("A report that overtakes the worker's proves that the message was taken")
-  func aReportThatOvertakesTheWorkersProvesThatTheMessageWasTaken() async throws {
+  @Test func `A report that overtakes the worker's proves that the message was taken`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -70,8 +68,9 @@ struct DeliveryReportTests {
     }
   }
 
-  @Test("Reports on somebody else's message, on none, and on a verification that is not there change nothing")
-  func reportsOnSomebodyElsesMessageOnNoneAndOnAVerification() async throws {
+  @Test func `Reports on somebody else's message, on none, and on a verification that is not there change nothing`()
+    async throws
+  {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = bench.sink.takePublished()
@@ -83,8 +82,7 @@ struct DeliveryReportTests {
     }
   }
 
-  @Test("After the end it is still told of, and nothing else changes")
-  func afterTheEndItIsStillToldOfAndNothingElseChanges() async throws {
+  @Test func `After the end it is still told of, and nothing else changes`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       _ = try await bench.ask(CancelVerification(verificationID: id))
@@ -95,8 +93,7 @@ struct DeliveryReportTests {
     }
   }
 
-  @Test("Malformed reports become dead letters")
-  func malformedReportsBecomeDeadLetters() async throws {
+  @Test func `Malformed reports become dead letters`() async throws {
     try await Bench.with { bench in
       let envelope = Envelope(type: SMSDeliveryReport.type, messageID: "m")
       let source = await bench.deliverResults([envelope.message(body: Array("{}".utf8))])

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Several requesters of one code")
-struct HandleTests {
+@Suite struct HandleTests {
   let policy = VerificationPolicy()
   let begin = UnixTime(seconds: 1_782_907_200)
 
@@ -37,8 +36,7 @@ struct HandleTests {
     return verification.apply(.codeCompared(matches: matches), through: handle, at: now, under: policy)
   }
 
-  @Test("A later requester gets a handle, and no message before the gap is over")
-  func aLaterRequesterGetsAHandleAndNoMessageBeforeTheGapIsOver() {
+  @Test func `A later requester gets a handle, and no message before the gap is over`() {
     var verification = started()
     #expect(join(&verification, "b") == [.announce(.started, to: 2), .answerStarted(resent: false)])
     #expect(verification.messages.count == 1)
@@ -53,8 +51,7 @@ struct HandleTests {
     #expect(verification.openHandle { $0 == Array("b".utf8) } == 2)
   }
 
-  @Test("The first has five guesses whatever the others do, and they have two of one who has proven nothing")
-  func theFirstHasFiveGuessesWhateverTheOthersDoAndTheyHaveTwoOfOne() {
+  @Test func `The first has five guesses whatever the others do, and they have two of one who has proven nothing`() {
     var verification = started()
     for id in ["b", "c"] { join(&verification, id) }
     #expect(check(&verification, 2, false) == [.refuse(.wrongCode(checksLeft: 1))])
@@ -70,8 +67,7 @@ struct HandleTests {
       ])
   }
 
-  @Test("The last three guesses of all are for proven devices; ten are made of a code in all")
-  func provenGuesses() {
+  @Test func `The last three guesses of all are for proven devices; ten are made of a code in all`() {
     var verification = started()
     join(&verification, "b")
     for _ in 0..<2 { _ = check(&verification, 2, false) }
@@ -94,8 +90,7 @@ struct HandleTests {
     }
   }
 
-  @Test("A code comes back as long as an open handle, or who asks next, has a guess left")
-  func aCodeComesBackAsLongAsAnOpenHandleOrWhoAsksNextHasAGuessLeft() {
+  @Test func `A code comes back as long as an open handle, or who asks next, has a guess left`() {
     var verification = started()
     join(&verification, "b")
     join(&verification, "c")
@@ -114,8 +109,7 @@ struct HandleTests {
     #expect(verification.canComeBack(through: nil, isProven: false, under: policy))
   }
 
-  @Test("A requester that cancels and asks again keeps its handle")
-  func aRequesterThatCancelsAndAsksAgainKeepsItsHandle() {
+  @Test func `A requester that cancels and asks again keeps its handle`() {
     var verification = started()
     join(&verification, "b")
     _ = check(&verification, 1, false)
@@ -141,8 +135,7 @@ struct HandleTests {
     #expect(!verification.isOpen(1) && verification.isOpen(2))
   }
 
-  @Test("Canceling, or guessing too often, ends one handle; with the last one the code ends")
-  func cancelingOrGuessingTooOftenEndsOneHandleWithTheLastOne() {
+  @Test func `Canceling, or guessing too often, ends one handle; with the last one the code ends`() {
     var verification = started()
     join(&verification, "b")
     let at = begin + .seconds(6)
@@ -167,8 +160,7 @@ struct HandleTests {
     #expect(other.view(through: 1).state == .failed && other.view(through: 2).state == .approved)
   }
 
-  @Test("A handle shows nothing of another one: not what it did, and not that its code came back")
-  func aHandleShowsNothingOfAnotherOneNotWhatItDidAndNotThatItsCode() {
+  @Test func `A handle shows nothing of another one: not what it did, and not that its code came back`() {
     var verification = started()
     join(&verification, "b")
     _ = check(&verification, 1, false)
@@ -186,8 +178,7 @@ struct HandleTests {
       verification.apply(.cancelRequested, through: 2, at: begin + .seconds(9), under: policy) == [.refuse(.expired)])
   }
 
-  @Test("Reports are told to whoever asked for the message; an end of the code to all")
-  func reportsAreToldToWhoeverAskedForTheMessageAnEndOfTheCodeToAll() {
+  @Test func `Reports are told to whoever asked for the message; an end of the code to all`() {
     var verification = started()
     join(&verification, "b", after: 30)
     let at = begin + .seconds(31)
@@ -215,8 +206,7 @@ struct HandleTests {
       ])
   }
 
-  @Test("A code has sixteen handles, the last four for proven devices")
-  func aCodeHasSixteenHandlesTheLastFourForProvenDevices() {
+  @Test func `A code has sixteen handles, the last four for proven devices`() {
     var verification = started()
     for number in 2...12 { join(&verification, "h\(number)") }
     #expect(!verification.hasRoom(forProven: false) && verification.hasRoom(forProven: true))

@@ -7,8 +7,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Erasing a number with many records")
-struct NumberEraserTests {
+@Suite struct NumberEraserTests {
   private func forget(_ bench: Bench, _ number: String) async throws -> NumberForgotten {
     try NumberForgotten(json: try await bench.ask(ForgetNumber(phoneNumber: number), user: "operator").body)
   }
@@ -23,8 +22,7 @@ struct NumberEraserTests {
     #expect(try await bench.count("verification") == count)
   }
 
-  @Test("They go page by page; each running verification is told of")
-  func pages() async throws {
+  @Test func `They go page by page; each running verification is told of`() async throws {
     try await Bench.with { bench in
       try await start(bench, 600)
       let other = try await bench.start()
@@ -44,8 +42,7 @@ struct NumberEraserTests {
     }
   }
 
-  @Test("One that cannot be read goes as well")
-  func unreadable() async throws {
+  @Test func `One that cannot be read goes as well`() async throws {
     try await Bench.with { bench in
       try await start(bench, 2)
       try await bench.damage("verification")

@@ -4,8 +4,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("The life of a phone verification")
-struct PhoneVerificationTests {
+@Suite struct PhoneVerificationTests {
   let policy = VerificationPolicy()
   let begin = UnixTime(seconds: 1_782_907_200)
 
@@ -34,8 +33,7 @@ struct PhoneVerificationTests {
     return apply(.codeCompared(matches: matches), to: &verification, after: seconds)
   }
 
-  @Test("A start sends one message and says so")
-  func aStartSendsOneMessageAndSaysSo() {
+  @Test func `A start sends one message and says so`() {
     var verification = make()
     let actions = verification.apply(.started, at: begin, under: policy)
     #expect(actions == [.announce(.started), .sendMessage(number: 1), .answerStarted(resent: false)])
@@ -45,8 +43,7 @@ struct PhoneVerificationTests {
     #expect(verification.apply(.started, at: begin, under: policy).isEmpty)
   }
 
-  @Test("Asking again sends the same code only when the gap is over, and the gaps grow")
-  func askingAgainSendsTheSameCodeOnlyWhenTheGapIsOverAndTheGaps() {
+  @Test func `Asking again sends the same code only when the gap is over, and the gaps grow`() {
     var verification = started()
     #expect(apply(.startedAgain(languageCode: nil), to: &verification, after: 29) == [.answerStarted(resent: false)])
     #expect(verification.messages.count == 1)
@@ -62,8 +59,7 @@ struct PhoneVerificationTests {
     #expect(verification.messages.count == 4)
   }
 
-  @Test("A code that is sent again stays valid a while, but never beyond the longest life")
-  func aCodeThatIsSentAgainStaysValidAWhileButNeverBeyondTheLongest() {
+  @Test func `A code that is sent again stays valid a while, but never beyond the longest life`() {
     var verification = started()
     _ = apply(.startedAgain(languageCode: nil), to: &verification, after: 200)
     #expect(verification.expiresAt == begin + .seconds(500))
@@ -74,9 +70,9 @@ struct PhoneVerificationTests {
   }
 
   @Test(
-    "A code is worth to be sent again while a minute is left of the longest life",
     arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
-  func tooOldToResend(milliseconds: Int, isTooOld: Bool) {
+  func `A code is worth to be sent again while a minute is left of the longest life`(milliseconds: Int, isTooOld: Bool)
+  {
     var verification = started()
     verification.expiresAt = begin + .seconds(600)
     #expect(verification.isTooOldToResend(at: begin + .milliseconds(milliseconds), under: policy) == isTooOld)
@@ -85,8 +81,7 @@ struct PhoneVerificationTests {
     #expect(verification.isTooOldToResend(at: begin + .seconds(591), under: brief))
   }
 
-  @Test("However small the gaps are, the messages are bounded")
-  func boundedMessages() {
+  @Test func `However small the gaps are, the messages are bounded`() {
     var verification = started()
     let eager = VerificationPolicy(resendGaps: [.zero])
     for _ in 0..<50 { _ = verification.apply(.startedAgain(languageCode: nil), at: begin + .seconds(31), under: eager) }
@@ -94,8 +89,7 @@ struct PhoneVerificationTests {
     #expect(verification.timeline.entries.count <= Timeline.capacity)
   }
 
-  @Test("The right code approves, once")
-  func theRightCodeApprovesOnce() {
+  @Test func `The right code approves, once`() {
     var verification = started()
     _ = apply(.jobFinished(JobReport(number: 1, outcome: .accepted)), to: &verification, after: 1)
     #expect(verification.state == .sent)
@@ -106,8 +100,7 @@ struct PhoneVerificationTests {
     #expect(verification.state == .approved)
   }
 
-  @Test("A used code is compared as often again as a code may be checked, and then no more")
-  func usedCodeIsBounded() {
+  @Test func `A used code is compared as often again as a code may be checked, and then no more`() {
     var verification = started()
     _ = check(true, &verification, after: 20)
     for _ in 0..<9 { #expect(apply(.checkRequested, to: &verification, after: 21) == [.compareCode]) }
@@ -115,8 +108,7 @@ struct PhoneVerificationTests {
     #expect(verification.checks == 10)
   }
 
-  @Test("A code may come back before the worker's report does")
-  func approveBeforeReport() {
+  @Test func `A code may come back before the worker's report does`() {
     var verification = started()
     #expect(check(true, &verification, after: 1) == [.announce(.approved), .answerApproved])
     let late = apply(
@@ -127,15 +119,13 @@ struct PhoneVerificationTests {
     #expect(verification.timeline.entries.last?.lane == "a")
   }
 
-  @Test("A check is counted before the code is compared")
-  func aCheckIsCountedBeforeTheCodeIsCompared() {
+  @Test func `A check is counted before the code is compared`() {
     var verification = started()
     #expect(apply(.checkRequested, to: &verification, after: 1) == [.compareCode])
     #expect(verification.checks == 1)
   }
 
-  @Test("The fifth wrong code ends it; the right one comes too late then")
-  func tooManyAttempts() {
+  @Test func `The fifth wrong code ends it; the right one comes too late then`() {
     var verification = started()
     for left in [4, 3, 2, 1] {
       #expect(check(false, &verification, after: 5) == [.refuse(.wrongCode(checksLeft: left))])
@@ -146,15 +136,13 @@ struct PhoneVerificationTests {
     #expect(apply(.cancelRequested, to: &verification, after: 8) == [.refuse(.tooManyAttempts)])
   }
 
-  @Test("The fifth code may be the right one")
-  func theFifthCodeMayBeTheRightOne() {
+  @Test func `The fifth code may be the right one`() {
     var verification = started()
     for _ in 0..<4 { _ = check(false, &verification, after: 5) }
     #expect(check(true, &verification, after: 6) == [.announce(.approved), .answerApproved])
   }
 
-  @Test("A code is valid until its last millisecond and not at its expiry")
-  func aCodeIsValidUntilItsLastMillisecondAndNotAtItsExpiry() {
+  @Test func `A code is valid until its last millisecond and not at its expiry`() {
     var verification = started()
     #expect(verification.apply(.deadlinePassed, at: begin + .milliseconds(299_999), under: policy).isEmpty)
     var other = verification
@@ -166,16 +154,14 @@ struct PhoneVerificationTests {
     #expect(apply(.startedAgain(languageCode: nil), to: &verification, after: 303) == [.answerStarted(resent: false)])
   }
 
-  @Test("Canceling twice is canceling once")
-  func cancelingTwiceIsCancelingOnce() {
+  @Test func `Canceling twice is canceling once`() {
     var verification = started()
     #expect(apply(.cancelRequested, to: &verification, after: 5) == [.announce(.canceled), .answerCanceled])
     #expect(apply(.cancelRequested, to: &verification, after: 6) == [.answerCanceled])
     #expect(check(true, &verification, after: 7) == [.refuse(.canceled)])
   }
 
-  @Test("An ended verification cannot be canceled")
-  func cancelAfterEnd() {
+  @Test func `An ended verification cannot be canceled`() {
     var approved = started()
     _ = check(true, &approved, after: 1)
     #expect(apply(.cancelRequested, to: &approved, after: 2) == [.refuse(.alreadyUsed)])
@@ -183,8 +169,7 @@ struct PhoneVerificationTests {
     #expect(apply(.cancelRequested, to: &expired, after: 400) == [.announce(.expired), .refuse(.expired)])
   }
 
-  @Test("A refused message fails the verification with the worker's reason")
-  func aRefusedMessageFailsTheVerificationWithTheWorkersReason() {
+  @Test func `A refused message fails the verification with the worker's reason`() {
     var verification = started()
     let reason = VerificationFailure(code: "NUMBER_UNREACHABLE", detail: "no such subscriber")
     let report = JobReport(number: 1, outcome: .refused, lane: "a", reason: reason)
@@ -193,8 +178,7 @@ struct PhoneVerificationTests {
     #expect(check(true, &verification, after: 2) == [.refuse(.notSent(reason))])
   }
 
-  @Test("A message that was not sent in time fails the verification")
-  func notSentInTime() {
+  @Test func `A message that was not sent in time fails the verification`() {
     var verification = started()
     #expect(
       apply(.jobFinished(JobReport(number: 1, outcome: .expired)), to: &verification, after: 1) == [.announce(.failed)])
@@ -202,9 +186,10 @@ struct PhoneVerificationTests {
   }
 
   @Test(
-    "One message that may have arrived keeps the verification alive",
     arguments: [JobReport.Outcome.accepted, .unknown], [JobReport.Outcome.refused, .expired])
-  func oneMayHaveArrived(first: JobReport.Outcome, second: JobReport.Outcome) {
+  func `One message that may have arrived keeps the verification alive`(
+    first: JobReport.Outcome, second: JobReport.Outcome
+  ) {
     var verification = started()
     _ = apply(.jobFinished(JobReport(number: 1, outcome: first)), to: &verification, after: 1)
     _ = apply(.startedAgain(languageCode: nil), to: &verification, after: 31)
@@ -213,8 +198,7 @@ struct PhoneVerificationTests {
     #expect(check(true, &verification, after: 33) == [.announce(.approved), .answerApproved])
   }
 
-  @Test("Results in the wrong order: the first message's refusal waits for the second's fate")
-  func resultsInTheWrongOrderTheFirstMessagesRefusalWaits() {
+  @Test func `Results in the wrong order: the first message's refusal waits for the second's fate`() {
     var verification = started()
     _ = apply(.startedAgain(languageCode: nil), to: &verification, after: 31)
     #expect(apply(.jobFinished(JobReport(number: 2, outcome: .refused)), to: &verification, after: 32).isEmpty)
@@ -223,8 +207,7 @@ struct PhoneVerificationTests {
     #expect(verification.state == .sent)
   }
 
-  @Test("An unknown outcome leaves it waiting, and it may be sent again")
-  func unknownOutcome() {
+  @Test func `An unknown outcome leaves it waiting, and it may be sent again`() {
     var verification = started()
     #expect(apply(.jobFinished(JobReport(number: 1, outcome: .unknown)), to: &verification, after: 10).isEmpty)
     #expect(verification.state == .sending)
@@ -234,8 +217,7 @@ struct PhoneVerificationTests {
       ])
   }
 
-  @Test("A repeated result, or one of a message that was never asked for, changes nothing")
-  func aRepeatedResultOrOneOfAMessageThatWasNeverAskedForChanges() {
+  @Test func `A repeated result, or one of a message that was never asked for, changes nothing`() {
     var verification = started()
     let report = JobReport(number: 1, outcome: .accepted)
     #expect(apply(.jobFinished(report), to: &verification, after: 1) == [.announce(.sent)])
@@ -248,8 +230,7 @@ struct PhoneVerificationTests {
     #expect(verification == before)
   }
 
-  @Test("A fictional number gets no message, and asking again is answered")
-  func aFictionalNumberGetsNoMessageAndAskingAgainIsAnswered() {
+  @Test func `A fictional number gets no message, and asking again is answered`() {
     var verification = make(test: true)
     #expect(apply(.started, to: &verification, after: 0) == [.announce(.started), .answerStarted(resent: false)])
     #expect(verification.resendAfter == begin)
@@ -258,8 +239,8 @@ struct PhoneVerificationTests {
     #expect(verification.messages.isEmpty)
   }
 
-  @Test("No event leaves a final state, whatever comes and in whatever order", arguments: 0..<200)
-  func finalStatesAreFinal(seed: UInt64) {
+  @Test(arguments: 0..<200)
+  func `No event leaves a final state, whatever comes and in whatever order`(seed: UInt64) {
     var generator = SplitMix(seed: seed)
     var verification = started()
     var final: VerificationState?

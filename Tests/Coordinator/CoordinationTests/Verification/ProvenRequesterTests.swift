@@ -6,8 +6,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Requesters of apps that prove themselves")
-struct ProvenRequesterTests {
+@Suite struct ProvenRequesterTests {
   private func start(
     _ bench: Bench, _ proof: StartVerification.Proof, requester: String? = nil
   ) async throws -> VerificationStarted {
@@ -18,8 +17,9 @@ struct ProvenRequesterTests {
     return try VerificationStarted(json: reply.body)
   }
 
-  @Test("The device of the proof is the requester, with whichever receipt; a named one goes before it")
-  func theDeviceOfTheProofIsTheRequesterWithWhicheverReceiptANamed() async throws {
+  @Test func `The device of the proof is the requester, with whichever receipt; a named one goes before it`()
+    async throws
+  {
     try await Bench.with { bench in
       let first = try await bench.receipt()
       let second = try await bench.receipt()
@@ -37,8 +37,7 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("The last three guesses of later requesters are for devices that have proven themselves")
-  func theLastThreeGuessesOfLaterRequestersAreForDevicesThatHave() async throws {
+  @Test func `The last three guesses of later requesters are for devices that have proven themselves`() async throws {
     try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
       let app = Bench.pushApp
       let mine = try VerificationStarted(json: try await bench.ask(bench.startCommand(nil, app: app)).body)
@@ -60,8 +59,9 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("A requester that proves its device when it asks again has the guesses of one that did at once")
-  func aRequesterThatProvesItsDeviceWhenItAsksAgainHasTheGuesses() async throws {
+  @Test func `A requester that proves its device when it asks again has the guesses of one that did at once`()
+    async throws
+  {
     try await Bench.with(Bench.rules { $0.apps[Bench.pushApp]?.verification = .audit }) { bench in
       let app = Bench.pushApp
       _ = try await bench.ask(bench.startCommand(nil, app: app))
@@ -81,8 +81,9 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("A start that waits for reCAPTCHA keeps its requester, purpose and subject; the action is the command's")
-  func aStartThatWaitsForReCAPTCHAKeepsItsRequesterPurpose() async throws {
+  @Test func `A start that waits for reCAPTCHA keeps its requester, purpose and subject; the action is the command's`()
+    async throws
+  {
     try await Bench.with { bench in
       var command = bench.startCommand(
         .init(recaptchaToken: SecretField(Secret("t")), action: "enroll/phone"), app: Bench.recaptchaApp)
@@ -116,8 +117,9 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("A start that waits for reCAPTCHA ends another asker's verification that has expired, and goes on")
-  func aStartThatWaitsForReCAPTCHAEndsAnotherAskersVerification() async throws {
+  @Test func `A start that waits for reCAPTCHA ends another asker's verification that has expired, and goes on`()
+    async throws
+  {
     try await Bench.with { bench in
       func start(_ token: String, ip: String) async throws -> VerificationStarted {
         var command = bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp)
@@ -141,8 +143,7 @@ struct ProvenRequesterTests {
     }
   }
 
-  @Test("A requester past the token limit still gets its earlier answer")
-  func aRequesterPastTheTokenLimitStillGetsItsEarlierAnswer() async throws {
+  @Test func `A requester past the token limit still gets its earlier answer`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.proofsPerAddressPerHour] = 1 }) { bench in
       let app = Bench.recaptchaApp
       await bench.deliver([try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app))])

@@ -7,8 +7,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Starts that are refused for want of a proof")
-struct RefusedStartTests {
+@Suite struct RefusedStartTests {
   private static let rules = Bench.rules { rules in
     rules.limits[.refusedStartsPerAddressPerHour] = 3
     rules.limits.networkFactor = 2
@@ -25,9 +24,10 @@ struct RefusedStartTests {
     nil, Bench.pair("made up", "made up"), Bench.pair("made up", ""),
   ]
 
-  @Test(
-    "Beyond so many, nobody learns which numbers are fictional; with a good proof real ones go on", arguments: 0..<3)
-  func nobodyLearnsWhichNumbersAreFictional(proof index: Int) async throws {
+  @Test(arguments: 0..<3)
+  func `Beyond so many, nobody learns which numbers are fictional; with a good proof real ones go on`(proof index: Int)
+    async throws
+  {
     let proof = Self.madeUp[index]
     try await Bench.with(Self.rules) { bench in
       let pair = try await bench.receipt()
@@ -49,8 +49,7 @@ struct RefusedStartTests {
     }
   }
 
-  @Test("What else tells that a number is not fictional counts as well")
-  func otherRefusals() async throws {
+  @Test func `What else tells that a number is not fictional counts as well`() async throws {
     try await Bench.with(Self.rules) { bench in
       let codes = [
         try await bench.error(start("+33612345678", app: Bench.app)).code,
@@ -62,8 +61,7 @@ struct RefusedStartTests {
     }
   }
 
-  @Test("They cost nothing of other limits, and fill no table but that of the counts")
-  func theyCostNothingElse() async throws {
+  @Test func `They cost nothing of other limits, and fill no table but that of the counts`() async throws {
     try await Bench.with(Self.rules) { bench in
       for _ in 0..<20 {
         for proof in Self.madeUp { _ = try await bench.error(start(Bench.number, proof)) }
@@ -75,8 +73,7 @@ struct RefusedStartTests {
     }
   }
 
-  @Test("The network around an address has its own, and without an address nothing is counted")
-  func theNetworkHasItsOwn() async throws {
+  @Test func `The network around an address has its own, and without an address nothing is counted`() async throws {
     try await Bench.with(Self.rules) { bench in
       for index in 0..<6 { _ = try await bench.error(start(Bench.number, ip: "192.0.2.\(index)")) }
       #expect(try await bench.error(start(Bench.fictional, ip: "192.0.2.200")).code == .tooManyAttempts)

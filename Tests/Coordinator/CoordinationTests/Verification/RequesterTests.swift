@@ -7,8 +7,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Requesters, purposes and subjects of starts")
-struct RequesterTests {
+@Suite struct RequesterTests {
   private func start(
     _ bench: Bench, requester: String? = nil, ip: String? = nil, instance: String? = nil,
     purpose: VerificationPurpose? = nil, subject: String? = nil
@@ -26,8 +25,7 @@ struct RequesterTests {
     try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
   }
 
-  @Test("A requester is its name or its network and instance or unnamed")
-  func aRequesterIsItsNameOrItsNetworkAndInstanceOrUnnamed() async throws {
+  @Test func `A requester is its name or its network and instance or unnamed`() async throws {
     try await Bench.with { bench in
       let named = try await start(bench, requester: "a", ip: "192.0.2.1")
       var ids = [named.verificationID]
@@ -47,8 +45,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("The same requester asks as often as it likes; no limit refuses it, and one SMS goes out")
-  func theSameRequesterAsksAsOftenAsItLikesNoLimitRefusesItAndOne() async throws {
+  @Test func `The same requester asks as often as it likes; no limit refuses it, and one SMS goes out`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
       let first = try await start(bench, requester: "a", ip: "192.0.2.1")
       #expect(try bench.jobs().count == 1)
@@ -65,8 +62,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("An app may have gaps of its own")
-  func anAppMayHaveGapsOfItsOwn() async throws {
+  @Test func `An app may have gaps of its own`() async throws {
     try await Bench.with(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] }) { bench in
       let first = try await start(bench, requester: "a")
       #expect(first.resendAfter == 10)
@@ -76,8 +72,8 @@ struct RequesterTests {
     }
   }
 
-  @Test("Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first")
-  func anotherRequesterGetsAnIDOfItsOwnNoSMSBeforeTheGapAndCannot() async throws {
+  @Test func `Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first`() async throws
+  {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -104,8 +100,9 @@ struct RequesterTests {
     }
   }
 
-  @Test("Whose handle brings the code back is approved; the other one has expired and learns nothing")
-  func approvedThroughLater() async throws {
+  @Test func `Whose handle brings the code back is approved; the other one has expired and learns nothing`()
+    async throws
+  {
     try await Bench.with { bench in
       let first = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -128,8 +125,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("Wrong codes of later handles use up nothing of the number's")
-  func wrongCodesOfLaterHandlesUseUpNothingOfTheNumbers() async throws {
+  @Test func `Wrong codes of later handles use up nothing of the number's`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -140,8 +136,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("A code has room for so many requesters; one more is told when to come again")
-  func aCodeHasRoomForSoManyRequestersOneMoreIsToldWhenToComeAgain() async throws {
+  @Test func `A code has room for so many requesters; one more is told when to come again`() async throws {
     try await Bench.with { bench in
       for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
@@ -156,8 +151,9 @@ struct RequesterTests {
     }
   }
 
-  @Test("A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is")
-  func aCodeThatNobodyHasGuessesLeftForEndsWhenSomebodyAsksAgain() async throws {
+  @Test func `A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is`()
+    async throws
+  {
     try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 }) { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -183,8 +179,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("A requester that canceled and asks again has the same handle, however often")
-  func aRequesterThatCanceledAndAsksAgainHasTheSameHandleHowever() async throws {
+  @Test func `A requester that canceled and asks again has the same handle, however often`() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       let code = try #require(try bench.jobs().first?.code)
@@ -213,8 +208,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("In the last minute of its time a code is not taken from others")
-  func inTheLastMinuteOfItsTimeACodeIsNotTakenFromOthers() async throws {
+  @Test func `In the last minute of its time a code is not taken from others`() async throws {
     try await Bench.with { bench in
       let mine = try await start(bench, requester: "a")
       var code = try #require(try bench.jobs().first?.code)
@@ -230,8 +224,7 @@ struct RequesterTests {
 
   // MARK: Purposes and subjects
 
-  @Test("A number has a code for each purpose and subject, and a check says which one it means")
-  func aNumberHasACodeForEachPurposeAndSubjectAndACheckSaysWhichOne() async throws {
+  @Test func `A number has a code for each purpose and subject, and a check says which one it means`() async throws {
     try await Bench.with { bench in
       let signIn = try await start(bench)
       let code = try #require(try bench.jobs().first?.code)
@@ -280,7 +273,6 @@ struct RequesterTests {
   }
 
   @Test(
-    "Fields that cannot be are named",
     arguments: [
       (StartVerification(phoneNumber: Bench.number, app: Bench.app, subject: "s"), "subject"),
       (StartVerification(phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn), "subject"),
@@ -311,7 +303,7 @@ struct RequesterTests {
         "proof.recaptchaAction"
       ),
     ] as [(StartVerification, String)])
-  func fieldsThatCannotBeAreNamed(command: StartVerification, field: String) async throws {
+  func `Fields that cannot be are named`(command: StartVerification, field: String) async throws {
     try await Bench.with { bench in
       let error = try await bench.error(command)
       #expect(error.code == .invalidArgument && error.field == field)
@@ -319,8 +311,7 @@ struct RequesterTests {
     }
   }
 
-  @Test("One message ID is one purpose, subject and requester")
-  func oneMessageIDIsOnePurposeSubjectAndRequester() async throws {
+  @Test func `One message ID is one purpose, subject and requester`() async throws {
     try await Bench.with { bench in
       let first = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a")
       #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")

@@ -46,8 +46,8 @@ struct SimultaneousStartTests {
       clock: clock, metrics: bench.engineMetrics, logger: Logger(label: "test", sink: bench.logs))
   }
 
-  @Test("They send one SMS, wherever the clocks stand", arguments: Kind.allCases, [0, 5_000])
-  func oneSMS(_ kind: Kind, ahead: Int) async throws {
+  @Test(arguments: Kind.allCases, [0, 5_000])
+  func `They send one SMS, wherever the clocks stand`(_ kind: Kind, ahead: Int) async throws {
     let rules = Bench.rules {
       $0.limits[.sendsPerPrefixPer10Minutes] = 1_000
       $0.limits[.sendsToUnknownTypePerPrefixPer10Minutes] = 1_000
@@ -79,8 +79,7 @@ struct SimultaneousStartTests {
     }
   }
 
-  @Test("Two writers that take the same events of a clock that was ahead back count them once")
-  func eventsTakenBackTwice() async throws {
+  @Test func `Two writers that take the same events of a clock that was ahead back count them once`() async throws {
     try await Bench.with { bench in
       try await Self.with(.postgresql, bench) { stores in
         let rule = LimitRule(sliding: "w", limit: 100, window: .seconds(600))

@@ -3,14 +3,12 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Codes")
-struct VerificationCodesTests {
+@Suite struct VerificationCodesTests {
   private func keeper(length: Int = 6, pepper: UInt8 = 1) throws -> VerificationCodes {
     VerificationCodes(current: try Pepper([UInt8](repeating: pepper, count: 32)), length: length)
   }
 
-  @Test("The same seed gives the same code, and only for its verification and its pepper")
-  func theSameSeedGivesTheSameCodeAndOnlyForItsVerification() throws {
+  @Test func `The same seed gives the same code, and only for its verification and its pepper`() throws {
     let keeper = try keeper()
     let seed = [UInt8](repeating: 7, count: 32)
     let (code, atRest) = keeper.makeCode(for: "a", seed: seed)
@@ -24,8 +22,8 @@ struct VerificationCodesTests {
     #expect(!keeper.matches("", atRest, for: "a"))
   }
 
-  @Test("Codes have their length, zeros in front included", arguments: [4, 6, 8, 10])
-  func codesHaveTheirLengthZerosInFrontIncluded(length: Int) throws {
+  @Test(arguments: [4, 6, 8, 10])
+  func `Codes have their length, zeros in front included`(length: Int) throws {
     let keeper = try keeper(length: length)
     for index in 0..<200 {
       let code = keeper.makeCode(for: "\(index)", seed: SecureRandom.bytes(32)).code
@@ -34,8 +32,7 @@ struct VerificationCodesTests {
     }
   }
 
-  @Test("Every digit is as likely as any other in every place")
-  func everyDigitIsAsLikelyAsAnyOtherInEveryPlace() throws {
+  @Test func `Every digit is as likely as any other in every place`() throws {
     let keeper = try keeper(length: 4)
     var counts = [[Int]](repeating: [Int](repeating: 0, count: 10), count: 4)
     for index in 0..<10_000 {
@@ -48,8 +45,7 @@ struct VerificationCodesTests {
     #expect(counts.joined().allSatisfy { abs($0 - 1000) < 130 })
   }
 
-  @Test("Stored verifications survive closing the database")
-  func storedVerificationsSurviveClosingTheDatabase() throws {
+  @Test func `Stored verifications survive closing the database`() throws {
     let keeper = try keeper()
     let random = keeper.makeCode(for: "a", seed: SecureRandom.bytes(32)).atRest
     #expect(CodeAtRest(blob: random.blob) == random)
@@ -61,8 +57,7 @@ struct VerificationCodesTests {
     #expect(CodeAtRest(blob: random.blob + [0]) == nil)
   }
 
-  @Test("A pepper that is too short is refused, and none prints")
-  func aPepperThatIsTooShortIsRefusedAndNonePrints() throws {
+  @Test func `A pepper that is too short is refused, and none prints`() throws {
     #expect(throws: CoordinationError.self) { try Pepper([UInt8](repeating: 1, count: 15)) }
     #expect("\(try Pepper([UInt8](repeating: 65, count: 16)))" == "Pepper(<redacted>)")
   }

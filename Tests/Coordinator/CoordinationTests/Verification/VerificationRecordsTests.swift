@@ -5,8 +5,7 @@ import Testing
 
 @testable import Coordination
 
-@Suite("Verifications in the store")
-struct VerificationRecordsTests {
+@Suite struct VerificationRecordsTests {
   private let begin = UnixTime(seconds: 1_782_907_200)
   private let policy = VerificationPolicy()
 
@@ -21,8 +20,7 @@ struct VerificationRecordsTests {
     try PhoneVerification(id: verification.id, FieldReader(verification.body()))
   }
 
-  @Test("Nothing of a verification is lost, with and without what may be absent")
-  func roundTrip() throws {
+  @Test func `Nothing of a verification is lost, with and without what may be absent`() throws {
     let number = "+14155550123"
     var plain = make(VerificationKey(phoneNumber: number, app: "app", purpose: .signIn))
     #expect(try again(plain) == plain)
@@ -57,8 +55,7 @@ struct VerificationRecordsTests {
     #expect(try again(full) == full)
   }
 
-  @Test("A body that is cut short, or of another version, is no verification")
-  func unreadable() throws {
+  @Test func `A body that is cut short, or of another version, is no verification`() throws {
     let verification = make(VerificationKey(phoneNumber: "+14155550123", app: "app", purpose: .signIn))
     let body = try verification.body()
     for bytes in [[], [99], Array(body.dropLast()), Array(body.prefix(20))] {
@@ -67,8 +64,7 @@ struct VerificationRecordsTests {
     }
   }
 
-  @Test("An ended verification gives its number free and is found until its retention is over")
-  func ends() async throws {
+  @Test func `An ended verification gives its number free and is found until its retention is over`() async throws {
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       #expect(try await bench.store.count(VerificationRecords.live) == 1)
@@ -84,8 +80,7 @@ struct VerificationRecordsTests {
     }
   }
 
-  @Test("Texts that can be no ID are those of no verification")
-  func strangeIDs() async throws {
+  @Test func `Texts that can be no ID are those of no verification`() async throws {
     try await Bench.with { bench in
       for id in ["", " ", "é", "a\u{0}b", String(repeating: "x", count: 65), String(repeating: "x", count: 300)] {
         let codes = [

@@ -9,7 +9,7 @@ import Testing
 
 /// Calls that take too long, slots, and rates.
 @Suite struct CallTimeTests {
-  @Test("A call that hangs is canceled and may say how it ended") func aCallThatHangsIsCanceledAndMaySayHowItEnded()
+  @Test func `A call that hangs is canceled and may say how it ended`()
     async throws
   {
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("A call that ignores its cancellation is abandoned") func aCallThatIgnoresItsCancellationIsAbandoned()
+  @Test func `A call that ignores its cancellation is abandoned`()
     async throws
   {
     let gate = Gate()
@@ -45,7 +45,7 @@ import Testing
     }
   }
 
-  @Test("No more calls at once than the lane allows") func noMoreCallsAtOnceThanTheLaneAllows() async throws {
+  @Test func `No more calls at once than the lane allows`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 2)]) { worker in
       worker.handler.onCall { _, _ in
@@ -61,7 +61,7 @@ import Testing
     }
   }
 
-  @Test("A backlog waits for its lane though there is another") func aBacklogWaitsForItsLaneThoughThereIsAnother()
+  @Test func `A backlog waits for its lane though there is another`()
     async throws
   {
     let gate = Gate()
@@ -79,7 +79,7 @@ import Testing
     }
   }
 
-  @Test("The rate of a lane is kept") func theRateOfALaneIsKept() async throws {
+  @Test func `The rate of a lane is kept`() async throws {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 10, burst: 1))
     try await withWorker(lanes: [lane]) { worker in
       for number in 1...4 { worker.deliver(try job("job-\(number)")) }
@@ -94,7 +94,7 @@ import Testing
     }
   }
 
-  @Test("A slow lane does not hold up the jobs of another") func aSlowLaneDoesNotHoldUpTheJobsOfAnother() async throws {
+  @Test func `A slow lane does not hold up the jobs of another`() async throws {
     let gate = Gate()
     let lanes = [LaneConfiguration(name: "a", concurrency: 1), LaneConfiguration(name: "b")]
     try await withWorker(lanes: lanes) { worker in
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test("More than the bound is not taken") func moreThanTheBoundIsNotTaken() async throws {
+  @Test func `More than the bound is not taken`() async throws {
     let gate = Gate()
     var options = WorkerHarness.options
     options.maxInFlight = 3

@@ -10,7 +10,7 @@ import Testing
 @Suite struct ClockStepTests {
   static let steps: [Duration] = [.seconds(60), .seconds(-60), .seconds(3600), .seconds(-3600)]
 
-  @Test("Calls under way end as they would have", arguments: steps) func callsUnderWayEndAsTheyWouldHave(step: Duration)
+  @Test(arguments: steps) func `Calls under way end as they would have`(step: Duration)
     async throws
   {
     let gate = Gate()
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test("A call that hangs ends in its time", arguments: steps) func aCallThatHangsEndsInItsTime(step: Duration)
+  @Test(arguments: steps) func `A call that hangs ends in its time`(step: Duration)
     async throws
   {
     try await withWorker(lanes: [LaneConfiguration(name: "a", callTimeout: .seconds(3))]) { worker in
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("A lane that is down is probed in its time", arguments: steps) func aLaneThatIsDownIsProbedInItsTime(
+  @Test(arguments: steps) func `A lane that is down is probed in its time`(
     step: Duration
   ) async throws {
     try await withWorker { worker in
@@ -68,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("A pause for the ledger ends in its time", arguments: steps) func aPauseForTheLedgerEndsInItsTime(
+  @Test(arguments: steps) func `A pause for the ledger ends in its time`(
     step: Duration
   ) async throws {
     let ledger = MemoryLedger()
@@ -85,8 +85,8 @@ import Testing
     }
   }
 
-  @Test("A result that was not taken is published again in its time", arguments: steps)
-  func aResultThatWasNotTakenIsPublishedAgainInItsTime(step: Duration) async throws {
+  @Test(arguments: steps)
+  func `A result that was not taken is published again in its time`(step: Duration) async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       let number = worker.deliver(try job())
@@ -101,7 +101,7 @@ import Testing
     }
   }
 
-  @Test("A copy of a job under way is held", arguments: steps) func aCopyOfAJobUnderWayIsHeld(step: Duration)
+  @Test(arguments: steps) func `A copy of a job under way is held`(step: Duration)
     async throws
   {
     let gate = Gate()
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("A rate is kept when the clock steps", arguments: steps) func aRateIsKeptWhenTheClockSteps(step: Duration)
+  @Test(arguments: steps) func `A rate is kept when the clock steps`(step: Duration)
     async throws
   {
     let lane = LaneConfiguration(name: "a", rate: LaneRate(perSecond: 1, burst: 2))
@@ -141,7 +141,7 @@ import Testing
     }
   }
 
-  @Test("An error that repeats is told once a second", arguments: steps) func anErrorThatRepeatsIsToldOnceASecond(
+  @Test(arguments: steps) func `An error that repeats is told once a second`(
     step: Duration
   ) {
     let (clocks, sink) = (ManualClocks(start), MemorySink())

@@ -33,8 +33,7 @@ import Testing
     }
   }
 
-  @Test("A job that three workers died of is buried unread and its sender told unknown")
-  func aJobThatThreeWorkersDiedOfIsBuriedUnreadAndItsSenderToldUnknown() async throws {
+  @Test func `A job that three workers died of is buried unread and its sender told unknown`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       let culprit = try job("culprit", replyTo: "amq.gen-sender")
@@ -55,8 +54,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledger a job that only waited beside a culprit is not counted as begun again")
-  func withoutALedgerAJobThatOnlyWaitedBesideACulpritIsNotCountedAsBegunAgain() async throws {
+  @Test func `Without a ledger a job that only waited beside a culprit is not counted as begun again`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       try await withWorker(ledger: NoLedger(), marks: try await Self.marks(path)) { worker in
@@ -75,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("Without any file the twentieth delivery is the last") func withoutAnyFileTheTwentiethDeliveryIsTheLast()
+  @Test func `Without any file the twentieth delivery is the last`()
     async throws
   {
     try await withWorker(ledger: NoLedger()) { worker in
@@ -86,7 +84,7 @@ import Testing
     }
   }
 
-  @Test("Handed back messages keep their mark") func handedBackMessagesKeepTheirMark() async throws {
+  @Test func `Handed back messages keep their mark`() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory + "/marks.sqlite"
       let message = try job("back")
@@ -104,7 +102,7 @@ import Testing
     }
   }
 
-  @Test("First deliveries are carried out between two trials") func firstDeliveriesAreCarriedOutBetweenTwoTrials()
+  @Test func `First deliveries are carried out between two trials`()
     async throws
   {
     try await withTemporaryDirectory { directory in
@@ -141,19 +139,19 @@ import Testing
     }
   }
 
-  @Test("As many redelivered jobs as slots", arguments: [([1], 4), ([64], 4), ([65], 5), ([64, 512], 36)])
-  func asManyRedeliveredJobsAsSlots(concurrency: [Int], groups: Int) {
+  @Test(arguments: [([1], 4), ([64], 4), ([65], 5), ([64, 512], 36)])
+  func `As many redelivered jobs as slots`(concurrency: [Int], groups: Int) {
     let lanes = concurrency.map { LaneConfiguration(name: "a", concurrency: $0) }
     #expect(MarkedJobs.groupsAtOnce(lanes) == groups)
   }
 
-  @Test("The slowest call is waited for before a trial") func theSlowestCallIsWaitedForBeforeATrial() {
+  @Test func `The slowest call is waited for before a trial`() {
     let lanes = [LaneConfiguration(name: "a"), LaneConfiguration(name: "b", callTimeout: .seconds(120))]
     #expect(MarkedJobs.quietPatience([lanes[0]], JobRules()) == .seconds(90))
     #expect(MarkedJobs.quietPatience(lanes, JobRules()) == .seconds(200))
   }
 
-  @Test("Trials do not wait for ended work") func trialsDoNotWaitForEndedWork() async throws {
+  @Test func `Trials do not wait for ended work`() async throws {
     try await withTemporaryDirectory { directory in
       let gate = TrialGate()
       let marks = try await Self.marks(directory + "/marks.sqlite", gate: gate)

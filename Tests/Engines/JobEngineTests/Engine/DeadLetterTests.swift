@@ -41,7 +41,7 @@ import Testing
     Case("INVALID_FIELD") { $0.headers["x-causation-id"] = .bytes([0xFF]) },
   ]
 
-  @Test("The reason is on the dead letter", arguments: cases) func theReasonIsOnTheDeadLetter(_ example: Case)
+  @Test(arguments: cases) func `The reason is on the dead letter`(_ example: Case)
     async throws
   {
     try await withWorker { worker in
@@ -81,7 +81,7 @@ import Testing
     }
   }
 
-  @Test("Jobs that the handler finds invalid are dead letters") func jobsThatTheHandlerFindsInvalidAreDeadLetters()
+  @Test func `Jobs that the handler finds invalid are dead letters`()
     async throws
   {
     try await withWorker { worker in
@@ -92,7 +92,7 @@ import Testing
     }
   }
 
-  @Test("Without a reply address its end is a result") func withoutAReplyAddressItsEndIsAResult() async throws {
+  @Test func `Without a reply address its end is a result`() async throws {
     try await withWorker { worker in
       var message = try job()
       message.userID = "coordinator"
@@ -111,8 +111,8 @@ import Testing
     }
   }
 
-  @Test("Of a message that cannot name a result nobody is told", arguments: [nil, String(repeating: "x", count: 249)])
-  func ofAMessageThatCannotNameAResultNobodyIsTold(id: String?) async throws {
+  @Test(arguments: [nil, String(repeating: "x", count: 249)])
+  func `Of a message that cannot name a result nobody is told`(id: String?) async throws {
     try await withWorker { worker in
       var message = try job()
       message.messageID = id
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test("An oversize message is left to the broker") func anOversizeMessageIsLeftToTheBroker() async throws {
+  @Test func `An oversize message is left to the broker`() async throws {
     try await withWorker { worker in
       var message = try job(replyTo: "amq.gen-reply-queue")
       message.body = []
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test("A dead letter that no queue takes is left to the broker") func aDeadLetterThatNoQueueTakesIsLeftToTheBroker()
+  @Test func `A dead letter that no queue takes is left to the broker`()
     async throws
   {
     try await withWorker { worker in
@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("No log of a dead letter has its body") func noLogOfADeadLetterHasItsBody() async throws {
+  @Test func `No log of a dead letter has its body`() async throws {
     try await withWorker { worker in
       var message = try job()
       message.body = Array(#"{"code":"123456"}"#.utf8)
@@ -160,8 +160,7 @@ import Testing
 }
 
 extension DeadLetterTests {
-  @Test("A message whose correlation is no text is answered without one")
-  func aMessageWhoseCorrelationIsNoTextIsAnsweredWithoutOne() async throws {
+  @Test func `A message whose correlation is no text is answered without one`() async throws {
     try await withWorker { worker in
       var message = try job(replyTo: "amq.gen-reply-queue")
       message.correlationID = nil
@@ -174,7 +173,7 @@ extension DeadLetterTests {
     }
   }
 
-  @Test("Improper reply queues get no answer", arguments: [nil, "reply\nqueue"]) func improperReplyQueuesGetNoAnswer(
+  @Test(arguments: [nil, "reply\nqueue"]) func `Improper reply queues get no answer`(
     address: String?
   ) async throws {
     try await withWorker { worker in
@@ -188,8 +187,7 @@ extension DeadLetterTests {
   }
 
   /// The sink refuses what AMQP refuses: such headers could go neither to the dead letters nor to a retry.
-  @Test("Headers that cannot be published again are buried without them")
-  func headersThatCannotBePublishedAgainAreBuriedWithoutThem() async throws {
+  @Test func `Headers that cannot be published again are buried without them`() async throws {
     try await withWorker { worker in
       var deep = FieldValue.null
       for _ in 0..<16 { deep = .array([deep]) }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct DelayReportTests {
   private let outage = Reason("PROVIDER_UNAVAILABLE", "The provider is out of order.", providerCode: "HTTP 503")
 
-  @Test("The first delay of a job is reported") func theFirstDelayOfAJobIsReported() async throws {
+  @Test func `The first delay of a job is reported`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [outage] _, _ in .retry(outage) }
       var message = try job(replyTo: "amq.gen-reply-queue")
@@ -32,7 +32,7 @@ import Testing
     }
   }
 
-  @Test("Only another reason is reported again") func onlyAnotherReasonIsReportedAgain() async throws {
+  @Test func `Only another reason is reported again`() async throws {
     try await withWorker { worker in
       let busy = Reason("PROVIDER_THROTTLED", "Too many requests.")
       let reasons = [outage, outage, busy, busy, outage]
@@ -50,8 +50,7 @@ import Testing
     }
   }
 
-  @Test("The next attempt is when the provider admits one") func theNextAttemptIsWhenTheProviderAdmitsOne() async throws
-  {
+  @Test func `The next attempt is when the provider admits one`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [outage] _, _ in .retry(outage, after: .seconds(5400)) }
       try await worker.process(job(deadline: start + .seconds(20_000)))
@@ -60,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A delay without a call counts no attempt") func aDelayWithoutACallCountsNoAttempt() async throws {
+  @Test func `A delay without a call counts no attempt`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.claim])
@@ -70,7 +69,7 @@ import Testing
     }
   }
 
-  @Test("A job that is not delayed costs no report") func aJobThatIsNotDelayedCostsNoReport() async throws {
+  @Test func `A job that is not delayed costs no report`() async throws {
     try await withWorker { worker in
       try await worker.process(job())
       #expect(worker.sink.confirmed.map(\.routingKey) == ["test.job.accepted"])
@@ -78,7 +77,7 @@ import Testing
   }
 
   /// A full queue of results must not keep delayed jobs in the worker.
-  @Test("A report that the broker does not take is given up") func aReportThatTheBrokerDoesNotTakeIsGivenUp()
+  @Test func `A report that the broker does not take is given up`()
     async throws
   {
     try await withWorker { worker in

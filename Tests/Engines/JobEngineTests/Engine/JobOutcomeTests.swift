@@ -12,8 +12,7 @@ import Testing
   private let timedOut = Reason("TIMED_OUT", "No answer came.")
   private let badNumber = Reason("INVALID_NUMBER", "No such number.", providerCode: "21211")
 
-  @Test("An accepted job is reported to all and then acknowledged")
-  func anAcceptedJobIsReportedToAllAndThenAcknowledged() async throws {
+  @Test func `An accepted job is reported to all and then acknowledged`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { _, _ in .accepted(reference: "SM1", extras: ["segments": 2]) }
       let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -52,7 +51,7 @@ import Testing
     }
   }
 
-  @Test("A refused job is reported with the providers reason") func aRefusedJobIsReportedWithTheProvidersReason()
+  @Test func `A refused job is reported with the providers reason`()
     async throws
   {
     try await withWorker { worker in
@@ -68,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("A handlers refusal needs no call") func aHandlersRefusalNeedsNoCall() async throws {
+  @Test func `A handlers refusal needs no call`() async throws {
     try await withWorker { worker in
       worker.handler.onPrepare { [badNumber] _ in .refused(badNumber) }
       try await worker.process(job())
@@ -78,14 +77,14 @@ import Testing
     }
   }
 
-  @Test("A job for lanes of others is refused") func aJobForLanesOfOthersIsRefused() async throws {
+  @Test func `A job for lanes of others is refused`() async throws {
     try await withWorker { worker in
       try await worker.process(job(lanes: ["elsewhere"]))
       #expect(try worker.result().reason?.code == "UNKNOWN_LANE")
     }
   }
 
-  @Test("A job past its deadline expires without a call") func aJobPastItsDeadlineExpiresWithoutACall() async throws {
+  @Test func `A job past its deadline expires without a call`() async throws {
     try await withWorker { worker in
       try await worker.process(
         job(deadline: start, headers: [MessageHeader.lastError: .string(timedOut.description)]))
@@ -96,8 +95,7 @@ import Testing
     }
   }
 
-  @Test("A retry is confirmed in its step before the job is acknowledged")
-  func aRetryIsConfirmedInItsStepBeforeTheJobIsAcknowledged() async throws {
+  @Test func `A retry is confirmed in its step before the job is acknowledged`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, _ in .retry(noRoute) }
       let number = try await worker.process(job(replyTo: "amq.gen-reply-queue"))
@@ -120,8 +118,7 @@ import Testing
   }
 
   /// Only where the provider reports by nothing else: the index would cost the others for nothing.
-  @Test("A job is found by its reference where its lane wants that")
-  func aJobIsFoundByItsReferenceWhereItsLaneWantsThat() async throws {
+  @Test func `A job is found by its reference where its lane wants that`() async throws {
     for lanes in [[], ["a"], ["b"]] as [Set<String>] {
       var options = WorkerHarness.options
       options.matchedLanes = lanes
@@ -139,7 +136,7 @@ import Testing
   }
 
   /// A type of job may have a second queue. The job comes back to it and dies from it, and its result names it; the type is the same.
-  @Test("A job of a second queue comes back to it") func aJobOfASecondQueueComesBackToIt() async throws {
+  @Test func `A job of a second queue comes back to it`() async throws {
     var options = WorkerHarness.options
     options.queue = "test.bulk"
     try await withWorker(options: options) { worker in
@@ -164,7 +161,7 @@ import Testing
     }
   }
 
-  @Test("The second attempt is the one that counts") func theSecondAttemptIsTheOneThatCounts() async throws {
+  @Test func `The second attempt is the one that counts`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [noRoute] _, attempt in attempt.number == 1 ? .retry(noRoute) : .accepted(reference: "x")
       }
@@ -180,7 +177,7 @@ import Testing
     }
   }
 
-  @Test("The second lane is taken at once") func theSecondLaneIsTakenAtOnce() async throws {
+  @Test func `The second lane is taken at once`() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [noRoute] lane, _ in lane == "a" ? .retry(noRoute) : .accepted(reference: lane) }
       try await worker.process(job(lanes: ["a", "b"]))
@@ -192,7 +189,7 @@ import Testing
     }
   }
 
-  @Test("Retry after past the deadline expires with that reason") func retryAfterPastTheDeadlineExpiresWithThatReason()
+  @Test func `Retry after past the deadline expires with that reason`()
     async throws
   {
     try await withWorker { worker in
@@ -203,8 +200,7 @@ import Testing
     }
   }
 
-  @Test("An unknown outcome is reported and not repeated") func anUnknownOutcomeIsReportedAndNotRepeated() async throws
-  {
+  @Test func `An unknown outcome is reported and not repeated`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       try await worker.process(job())
@@ -213,7 +209,7 @@ import Testing
     }
   }
 
-  @Test("Resends are bounded") func resendsAreBounded() async throws {
+  @Test func `Resends are bounded`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       var message = try job(onUnknown: .resend)
@@ -229,7 +225,7 @@ import Testing
     }
   }
 
-  @Test("A look up turns unknown into an answer") func aLookUpTurnsUnknownIntoAnAnswer() async throws {
+  @Test func `A look up turns unknown into an answer`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [timedOut] _, _ in .unknown(timedOut) }
       worker.handler.onLookUp { _, _ in .accepted(reference: "found") }

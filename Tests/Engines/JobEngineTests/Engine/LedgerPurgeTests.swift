@@ -9,8 +9,8 @@ import Testing
 
 /// The ledger stays small, and what it cannot read circulates no longer.
 @Suite struct LedgerPurgeTests {
-  @Test("A record that cannot be read is a dead letter", arguments: ["{}", "\u{7F}of a version to come", ""])
-  func aRecordThatCannotBeReadIsADeadLetter(record: String) async throws {
+  @Test(arguments: ["{}", "\u{7F}of a version to come", ""])
+  func `A record that cannot be read is a dead letter`(record: String) async throws {
     let ledger = MemoryLedger()
     let claim = LedgerClaim(
       messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("Jobs are forgotten some time after their deadline") func jobsAreForgottenSomeTimeAfterTheirDeadline()
+  @Test func `Jobs are forgotten some time after their deadline`()
     async throws
   {
     var options = WorkerHarness.options
@@ -46,7 +46,7 @@ import Testing
     }
   }
 
-  @Test("The file is bounded") func theFileIsBounded() async throws {
+  @Test func `The file is bounded`() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<3000 {

@@ -14,8 +14,7 @@ import Testing
     try await eventually("nothing is in flight") { worker.worker.jobsInFlight == 0 }
   }
 
-  @Test("A retry of a job that is delivered again is not published")
-  func aRetryOfAJobThatIsDeliveredAgainIsNotPublished() async throws {
+  @Test func `A retry of a job that is delivered again is not published`() async throws {
     let gate = Gate()
     try await withWorker { worker in
       worker.handler.onCall { [busy] _, _ in
@@ -34,7 +33,7 @@ import Testing
     }
   }
 
-  @Test("A retry that the broker has not taken is not tried again") func aRetryThatTheBrokerHasNotTakenIsNotTriedAgain()
+  @Test func `A retry that the broker has not taken is not tried again`()
     async throws
   {
     try await withWorker { worker in
@@ -49,7 +48,7 @@ import Testing
     }
   }
 
-  @Test("A job that another holds is not put off") func aJobThatAnotherHoldsIsNotPutOff() async throws {
+  @Test func `A job that another holds is not put off`() async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -71,7 +70,7 @@ import Testing
     }
   }
 
-  @Test("A dead letter is not buried twice") func aDeadLetterIsNotBuriedTwice() async throws {
+  @Test func `A dead letter is not buried twice`() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       worker.deliver(Message(messageID: "broken", body: Array("no JSON".utf8)))
@@ -85,8 +84,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledgers memory a stop hands nothing back that the broker has")
-  func withoutALedgersMemoryAStopHandsNothingBackThatTheBrokerHas() async throws {
+  @Test func `Without a ledgers memory a stop hands nothing back that the broker has`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()) { worker in
       worker.handler.onCall { _, _ in

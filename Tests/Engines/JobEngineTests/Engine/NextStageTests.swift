@@ -17,8 +17,7 @@ import Testing
     }
   }
 
-  @Test("It is recorded then confirmed then acknowledged") func itIsRecordedThenConfirmedThenAcknowledged() async throws
-  {
+  @Test func `It is recorded then confirmed then acknowledged`() async throws {
     try await withWorker { worker in
       yielding(worker)
       let number = try await worker.process(job(replyTo: "amq.gen-requester"))
@@ -39,7 +38,7 @@ import Testing
     }
   }
 
-  @Test("Its result is that of the job") func itsResultIsThatOfTheJob() async throws {
+  @Test func `Its result is that of the job`() async throws {
     try await withWorker { worker in
       yielding(worker)
       try await worker.process(job(replyTo: "amq.gen-requester"))
@@ -55,8 +54,7 @@ import Testing
     }
   }
 
-  @Test("A worker that dies before it is confirmed leaves it in the ledger")
-  func aWorkerThatDiesBeforeItIsConfirmedLeavesItInTheLedger() async throws {
+  @Test func `A worker that dies before it is confirmed leaves it in the ledger`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       yielding(worker)
@@ -72,8 +70,7 @@ import Testing
     }
   }
 
-  @Test("A worker that dies before the acknowledgement publishes the same again")
-  func aWorkerThatDiesBeforeTheAcknowledgementPublishesTheSameAgain() async throws {
+  @Test func `A worker that dies before the acknowledgement publishes the same again`() async throws {
     try await withWorker { worker in
       yielding(worker)
       try await worker.process(job())
@@ -88,8 +85,7 @@ import Testing
     }
   }
 
-  @Test("Without the ledger it is published all the same and not given up")
-  func withoutTheLedgerItIsPublishedAllTheSameAndNotGivenUp() async throws {
+  @Test func `Without the ledger it is published all the same and not given up`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       yielding(worker)
@@ -107,7 +103,7 @@ import Testing
     }
   }
 
-  @Test("A yield that another took for lost is not") func aYieldThatAnotherTookForLostIsNot() async throws {
+  @Test func `A yield that another took for lost is not`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       worker.handler.onCall { [stage, lost] _, attempt in
@@ -124,7 +120,7 @@ import Testing
     }
   }
 
-  @Test("The call after one of unknown end knows that") func theCallAfterOneOfUnknownEndKnowsThat() async throws {
+  @Test func `The call after one of unknown end knows that`() async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -142,7 +138,7 @@ import Testing
     }
   }
 
-  @Test("A record is read as what it is") func aRecordIsReadAsWhatItIs() throws {
+  @Test func `A record is read as what it is`() throws {
     let odd = NextStage(messageID: "a\n\"b", body: Array(#"{"jobID":"x"}"#.utf8))
     #expect(try RecordedEnding(RecordedEnding.stage(odd).record(of: "job-1"), of: "job-1") == .stage(odd))
     let before = #"{"nextStage": {"messageID": "job-1.next", "body": "{}"}}"#

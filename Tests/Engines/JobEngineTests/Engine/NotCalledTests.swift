@@ -12,8 +12,8 @@ import Testing
   /// More than the failures in a row that take a lane down.
   private let many = 1...25
 
-  @Test("Many in a row leave the lane up", arguments: [Classification.NotCalled.tooLate, .impossible, .busy])
-  func manyInARowLeaveTheLaneUp(why: Classification.NotCalled) async throws {
+  @Test(arguments: [Classification.NotCalled.tooLate, .impossible, .busy])
+  func `Many in a row leave the lane up`(why: Classification.NotCalled) async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, why) }
       for number in many { try await worker.process(job("job-\(number)")) }
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  @Test("A job that is too late for all lanes is expired") func aJobThatIsTooLateForAllLanesIsExpired() async throws {
+  @Test func `A job that is too late for all lanes is expired`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .tooLate) }
       try await worker.process(job())
@@ -37,7 +37,7 @@ import Testing
     }
   }
 
-  @Test("A job that is too late for one lane takes the next") func aJobThatIsTooLateForOneLaneTakesTheNext()
+  @Test func `A job that is too late for one lane takes the next`()
     async throws
   {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
@@ -48,8 +48,7 @@ import Testing
     }
   }
 
-  @Test("A job that is too late for one lane waits for another that is down")
-  func aJobThatIsTooLateForOneLaneWaitsForAnotherThatIsDown() async throws {
+  @Test func `A job that is too late for one lane waits for another that is down`() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [late] lane, _ in lane == "a" ? .notCalled(late, .tooLate) : .laneDown(late) }
       try await worker.process(job(lanes: ["a", "b"]))
@@ -57,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("A job that no lane can say is refused") func aJobThatNoLaneCanSayIsRefused() async throws {
+  @Test func `A job that no lane can say is refused`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .impossible) }
       try await worker.process(job())
@@ -66,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("A job without room waits uncounted") func aJobWithoutRoomWaitsUncounted() async throws {
+  @Test func `A job without room waits uncounted`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .notCalled(late, .busy) }
       try await worker.process(job())
@@ -76,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("A trial that was no call proves nothing") func aTrialThatWasNoCallProvesNothing() async throws {
+  @Test func `A trial that was no call proves nothing`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [late] _, _ in .laneDown(late) }
       try await worker.process(job("first"))
@@ -91,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("A transport says whether it called") func aTransportSaysWhetherItCalled() {
+  @Test func `A transport says whether it called`() {
     func classification(_ kind: TransportError.Kind, mayHaveLeft: Bool = false) -> Classification {
       TransportError(kind: kind, requestMayHaveLeft: mayHaveLeft, description: "test").classification
     }

@@ -10,8 +10,7 @@ import Testing
 @Suite struct OutageTests {
   private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
 
-  @Test("When no lane is left the consumer pauses until a probe succeeds")
-  func whenNoLaneIsLeftTheConsumerPausesUntilAProbeSucceeds() async throws {
+  @Test func `When no lane is left the consumer pauses until a probe succeeds`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       worker.handler.onProbe(.down(suspended))
@@ -36,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("A job is the trial where the provider cannot tell") func aJobIsTheTrialWhereTheProviderCannotTell()
+  @Test func `A job is the trial where the provider cannot tell`()
     async throws
   {
     try await withWorker { worker in
@@ -53,7 +52,7 @@ import Testing
     }
   }
 
-  @Test("A trial that fails costs no other job a delay") func aTrialThatFailsCostsNoOtherJobADelay() async throws {
+  @Test func `A trial that fails costs no other job a delay`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .laneDown(suspended) }
       try await worker.process(job("first"))
@@ -69,7 +68,7 @@ import Testing
     }
   }
 
-  @Test("While one lane is down the other serves") func whileOneLaneIsDownTheOtherServes() async throws {
+  @Test func `While one lane is down the other serves`() async throws {
     try await withWorker(lanes: [LaneConfiguration(name: "a"), LaneConfiguration(name: "b")]) { worker in
       worker.handler.onCall { [suspended] lane, _ in lane == "a" ? .laneDown(suspended) : .accepted(reference: lane) }
       for number in 1...3 { try await worker.process(job("job-\(number)", lanes: ["a", "b"])) }
@@ -81,8 +80,7 @@ import Testing
     }
   }
 
-  @Test("A ledger that cannot claim makes no call and pauses the worker")
-  func aLedgerThatCannotClaimMakesNoCallAndPausesTheWorker() async throws {
+  @Test func `A ledger that cannot claim makes no call and pauses the worker`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.claim])
@@ -103,8 +101,7 @@ import Testing
     }
   }
 
-  @Test("An effect that cannot be recorded is reported once and not repeated")
-  func anEffectThatCannotBeRecordedIsReportedOnceAndNotRepeated() async throws {
+  @Test func `An effect that cannot be recorded is reported once and not repeated`() async throws {
     let ledger = MemoryLedger()
     try await withWorker(ledger: ledger) { worker in
       ledger.fail([.settle])
@@ -117,9 +114,10 @@ import Testing
   }
 
   @Test(
-    "A result that the broker does not take keeps the job and the worker goes on",
     arguments: [PublishOutcome.returned(code: 312, text: "NO_ROUTE"), .nacked])
-  func aResultThatTheBrokerDoesNotTakeKeepsTheJobAndTheWorkerGoesOn(outcome: PublishOutcome) async throws {
+  func `A result that the broker does not take keeps the job and the worker goes on`(outcome: PublishOutcome)
+    async throws
+  {
     try await withWorker { worker in
       worker.sink.answer { $0.message.messageID == "job-1.result" ? outcome : .confirmed }
       let stuck = worker.deliver(try job())
@@ -134,8 +132,7 @@ import Testing
     }
   }
 
-  @Test("A result that is never taken comes back through a delay step")
-  func aResultThatIsNeverTakenComesBackThroughADelayStep() async throws {
+  @Test func `A result that is never taken comes back through a delay step`() async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
       let number = worker.deliver(try job())
@@ -150,7 +147,7 @@ import Testing
     }
   }
 
-  @Test("A requester that is gone is no error") func aRequesterThatIsGoneIsNoError() async throws {
+  @Test func `A requester that is gone is no error`() async throws {
     try await withWorker { worker in
       worker.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
       let number = try await worker.process(job(replyTo: "amq.rabbitmq.reply-to.g1h2"))
@@ -160,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("A job too large for a delay step is left to the broker") func aJobTooLargeForADelayStepIsLeftToTheBroker()
+  @Test func `A job too large for a delay step is left to the broker`()
     async throws
   {
     try await withWorker { worker in
@@ -171,8 +168,7 @@ import Testing
     }
   }
 
-  @Test("A delay step that is missing leaves the job to the broker")
-  func aDelayStepThatIsMissingLeavesTheJobToTheBroker() async throws {
+  @Test func `A delay step that is missing leaves the job to the broker`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { [suspended] _, _ in .retry(suspended) }
       worker.sink.answer { _ in .returned(code: 404, text: "no exchange") }

@@ -8,8 +8,7 @@ import Testing
 
 /// The same message more than once: after a crash, after the loss of the broker, from a sender that repeats himself.
 @Suite struct RedeliveryTests {
-  @Test("A settled job is answered with its recorded result and no call")
-  func aSettledJobIsAnsweredWithItsRecordedResultAndNoCall() async throws {
+  @Test func `A settled job is answered with its recorded result and no call`() async throws {
     try await withWorker { worker in
       try await worker.process(job())
       worker.clocks.advance(by: .seconds(60))
@@ -25,7 +24,7 @@ import Testing
     }
   }
 
-  @Test("A job that another holds is looked at again uncounted") func aJobThatAnotherHoldsIsLookedAtAgainUncounted()
+  @Test func `A job that another holds is looked at again uncounted`()
     async throws
   {
     let ledger = MemoryLedger()
@@ -41,8 +40,8 @@ import Testing
     }
   }
 
-  @Test("A job whose worker died in the call goes by its rule", arguments: [OnUnknown.report, .resend])
-  func aJobWhoseWorkerDiedInTheCallGoesByItsRule(rule: OnUnknown) async throws {
+  @Test(arguments: [OnUnknown.report, .resend])
+  func `A job whose worker died in the call goes by its rule`(rule: OnUnknown) async throws {
     let ledger = MemoryLedger()
     _ = try await ledger.claim(
       LedgerClaim(
@@ -57,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("Jobs settled during an outage are published after it") func jobsSettledDuringAnOutageArePublishedAfterIt()
+  @Test func `Jobs settled during an outage are published after it`()
     async throws
   {
     let ledger = MemoryLedger()
@@ -74,7 +73,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledger a redelivered job counts as begun") func withoutALedgerARedeliveredJobCountsAsBegun()
+  @Test func `Without a ledger a redelivered job counts as begun`()
     async throws
   {
     try await withWorker(ledger: NoLedger()) { worker in
@@ -89,8 +88,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledger resends are bounded by the brokers count")
-  func withoutALedgerResendsAreBoundedByTheBrokersCount() async throws {
+  @Test func `Without a ledger resends are bounded by the brokers count`() async throws {
     try await withWorker(ledger: NoLedger()) { worker in
       try await worker.process(
         job("second", onUnknown: .resend, headers: ["x-delivery-count": 2]), isRedelivered: true)

@@ -16,7 +16,7 @@ import Testing
     return message
   }
 
-  @Test("The same ID of another sender is another job") func theSameIDOfAnotherSenderIsAnotherJob() async throws {
+  @Test func `The same ID of another sender is another job`() async throws {
     try await withWorker { worker in
       // It would take the place of the job that is to come.
       try await worker.process(sent(by: "service", deadline: start - .seconds(1)))
@@ -30,7 +30,7 @@ import Testing
     }
   }
 
-  @Test("A delayed job keeps its sender") func aDelayedJobKeepsItsSender() async throws {
+  @Test func `A delayed job keeps its sender`() async throws {
     try await withWorker { worker in
       worker.handler.onCall { _, _ in .retry(Reason("BUSY", "Busy.")) }
       try await worker.process(sent(by: "service"))
@@ -42,7 +42,7 @@ import Testing
     }
   }
 
-  @Test("A forged sender is not believed") func aForgedSenderIsNotBelieved() async throws {
+  @Test func `A forged sender is not believed`() async throws {
     try await withWorker { worker in
       var forged = try sent(by: "service")
       forged.headers["x-sender"] = "coordinator"
@@ -52,9 +52,8 @@ import Testing
   }
 
   @Test(
-    "A reply address of somebody else is buried before any call",
     arguments: ["coordinator.results", "sms.dispatch", "countersign.reply.other.1", "accounts.replies"])
-  func aReplyAddressOfSomebodyElseIsBuriedBeforeAnyCall(queue: String) async throws {
+  func `A reply address of somebody else is buried before any call`(queue: String) async throws {
     try await withWorker { worker in
       for body in [try sent(by: "service").body, Array("{}".utf8)] {
         var message = try sent(by: "service")

@@ -14,8 +14,8 @@ import Testing
     return options
   }
 
-  @Test("A redelivery without a row goes by its rule", arguments: [OnUnknown.report, .resend])
-  func aRedeliveryWithoutARowGoesByItsRule(rule: OnUnknown) async throws {
+  @Test(arguments: [OnUnknown.report, .resend])
+  func `A redelivery without a row goes by its rule`(rule: OnUnknown) async throws {
     try await withWorker(options: options) { worker in
       try await worker.process(job(onUnknown: rule), isRedelivered: true)
       #expect(try worker.result().outcome == (rule == .resend ? .accepted : .unknown))
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("A first delivery and what the ledger knows are as ever") func aFirstDeliveryAndWhatTheLedgerKnowsAreAsEver()
+  @Test func `A first delivery and what the ledger knows are as ever`()
     async throws
   {
     try await withWorker(options: options) { worker in
@@ -41,7 +41,7 @@ import Testing
     }
   }
 
-  @Test("A delay before the claim does not make it new") func aDelayBeforeTheClaimDoesNotMakeItNew() async throws {
+  @Test func `A delay before the claim does not make it new`() async throws {
     let lanes = [LaneConfiguration(name: "a", concurrency: 1)]
     let ledger = MemoryLedger()
     ledger.fail([.claim])
@@ -59,7 +59,7 @@ import Testing
     }
   }
 
-  @Test("A job that ended without a call is unknown too") func aJobThatEndedWithoutACallIsUnknownToo() async throws {
+  @Test func `A job that ended without a call is unknown too`() async throws {
     try await withWorker(options: options) { worker in
       try await worker.process(job(deadline: start - .seconds(1)), isRedelivered: true)
       #expect(try worker.result().outcome == .unknown)
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("Prefetch is bounded") func prefetchIsBounded() {
+  @Test func `Prefetch is bounded`() {
     #expect(load([:]) == "48")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) == "32")
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts", "COUNTERSIGN_PREFETCH": "32"]) == "32")

@@ -9,8 +9,7 @@ import Testing
 
 /// A worker whose ledger's database is away: the same as one whose ledger's disk is full.
 @Suite struct SharedLedgerOutageTests {
-  @Test("While the database is away jobs wait, nothing is sent, and readiness says why")
-  func whileTheDatabaseIsAwayJobsWait() async throws {
+  @Test func `While the database is away jobs wait, nothing is sent, and readiness says why`() async throws {
     let endpoint = PostgreSQLEndpoint(
       hosts: [ServerAddress(host: "127.0.0.1", port: Int(unusedPort()))], database: "countersign", user: "worker")
     let ledger = try PostgreSQLLedger(

@@ -8,7 +8,7 @@ import Testing
 
 /// Stopping: what has begun is finished, what has not goes back, nothing is lost.
 @Suite struct StopTests {
-  @Test("Begun jobs are finished and others handed back") func begunJobsAreFinishedAndOthersHandedBack() async throws {
+  @Test func `Begun jobs are finished and others handed back`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)]) { worker in
       worker.handler.onCall { _, _ in
@@ -33,8 +33,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledgers memory it is handed back as a new message")
-  func withoutALedgersMemoryItIsHandedBackAsANewMessage() async throws {
+  @Test func `Without a ledgers memory it is handed back as a new message`() async throws {
     let gate = Gate()
     try await withWorker(
       lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()
@@ -56,8 +55,7 @@ import Testing
     }
   }
 
-  @Test("Without a ledgers memory what was begun does not go back as new")
-  func withoutALedgersMemoryWhatWasBegunDoesNotGoBackAsNew() async throws {
+  @Test func `Without a ledgers memory what was begun does not go back as new`() async throws {
     try await withWorker(ledger: NoLedger()) { worker in
       worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
       let number = worker.deliver(try job())
@@ -68,8 +66,7 @@ import Testing
     }
   }
 
-  @Test("A result that cannot be published does not keep a stop from ending")
-  func aResultThatCannotBePublishedDoesNotKeepAStopFromEnding() async throws {
+  @Test func `A result that cannot be published does not keep a stop from ending`() async throws {
     try await withWorker { worker in
       worker.sink.answer { _ in .nacked }
       let number = worker.deliver(try job())
@@ -80,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("Canceling its task ends it") func cancelingItsTaskEndsIt() async throws {
+  @Test func `Canceling its task ends it`() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
       lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,
@@ -98,7 +95,7 @@ import Testing
     #expect(harness.journal.contains(.sourceClosed) && harness.journal.contains(.settled("job-1")))
   }
 
-  @Test("Stopped before it ran it does not run") func stoppedBeforeItRanItDoesNotRun() async throws {
+  @Test func `Stopped before it ran it does not run`() async throws {
     let journal = Journal()
     let harness = WorkerHarness(
       lanes: [LaneConfiguration(name: "a")], ledger: MemoryLedger(journal), journal: journal,

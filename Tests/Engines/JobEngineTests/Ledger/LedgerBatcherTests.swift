@@ -6,15 +6,14 @@ import Testing
 
 @testable import JobEngine
 
-@Suite("Batches of ledger entries") struct LedgerBatcherTests {
+@Suite struct LedgerBatcherTests {
   private func claim(_ number: Int) -> LedgerClaim {
     LedgerClaim(
       messageID: "job-\(number)", token: Int64(number), lane: "a",
       times: .init(now: start, leaseUntil: start + .seconds(20)))
   }
 
-  @Test("Entries that arrive while a batch is under way share the next one, up to its limit")
-  func entriesThatArriveDuringABatchShareTheNext() async throws {
+  @Test func `Entries that arrive while a batch is under way share the next one, up to its limit`() async throws {
     let gate = Latch()
     let ledger = MemoryLedger(gate: { await gate.wait() })
     let batcher = LedgerBatcher(ledger)
@@ -30,7 +29,7 @@ import Testing
     #expect(ledger.batchSizes == [1, LedgerEntry.maxBatch, 10])
   }
 
-  @Test("Each entry gets its own answer or error") func eachEntryGetsItsOwnAnswerOrError() async throws {
+  @Test func `Each entry gets its own answer or error`() async throws {
     let ledger = MemoryLedger()
     let batcher = LedgerBatcher(ledger)
     #expect(try await batcher.claim(claim(1)) == .claimed(unknownCalls: 0))
@@ -44,7 +43,7 @@ import Testing
     #expect(try await batcher.claim(claim(1)) == .settled(result: [1]))
   }
 
-  @Test("A shared batch gives each job its own answer") func aSharedBatchGivesEachJobItsOwnAnswer() async throws {
+  @Test func `A shared batch gives each job its own answer`() async throws {
     let gate = Latch()
     let ledger = MemoryLedger(gate: { await gate.wait() })
     let batcher = LedgerBatcher(ledger)
@@ -64,7 +63,7 @@ import Testing
     #expect(ledger.batchSizes == [1, 3])
   }
 
-  @Test("Entries that wait when the ledger closes are refused") func entriesThatWaitWhenTheLedgerClosesAreRefused()
+  @Test func `Entries that wait when the ledger closes are refused`()
     async throws
   {
     try await withTemporaryDirectory { directory in
@@ -78,7 +77,7 @@ import Testing
     }
   }
 
-  @Test("A ledger that answers too little fails the rest") func aLedgerThatAnswersTooLittleFailsTheRest() async throws {
+  @Test func `A ledger that answers too little fails the rest`() async throws {
     let batcher = LedgerBatcher(MuteLedger())
     do {
       _ = try await batcher.claim(claim(1))

@@ -18,14 +18,14 @@ import Testing
       redeliveries: redeliveries)
   }
 
-  @Test("A new job is claimed", arguments: LedgerKind.allCases) func aNewJobIsClaimed(_ kind: LedgerKind) async throws {
+  @Test(arguments: LedgerKind.allCases) func `A new job is claimed`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, _) async throws in
       #expect(try await ledger.claim(claim()) == .claimed(unknownCalls: 0))
       #expect(try await ledger.claim(claim("job-2", token: 2)) == .claimed(unknownCalls: 0))
     }
   }
 
-  @Test("A released job is claimed anew", arguments: LedgerKind.allCases) func aReleasedJobIsClaimedAnew(
+  @Test(arguments: LedgerKind.allCases) func `A released job is claimed anew`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
@@ -35,7 +35,7 @@ import Testing
     }
   }
 
-  @Test("The first result is recorded", arguments: LedgerKind.allCases) func theFirstResultIsRecorded(
+  @Test(arguments: LedgerKind.allCases) func `The first result is recorded`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
@@ -45,8 +45,8 @@ import Testing
     }
   }
 
-  @Test("A job that may have begun elsewhere counts as begun", arguments: LedgerKind.allCases)
-  func aJobThatMayHaveBegunElsewhereCountsAsBegun(_ kind: LedgerKind) async throws {
+  @Test(arguments: LedgerKind.allCases)
+  func `A job that may have begun elsewhere counts as begun`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       #expect(try await ledger.claim(claim(redeliveries: 2)) == .abandoned(lane: nil, unknownCalls: 2))
       try await ledger.release(claim())
@@ -57,7 +57,7 @@ import Testing
     }
   }
 
-  @Test("A settled job answers with its result", arguments: remembering) func aSettledJobAnswersWithItsResult(
+  @Test(arguments: remembering) func `A settled job answers with its result`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
@@ -67,7 +67,7 @@ import Testing
     }
   }
 
-  @Test("A claim holds while its lease runs", arguments: remembering) func aClaimHoldsWhileItsLeaseRuns(
+  @Test(arguments: remembering) func `A claim holds while its lease runs`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
@@ -78,7 +78,7 @@ import Testing
     }
   }
 
-  @Test("A claim that ran out is taken over once", arguments: remembering) func aClaimThatRanOutIsTakenOverOnce(
+  @Test(arguments: remembering) func `A claim that ran out is taken over once`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
@@ -91,7 +91,7 @@ import Testing
     }
   }
 
-  @Test("A step forth does not end a lease", arguments: remembering) func aStepForthDoesNotEndALease(_ kind: LedgerKind)
+  @Test(arguments: remembering) func `A step forth does not end a lease`(_ kind: LedgerKind)
     async throws
   {
     try await kind.withTwo { (ledger, other) async throws in
@@ -102,8 +102,8 @@ import Testing
     }
   }
 
-  @Test("After a step back a lease runs for its length at most", arguments: remembering)
-  func afterAStepBackALeaseRunsForItsLengthAtMost(_ kind: LedgerKind) async throws {
+  @Test(arguments: remembering)
+  func `After a step back a lease runs for its length at most`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim())
       let back = start - .seconds(3600)
@@ -113,7 +113,7 @@ import Testing
     }
   }
 
-  @Test("Of many claimants one gets the job", arguments: remembering) func ofManyClaimantsOneGetsTheJob(
+  @Test(arguments: remembering) func `Of many claimants one gets the job`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, other) async throws in
@@ -132,7 +132,7 @@ import Testing
     }
   }
 
-  @Test("A postponed job keeps its count", arguments: remembering) func aPostponedJobKeepsItsCount(_ kind: LedgerKind)
+  @Test(arguments: remembering) func `A postponed job keeps its count`(_ kind: LedgerKind)
     async throws
   {
     try await kind.withTwo { (ledger, other) async throws in
@@ -144,7 +144,7 @@ import Testing
     }
   }
 
-  @Test("Only its own claim is given back", arguments: remembering) func onlyItsOwnClaimIsGivenBack(_ kind: LedgerKind)
+  @Test(arguments: remembering) func `Only its own claim is given back`(_ kind: LedgerKind)
     async throws
   {
     try await kind.withTwo { (ledger, other) async throws in
@@ -157,7 +157,7 @@ import Testing
     }
   }
 
-  @Test("The first result stands", arguments: remembering) func theFirstResultStands(_ kind: LedgerKind) async throws {
+  @Test(arguments: remembering) func `The first result stands`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))
       let late = start + lease
@@ -170,7 +170,7 @@ import Testing
     }
   }
 
-  @Test("A result without a claim is recorded", arguments: remembering) func aResultWithoutAClaimIsRecorded(
+  @Test(arguments: remembering) func `A result without a claim is recorded`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
@@ -179,7 +179,7 @@ import Testing
     }
   }
 
-  @Test("Old jobs are forgotten in bounded steps", arguments: remembering) func oldJobsAreForgottenInBoundedSteps(
+  @Test(arguments: remembering) func `Old jobs are forgotten in bounded steps`(
     _ kind: LedgerKind
   ) async throws {
     try await kind.withTwo { (ledger, _) async throws in
@@ -207,8 +207,8 @@ import Testing
     }
   }
 
-  @Test("A settled job is found by what its provider calls it, by every worker", arguments: stored)
-  func aSettledJobIsFoundByEveryWorker(_ kind: LedgerKind) async throws {
+  @Test(arguments: stored)
+  func `A settled job is found by what its provider calls it, by every worker`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       func claim(_ id: String, _ match: LedgerMatch) -> LedgerClaim {
         var claim = self.claim(id)
@@ -230,8 +230,8 @@ import Testing
 
   // MARK: Batches
 
-  @Test("Entries of a batch see the changes of earlier ones", arguments: remembering)
-  func entriesOfABatchSeeTheChangesOfEarlierOnes(_ kind: LedgerKind) async throws {
+  @Test(arguments: remembering)
+  func `Entries of a batch see the changes of earlier ones`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       let answers = await ledger.write([
         .claim(claim()), .claim(claim(token: 2)), .settle(claim(), result: [1], at: start), .claim(claim(token: 3)),
@@ -249,8 +249,8 @@ import Testing
     }
   }
 
-  @Test("A batch of the largest size and an empty one are answered in full", arguments: LedgerKind.allCases)
-  func batchesOfTheLargestSizeAndEmptyOnesAreAnsweredInFull(_ kind: LedgerKind) async throws {
+  @Test(arguments: LedgerKind.allCases)
+  func `A batch of the largest size and an empty one are answered in full`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       #expect(await ledger.write([]).isEmpty)
       let claims = (0..<LedgerEntry.maxBatch).map { claim("job-\($0)", token: Int64($0 + 1)) }
@@ -262,8 +262,8 @@ import Testing
     }
   }
 
-  @Test("Two batches for the same jobs at once give each job to one claimant", arguments: remembering)
-  func twoBatchesAtOnceGiveEachJobToOneClaimant(_ kind: LedgerKind) async throws {
+  @Test(arguments: remembering)
+  func `Two batches for the same jobs at once give each job to one claimant`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       func claims(_ first: Int64) -> [LedgerEntry] {
         (0..<100).map { .claim(claim("job-\($0)", token: first + Int64($0))) }

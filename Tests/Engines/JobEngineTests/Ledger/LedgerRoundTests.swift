@@ -51,8 +51,8 @@ import Testing
     }
   }
 
-  @Test("A batch whose connection is lost is answered as if it had not been", arguments: losses)
-  func aBatchWhoseConnectionIsLostIsAnsweredAsIfItHadNotBeen(_ loss: Loss) async throws {
+  @Test(arguments: losses)
+  func `A batch whose connection is lost is answered as if it had not been`(_ loss: Loss) async throws {
     try await withSharedDatabase { database in
       let clock = try await ServerClock(database)
       let ledger = try ClockedLedger(database, clock)
@@ -103,8 +103,8 @@ import Testing
     case takenOver, settled, released
   }
 
-  @Test("A job that another host changes after the look is not taken from it", arguments: Meanwhile.allCases)
-  func aJobThatAnotherHostChangesAfterTheLookIsNotTakenFromIt(_ meanwhile: Meanwhile) async throws {
+  @Test(arguments: Meanwhile.allCases)
+  func `A job that another host changes after the look is not taken from it`(_ meanwhile: Meanwhile) async throws {
     try await withSharedDatabase { database in
       let clock = try await ServerClock(database)
       let ledger = try ClockedLedger(database, clock)
@@ -148,8 +148,7 @@ import Testing
     return try? round.answers[0]?.get()
   }
 
-  @Test("Entries of one job go to consecutive rounds, and the others share the first")
-  func entriesOfOneJobGoToConsecutiveRounds() {
+  @Test func `Entries of one job go to consecutive rounds, and the others share the first`() {
     let rounds = LedgerRound.rounds(of: [
       .claim(claim("a", token: 1)), .claim(claim("b", token: 2)), .release(claim("a", token: 1)),
       .claim(claim("c", token: 3)), .claim(claim("a", token: 4)),

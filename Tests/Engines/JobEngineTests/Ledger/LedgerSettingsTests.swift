@@ -14,7 +14,7 @@ private struct Probe: Configuration {
   }
 }
 
-@Suite("Settings of the ledger") struct LedgerSettingsTests {
+@Suite struct LedgerSettingsTests {
   /// - Returns: the settings, or what is wrong.
   private func load(_ environment: [String: String]) -> (WorkerSettings?, problem: String) {
     do throws(ConfigurationError) {
@@ -29,15 +29,14 @@ private struct Probe: Configuration {
     "COUNTERSIGN_LEDGER_URL": "postgresql://worker@127.0.0.1:5433/countersign",
   ]
 
-  @Test("The path of the file can be set by the environment, as systemd's units do")
-  func thePathCanBeSetByTheEnvironment() throws {
+  @Test func `The path of the file can be set by the environment, as systemd's units do`() throws {
     let path = "/var/lib/countersign-sms-worker/ledger.sqlite"
     let moved = try Probe.load(file: nil, environment: ["COUNTERSIGN_LEDGER_PATH": path]).content.ledger
     #expect(moved.path == path)
     #expect(try Probe.load(file: nil, environment: [:]).content.ledger.path.hasSuffix("ledger.sqlite"))
   }
 
-  @Test("A database is read with its keys") func aDatabaseIsReadWithItsKeys() throws {
+  @Test func `A database is read with its keys`() throws {
     let ledger = try #require(load(shared).0?.ledger)
     #expect(ledger.kind == .postgresql)
     #expect(ledger.postgresql?.endpoint.database == "countersign")
@@ -45,8 +44,7 @@ private struct Probe: Configuration {
     #expect(load([:]).0?.ledger.postgresql == nil)
   }
 
-  @Test("A database without its URL, and a URL without its type, are named with the remedy")
-  func whatDoesNotFitIsNamed() {
+  @Test func `A database without its URL, and a URL without its type, are named with the remedy`() {
     #expect(load(["COUNTERSIGN_LEDGER_TYPE": "postgresql"]).problem.contains("ledger.url"))
     #expect(load(["COUNTERSIGN_LEDGER_URL": "postgresql://a@b/c"]).problem.contains("set type to postgresql"))
     #expect(load(["COUNTERSIGN_LEDGER_TYPE": "postgres"]).problem.contains("postgresql"))
@@ -54,7 +52,7 @@ private struct Probe: Configuration {
     #expect(load(far).0?.ledger.postgresql?.endpoint.tls != nil, "never in the clear to another machine")
   }
 
-  @Test("It has no key for connections that read: nothing would use them") func itHasNoReaders() async throws {
+  @Test func `It has no key for connections that read: nothing would use them`() async throws {
     try await withTemporaryDirectory { directory in
       let file = directory + "/worker.json5"
       let text = "{ledger: {type: 'postgresql', url: 'postgresql://worker@127.0.0.1/countersign', readers: 8}}"
@@ -64,7 +62,7 @@ private struct Probe: Configuration {
     }
   }
 
-  @Test("With a ledger that all hosts share their number has no effect") func theNumberOfHostsHasNoEffect() throws {
+  @Test func `With a ledger that all hosts share their number has no effect`() throws {
     let several = shared.merging(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) { $1 }
     #expect(load(several).0?.consumers == .oneHost)
     #expect(load(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]).0?.consumers == .severalHosts)

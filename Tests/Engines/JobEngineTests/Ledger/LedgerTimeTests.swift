@@ -8,7 +8,7 @@ import Testing
   private static let hangingCall = CallGuard.slack + CallGuard.grace
   private static let hangingLookUp = JobRun.lookUpTimeout + hangingCall
 
-  @Test("The worst waits of the SQLite ledger fit into the margin") func theWorstWaitsOfTheSQLiteLedgerFit() {
+  @Test func `The worst waits of the SQLite ledger fit into the margin`() {
     let write = DatabaseOptions().busyTimeout * 5 / 4
     let records = write * 2 + JobRun.settleWaits[0]
     #expect(write + Self.hangingCall + Self.hangingLookUp + records <= JobRules().leaseMargin)
@@ -16,7 +16,7 @@ import Testing
 
   /// Its lease begins with the write itself. A record waits for the batch under way, and may find the connection cut
   /// that other hosts still have.
-  @Test("The worst waits of the PostgreSQL ledger fit into the margin") func theWorstWaitsOfThePostgreSQLLedgerFit() {
+  @Test func `The worst waits of the PostgreSQL ledger fit into the margin`() {
     let write = PostgreSQLLedger.longestWrite
     let records = write * 2 * 2 + JobRun.settleWaits[0]
     #expect(write + Self.hangingCall + Self.hangingLookUp + records <= JobRules().leaseMargin)

@@ -27,7 +27,7 @@ import Testing
     ServiceContext(name: "worker", instance: "worker@host/1", logger: Logger(label: "test", sink: sink))
   }
 
-  @Test("It waits, and readiness and the log say for what") func itWaitsAndSaysForWhat() async throws {
+  @Test func `It waits, and readiness and the log say for what`() async throws {
     let sink = MemorySink()
     let context = context(sink)
     let ledger = try settings("postgresql://worker@127.0.0.1:\(unusedPort())/countersign")
@@ -43,7 +43,7 @@ import Testing
     #expect(sink.events.count == 1)
   }
 
-  @Test("Marks wait for the server too, and do without it only when no wait helps") func marksWait() async throws {
+  @Test func `Marks wait for the server too, and do without it only when no wait helps`() async throws {
     let away = try settings("postgresql://worker@127.0.0.1:\(unusedPort())/countersign")
     var (waits, checks): (Int, [Bool?]) = (0, [])
     let context = context()
@@ -88,7 +88,7 @@ import Testing
     }
   }
 
-  @Test("It goes on as soon as the server lets it in") func itGoesOn() async throws {
+  @Test func `It goes on as soon as the server lets it in`() async throws {
     let context = context()
     try await withSharedDatabase { database in
       for (password, isRight) in [("wrong", false), (PrivatePostgreSQL.password, true)] {
@@ -106,8 +106,9 @@ import Testing
     #expect(ledger != nil && ledger?.problem == nil)
   }
 
-  @Test("Tables that are missing end it as a wrong configuration does, its own and those of the worker")
-  func missingTablesEndIt() async throws {
+  @Test func `Tables that are missing end it as a wrong configuration does, its own and those of the worker`()
+    async throws
+  {
     func fails(_ database: PostgreSQLEndpoint, _ parts: [PostgreSQLSchemaPart], naming part: String) async throws {
       try await with(database) { ledger in
         let error = await #expect(throws: WorkerError.self) {
@@ -123,7 +124,7 @@ import Testing
     }
   }
 
-  @Test("Tables that go between the wait and the opening end it alike") func tablesThatGoEndItAlike() async throws {
+  @Test func `Tables that go between the wait and the opening end it alike`() async throws {
     try await PrivatePostgreSQL.admit {
       try await with(try await PrivatePostgreSQL.shared.database()) { ledger in
         let error = await #expect(throws: WorkerError.self) { _ = try await ledger.open(for: "worker@host/1") }

@@ -46,8 +46,9 @@ import Testing
 
   // MARK: Round trips
 
-  @Test("New jobs and ends cost one round trip a batch, known jobs two, and those that are taken over three")
-  func roundTripsOfABatch() async throws {
+  @Test func `New jobs and ends cost one round trip a batch, known jobs two, and those that are taken over three`()
+    async throws
+  {
     try await withSharedDatabase { database in
       let clock = try await ServerClock(database)
       let ledger = try ClockedLedger(database, clock)
@@ -82,8 +83,8 @@ import Testing
 
   // MARK: Clocks
 
-  @Test("A host whose clock is wrong neither takes a job over nor shortens its claim", arguments: [-600, 600])
-  func aHostWhoseClockIsWrongTakesNothingOver(seconds: Int64) async throws {
+  @Test(arguments: [-600, 600])
+  func `A host whose clock is wrong neither takes a job over nor shortens its claim`(seconds: Int64) async throws {
     try await withHosts { here, there, database in
       let now = SystemClock().now()
       let wrong = now + .seconds(seconds)
@@ -110,7 +111,7 @@ import Testing
     }
   }
 
-  @Test("A step of the server's clock ends no lease") func aStepOfTheServersClockEndsNoLease() async throws {
+  @Test func `A step of the server's clock ends no lease`() async throws {
     try await withSharedDatabase { database in
       let clock = try await ServerClock(database)
       let (ledger, other) = (try ClockedLedger(database, clock).ledger, try ClockedLedger(database, clock).ledger)
@@ -132,7 +133,7 @@ import Testing
 
   // MARK: Losses
 
-  @Test("A batch whose connection is ended is carried out on the next one") func aBatchIsRepeatedOnANewConnection()
+  @Test func `A batch whose connection is ended is carried out on the next one`()
     async throws
   {
     try await withHosts { here, there, database in
@@ -162,7 +163,7 @@ import Testing
     }
   }
 
-  @Test("A batch that others keep out fails in time, and changes nothing") func aBatchThatOthersKeepOutFailsInTime()
+  @Test func `A batch that others keep out fails in time, and changes nothing`()
     async throws
   {
     try await withSharedDatabase { database in
@@ -222,8 +223,7 @@ import Testing
     #expect(isWritten)
   }
 
-  @Test("A claim that failed and was committed all the same is released with the next batch")
-  func aClaimThatWasCommittedAllTheSameIsReleased() async throws {
+  @Test func `A claim that failed and was committed all the same is released with the next batch`() async throws {
     let lost = claim("lost", token: 2)
     try await withFailedClaim(lost) { here, there, _ in
       // As if the server had committed it, and only the answer had been lost.
@@ -233,8 +233,7 @@ import Testing
     }
   }
 
-  @Test("A claim that the server commits later than it is released is released again")
-  func aClaimThatIsCommittedLaterIsReleasedAgain() async throws {
+  @Test func `A claim that the server commits later than it is released is released again`() async throws {
     let lost = claim("lost", token: 2)
     try await withFailedClaim(lost) { here, there, _ in
       await writeBatch(here, token: 100)
@@ -248,8 +247,7 @@ import Testing
     }
   }
 
-  @Test("A claim that failed and took a job over keeps the call before it to be looked up")
-  func aTakeOverThatFailedKeepsTheCallBeforeIt() async throws {
+  @Test func `A claim that failed and took a job over keeps the call before it to be looked up`() async throws {
     let lost = claim("lost", token: 2)
     try await withFailedClaim(lost, before: [claim("lost", token: 1)]) { here, there, database in
       // As if the first claim's worker had died in its call, and the server had committed the take-over.
@@ -268,7 +266,7 @@ import Testing
     }
   }
 
-  @Test("A claim that failed and counts as begun keeps its count") func aClaimThatCountsAsBegunKeepsItsCount()
+  @Test func `A claim that failed and counts as begun keeps its count`()
     async throws
   {
     let lost = claim("lost", token: 2, redeliveries: 1)
@@ -283,7 +281,7 @@ import Testing
     }
   }
 
-  @Test("A database that is away is named, and comes back") func aDatabaseThatIsAwayIsNamedAndComesBack() async throws {
+  @Test func `A database that is away is named, and comes back`() async throws {
     try await PrivatePostgreSQL.run { server in
       let database = try await server.database()
       let owner = try PostgreSQLConnection(database, options: .patient)
@@ -314,8 +312,7 @@ import Testing
     }
   }
 
-  @Test("A database without the tables is refused with the command that makes them")
-  func aDatabaseWithoutTheTablesIsRefused() async throws {
+  @Test func `A database without the tables is refused with the command that makes them`() async throws {
     let database = try await PrivatePostgreSQL.shared.database()
     do {
       _ = try await PostgreSQLLedger.open(database, options: .patient, longestLease: lease)
@@ -327,7 +324,7 @@ import Testing
 
   // MARK: Hostile values
 
-  @Test("An entry that the table does not take fails alone") func anEntryThatTheTableDoesNotTakeFailsAlone()
+  @Test func `An entry that the table does not take fails alone`()
     async throws
   {
     try await withHosts { here, there, _ in
@@ -351,7 +348,7 @@ import Testing
     }
   }
 
-  @Test("A row that cannot be read fails its own entry only") func aRowThatCannotBeReadFailsItsOwnEntryOnly()
+  @Test func `A row that cannot be read fails its own entry only`()
     async throws
   {
     try await withHosts { here, _, database in
@@ -380,7 +377,7 @@ import Testing
     }
   }
 
-  @Test("Two hosts forget 100,000 jobs together, each row once") func twoHostsForgetManyJobsTogether() async throws {
+  @Test func `Two hosts forget 100,000 jobs together, each row once`() async throws {
     try await withHosts { here, there, database in
       try await fill(database, 100_000)
       _ = try await here.claim(claim("young", token: 1))
@@ -405,7 +402,7 @@ import Testing
     }
   }
 
-  @Test("Its size counts rows, and ended jobs go before their time") func endedJobsGoBeforeTheirTime() async throws {
+  @Test func `Its size counts rows, and ended jobs go before their time`() async throws {
     try await withHosts { here, _, database in
       #expect(try await here.size()?.usedBytes == 0)
       try await fill(database, 5000, keepUntil: 1 << 50)

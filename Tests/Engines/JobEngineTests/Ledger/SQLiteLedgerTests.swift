@@ -6,7 +6,7 @@ import Testing
 @testable import JobEngine
 
 @Suite struct SQLiteLedgerTests {
-  @Test("Claims survive a crash") func claimsSurviveACrash() async throws {
+  @Test func `Claims survive a crash`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ token: Int64, at now: UnixTime) -> LedgerClaim {
@@ -27,7 +27,7 @@ import Testing
     }
   }
 
-  @Test("A settled job is found by what its provider calls it") func aSettledJobIsFoundByWhatItsProviderCallsIt()
+  @Test func `A settled job is found by what its provider calls it`()
     async throws
   {
     try await withTemporaryDirectory { directory in
@@ -65,7 +65,7 @@ import Testing
     }
   }
 
-  @Test("A ledger of the first version goes on") func aLedgerOfTheFirstVersionGoesOn() async throws {
+  @Test func `A ledger of the first version goes on`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(1)))
@@ -90,7 +90,7 @@ import Testing
     }
   }
 
-  @Test("A ledger of the second version goes on") func aLedgerOfTheSecondVersionGoesOn() async throws {
+  @Test func `A ledger of the second version goes on`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       let result = JobResult(jobID: "ended", outcome: .accepted, attempts: 1, startedAt: start, finishedAt: start)
@@ -119,7 +119,7 @@ import Testing
     }
   }
 
-  @Test("The file shrinks when jobs are forgotten") func theFileShrinksWhenJobsAreForgotten() async throws {
+  @Test func `The file shrinks when jobs are forgotten`() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
       for number in 0..<200 {
@@ -145,7 +145,7 @@ import Testing
     }
   }
 
-  @Test("A closed ledger says so") func aClosedLedgerSaysSo() async throws {
+  @Test func `A closed ledger says so`() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite")
       await ledger.close()
@@ -155,7 +155,7 @@ import Testing
     }
   }
 
-  @Test("A row that cannot be read fails its own entry only") func aRowThatCannotBeReadFailsItsOwnEntryOnly()
+  @Test func `A row that cannot be read fails its own entry only`()
     async throws
   {
     try await withTemporaryDirectory { directory in
@@ -179,8 +179,7 @@ import Testing
     }
   }
 
-  @Test("A disk that is full in the middle of a batch undoes the batch and is named")
-  func aDiskThatIsFullInTheMiddleOfABatchUndoesItAndIsNamed() async throws {
+  @Test func `A disk that is full in the middle of a batch undoes the batch and is named`() async throws {
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/ledger.sqlite"
       func claim(_ id: String, _ token: Int64) -> LedgerClaim {
@@ -209,7 +208,7 @@ import Testing
     }
   }
 
-  @Test("A missing directory is named") func aMissingDirectoryIsNamed() async throws {
+  @Test func `A missing directory is named`() async throws {
     do {
       _ = try await SQLiteLedger.open(path: "/nonexistent/ledger.sqlite")
       Issue.record("opened a file in a directory that is missing")

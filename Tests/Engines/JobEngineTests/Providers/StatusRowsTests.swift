@@ -3,8 +3,7 @@ import JobEngine
 import TestSupport
 import Testing
 
-@Suite("Rows by HTTP status of the shipped tables")
-struct StatusRowsTests {
+@Suite struct StatusRowsTests {
   /// Every row by provider: status, class, reason, detail. A table may take it from `common.json5` or have it itself.
   private static let rows = [
     "apns": """
@@ -126,8 +125,8 @@ struct StatusRowsTests {
 
   private static let directory = Repository.root + "/Config/providers"
 
-  @Test("Each status has the outcome it always had, whether its row is shared or not", arguments: rows.keys.sorted())
-  func statusRowsKeepTheirOutcome(provider: String) throws {
+  @Test(arguments: rows.keys.sorted())
+  func `Each status has the outcome it always had, whether its row is shared or not`(provider: String) throws {
     let sections: Set<ProviderTable.Section> =
       switch provider {
       case "webhook": [.statuses]
@@ -147,8 +146,7 @@ struct StatusRowsTests {
     }
   }
 
-  @Test("Every table with rows by status is held by the list above")
-  func listIsComplete() throws {
+  @Test func `Every table with rows by status is held by the list above`() throws {
     let files = try FileManager.default.contentsOfDirectory(atPath: Self.directory)
     let providers = files.filter { $0.hasSuffix(".json5") }.map { String($0.dropLast(6)) }
     #expect(Set(providers).subtracting(["common", "smpp", "smtp"]) == Set(Self.rows.keys))

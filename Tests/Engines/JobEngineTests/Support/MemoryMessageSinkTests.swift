@@ -2,14 +2,12 @@ import CountersignAMQP
 import TestSupport
 import Testing
 
-@Suite("The publisher in memory")
-struct MemoryMessageSinkTests {
+@Suite struct MemoryMessageSinkTests {
   private func publication(by user: String?, _ body: [UInt8] = []) -> Publication {
     Publication(message: Message(userID: user, body: body), exchange: "", routingKey: "queue")
   }
 
-  @Test("A publication in another user's name is returned, as the broker does")
-  func refusesAnotherUser() async throws {
+  @Test func `A publication in another user's name is returned, as the broker does`() async throws {
     let sink = MemoryMessageSink(user: "worker")
     let outcomes = try await sink.publish([
       publication(by: "worker"), publication(by: "coordinator"), publication(by: nil),
@@ -22,8 +20,7 @@ struct MemoryMessageSinkTests {
     #expect(sink.confirmed.count == 2)
   }
 
-  @Test("A publication without room in AMQP is refused together with its batch")
-  func refusesTooLarge() async throws {
+  @Test func `A publication without room in AMQP is refused together with its batch`() async throws {
     let sink = MemoryMessageSink(user: "worker", maxBodyBytes: 10)
     await #expect(throws: AMQPError.self) {
       try await sink.publish([publication(by: nil), publication(by: nil, [UInt8](repeating: 0, count: 11))])

@@ -3,7 +3,6 @@ import Testing
 
 @Suite struct PrintedTextTests {
   @Test(
-    "Characters that languages and emoji need are allowed",
     arguments: [
       "482913 is your code.\r\n\tThanks", "Größe: 5 €", "код 482913", "κωδικός", "קוד\u{200F} 482913",
       "رمز\u{061C} 482913",
@@ -14,10 +13,9 @@ import Testing
       "លេខ\u{200B}កូដ", "កូដ\u{200B}482913", "Example\u{200B}កូដ", "รหัส\u{200B}ยืนยัน", "ລະຫັດ\u{200B}ຢືນຢັນ", "ကုဒ်\u{200B}နံပါတ်",
       "葛\u{E0100}", "\u{0600}١٢", "ទឹក", "รหัส", "e\u{301}", "\u{1FADF}",
     ])
-  func charactersThatLanguagesAndEmojiNeedAreAllowed(text: String) { #expect(PrintedText.isClean(text)) }
+  func `Characters that languages and emoji need are allowed`(text: String) { #expect(PrintedText.isClean(text)) }
 
   @Test(
-    "Characters that hide or reorder text are refused",
     arguments: [
       "a\u{0}", "a\u{7}", "a\u{1B}[2J", "a\u{7F}", "a\u{85}", "a\u{9B}", "a\u{2028}b", "a\u{2029}b", "a\u{200B}b",
       "a\u{2060}b",
@@ -29,17 +27,15 @@ import Testing
       "\u{200B}",
       "a\u{2068}b\u{2069}c", "1\u{FE0F}\u{200D}2", "\u{180E}", "a\u{E0001}", "a\u{2065}b",
     ])
-  func charactersThatHideOrReorderTextAreRefused(text: String) { #expect(!PrintedText.isClean(text)) }
+  func `Characters that hide or reorder text are refused`(text: String) { #expect(!PrintedText.isClean(text)) }
 
   @Test(
-    "Noncharacters, which no literal can hold, are refused",
     arguments: [0xFDD0, 0xFDEF, 0xFFFE, 0xFFFF, 0x1FFFE, 0x10FFFF])
-  func noncharacters(value: UInt32) throws {
+  func `Noncharacters, which no literal can hold, are refused`(value: UInt32) throws {
     #expect(!PrintedText.isClean("a\(Character(try #require(Unicode.Scalar(value))))b"))
   }
 
-  @Test("A line is clean text without line breaks and tabs")
-  func aLineIsCleanTextWithoutLineBreaksAndTabs() {
+  @Test func `A line is clean text without line breaks and tabs`() {
     for line in ["482913 is your code", "រ\u{200B}កូដ", "SMS\u{200C}ها"] { #expect(PrintedText.isCleanLine(line)) }
     for line in ["a\nb", "a\r", "a\tb", "a\u{85}b", "a\u{2028}b", "a\u{200B}b"] {
       #expect(!PrintedText.isCleanLine(line))

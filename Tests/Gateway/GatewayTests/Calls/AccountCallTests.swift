@@ -26,8 +26,8 @@ import Testing
 
   // MARK: signUp
 
-  @Test("An anonymous account is made, under both names", arguments: [v1 + "signUp", v3 + "signupNewUser"])
-  func anonymousAccount(path: String) async throws {
+  @Test(arguments: [v1 + "signUp", v3 + "signupNewUser"])
+  func `An anonymous account is made, under both names`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(SignUp.self) { command, asked in
       #expect(command.project == "example" && command.client?.ip == "192.0.2.1")
@@ -50,12 +50,13 @@ import Testing
   }
 
   @Test(
-    "What administrators alone may give an account is refused",
     arguments: [
       ("localId", #""chosen""#, "User ID"), ("phoneNumber", #""+14155550123""#, "Phone number"),
       ("disabled", "true", "Disabled"), ("mfaInfo", "[]", "Second factors"),
     ])
-  func administratorsFields(field: String, value: String, text: String) async throws {
+  func `What administrators alone may give an account is refused`(field: String, value: String, text: String)
+    async throws
+  {
     let fixture = try CallFixture()
     let error = try await fixture.refusal(Self.v1 + "signUp", #"{"returnSecureToken":true,"\#(field)":\#(value)}"#)
     #expect(error.status == 400 && error.message == "UNEXPECTED_PARAMETER : \(text)")
@@ -63,14 +64,13 @@ import Testing
   }
 
   @Test(
-    "Accounts with passwords are not allowed",
     arguments: [
       (v1 + "signUp", #"{"email":"a@example.com","password":"secret1"}"#),
       (v1 + "signUp", #"{"idToken":"eyJ.a.b","password":"secret1"}"#), (v1 + "signUp", #"{"idToken":"eyJ.a.b"}"#),
       (v1 + "update", #"{"idToken":"eyJ.a.b","email":"a@example.com"}"#),
       (v1 + "update", #"{"idToken":"eyJ.a.b","password":"secret1"}"#),
     ])
-  func passwordsAreNotAllowed(path: String, json: String) async throws {
+  func `Accounts with passwords are not allowed`(path: String, json: String) async throws {
     let fixture = try CallFixture()
     let error = try await fixture.refusal(path, json)
     #expect(error.status == 400 && error.message.hasPrefix("OPERATION_NOT_ALLOWED"))
@@ -79,8 +79,8 @@ import Testing
 
   // MARK: lookup
 
-  @Test("A user is shown with all fields, under both names", arguments: [v1 + "lookup", v3 + "getAccountInfo"])
-  func userIsShown(path: String) async throws {
+  @Test(arguments: [v1 + "lookup", v3 + "getAccountInfo"])
+  func `A user is shown with all fields, under both names`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(LookUpAccount.self) { command, asked in
       let token = try asked.open(command.idToken)
@@ -97,8 +97,7 @@ import Testing
     #expect(fixture.services.problems == [])
   }
 
-  @Test("An anonymous user has nothing that it has not; a disabled one is called so") func anonymousUser() async throws
-  {
+  @Test func `An anonymous user has nothing that it has not; a disabled one is called so`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(LookUpAccount.self) { _, _ in
       let time = CallFixture.now
@@ -113,8 +112,8 @@ import Testing
 
   // MARK: update
 
-  @Test("A profile is changed, under both names", arguments: [v1 + "update", v3 + "setAccountInfo"])
-  func profileIsChanged(path: String) async throws {
+  @Test(arguments: [v1 + "update", v3 + "setAccountInfo"])
+  func `A profile is changed, under both names`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(UpdateAccount.self) { command, asked in
       let token = try asked.open(command.idToken)
@@ -132,7 +131,6 @@ import Testing
   }
 
   @Test(
-    "Attributes and providers are deleted by name or number",
     arguments: [
       (#""deleteAttribute":["DISPLAY_NAME","PHOTO_URL"]"#, ["DISPLAY_NAME", "PHOTO_URL"], nil),
       (#""deleteAttribute":[4,"2"]"#, ["DISPLAY_NAME", "PHOTO_URL"], nil),
@@ -141,7 +139,9 @@ import Testing
       (#""deleteProvider":["password","apple.com"]"#, nil, nil),
       (#""displayName":null,"photoUrl":null"#, nil, nil),
     ] as [(String, JSONValue?, JSONValue?)])
-  func deletedAttributes(fields: String, attributes: JSONValue?, providers: JSONValue?) async throws {
+  func `Attributes and providers are deleted by name or number`(
+    fields: String, attributes: JSONValue?, providers: JSONValue?
+  ) async throws {
     let fixture = try CallFixture()
     fixture.services.on(UpdateAccount.self) { _, _ in AccountChanged(account: Self.account) }
     let answer = try await fixture.post(Self.v1 + "update", #"{"idToken":"eyJ.a.b",\#(fields)}"#)
@@ -151,7 +151,7 @@ import Testing
     #expect(answer["idToken"] == nil && fixture.services.problems == [])
   }
 
-  @Test("Codes of links are not offered, and unknown attributes are refused") func updateRefusals() async throws {
+  @Test func `Codes of links are not offered, and unknown attributes are refused`() async throws {
     let fixture = try CallFixture()
     #expect(try await fixture.refusal(Self.v1 + "update", #"{"oobCode":"c"}"#).status == 501)
     let error = try await fixture.refusal(Self.v1 + "update", #"{"idToken":"t","deleteAttribute":["SOUL"]}"#)
@@ -159,7 +159,7 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
-  @Test("A name that accounts refuses is the client's mistake") func refusedName() async throws {
+  @Test func `A name that accounts refuses is the client's mistake`() async throws {
     let fixture = try CallFixture()
     fixture.services.refuse(
       UpdateAccount.self, APIError(.invalidArgument, "displayName is longer", field: "displayName"))
@@ -169,8 +169,8 @@ import Testing
 
   // MARK: delete
 
-  @Test("An account is deleted, under both names", arguments: [v1 + "delete", v3 + "deleteAccount"])
-  func accountIsDeleted(path: String) async throws {
+  @Test(arguments: [v1 + "delete", v3 + "deleteAccount"])
+  func `An account is deleted, under both names`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(DeleteAccount.self) { command, asked in
       let token = try asked.open(command.idToken)
@@ -183,8 +183,8 @@ import Testing
     #expect(fixture.services.bodies.first?.names == ["project", "idToken"])
   }
 
-  @Test("Without an ID token nothing is asked", arguments: ["lookup", "update", "delete"])
-  func missingToken(call: String) async throws {
+  @Test(arguments: ["lookup", "update", "delete"])
+  func `Without an ID token nothing is asked`(call: String) async throws {
     let fixture = try CallFixture()
     for (json, message) in [
       (#"{}"#, "MISSING_ID_TOKEN"), (#"{"idToken":"","localId":"local-1"}"#, "MISSING_ID_TOKEN"),

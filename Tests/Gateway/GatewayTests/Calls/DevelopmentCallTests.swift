@@ -60,7 +60,7 @@ import Testing
     ["phoneNumber": .text(number), "sessionInfo": .text(session), "code": .text(code)]
   }
 
-  @Test("Numbers are shown with their newest session and code, until it is used") func codesAreShown() async throws {
+  @Test func `Numbers are shown with their newest session and code, until it is used`() async throws {
     let messages = Messages()
     let fixture = try fixture(messages)
     messages.add("+14155550123", "111111 is an old code", after: -10)
@@ -99,8 +99,7 @@ import Testing
       CallFixture.v1 + "accounts:signInWithPhoneNumber", #"{"sessionInfo":"\#(session)","code":"476431"}"#)
   }
 
-  @Test("A code that is asked for at once is waited for, and one that does not come not for long")
-  func codesAreWaitedFor() async throws {
+  @Test func `A code that is asked for at once is waited for, and one that does not come not for long`() async throws {
     let messages = Messages()
     let looks = Mutex(0)
     let fixture = try fixture(messages) {
@@ -125,11 +124,11 @@ import Testing
     #expect(looks.withLock { $0 } == count)
   }
 
-  @Test("Tools that wait for the emulator are told that it is ready") func ready() async throws {
+  @Test func `Tools that wait for the emulator are told that it is ready`() async throws {
     #expect(try await fixture(nil).get("/") == ["authEmulator": ["ready": true]])
   }
 
-  @Test("Emptying accounts empties limits and codes too") func accountsAreEmptied() async throws {
+  @Test func `Emptying accounts empties limits and codes too`() async throws {
     let messages = Messages()
     let fixture = try fixture(messages)
     _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"}"#)
@@ -140,7 +139,7 @@ import Testing
     #expect(fixture.services.problems == [])
   }
 
-  @Test("A simulator that does not answer is told of; without one there are no codes") func noSimulator() async throws {
+  @Test func `A simulator that does not answer is told of; without one there are no codes`() async throws {
     let messages = Messages()
     messages.sent.withLock { $0 = .failure(.noMessages) }
     let fixture = try fixture(messages)
@@ -153,14 +152,13 @@ import Testing
     #expect(try await without.get(Self.codes) == Self.noCodes)
   }
 
-  @Test("Outside development mode nothing is remembered, and there is nothing to call") func productionHasNone() throws
-  {
+  @Test func `Outside development mode nothing is remembered, and there is nothing to call`() throws {
     let paths = try CallFixture().calls.routes.filter { $0.access == .development }
     #expect(paths.isEmpty)
     #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 3)
   }
 
-  @Test("No more sessions are remembered than named") func memoryIsBounded() {
+  @Test func `No more sessions are remembered than named`() {
     let codes = SentCodes()
     for number in 0..<(SentCodes.maxSessions + 10) {
       codes.remember(
@@ -173,7 +171,7 @@ import Testing
     #expect(codes.live(of: "other", at: CallFixture.now).isEmpty)
   }
 
-  @Test("Every address is served once") func addressesAreUnique() throws {
+  @Test func `Every address is served once`() throws {
     let routes = try CallFixture(isDevelopment: true).calls.routes
     let addresses = routes.flatMap { route in route.paths.map { "\(route.method?.rawValue ?? "*") \($0)" } }
     #expect(Set(addresses).count == addresses.count)

@@ -20,7 +20,7 @@ import Testing
       publishedAt: CallFixture.now)
   }
 
-  @Test("Keys are shown in both forms") func bothForms() async throws {
+  @Test func `Keys are shown in both forms`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(GetKeys.self) { _, _ in Self.keys("k1", "k2") }
     let set = try await fixture.answer(Self.jwkSet, .get)
@@ -35,7 +35,7 @@ import Testing
     #expect(map.maxAge == 3600 && fixture.services.messages.count == 1)
   }
 
-  @Test("Without keys verifiers are to try again") func noKeys() async throws {
+  @Test func `Without keys verifiers are to try again`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(GetKeys.self) { _, _ in Self.keys() }
     for _ in 1...2 {
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test("The last good keys are given out while none come, with a short life once they are old") func lastGoodKeys()
+  @Test func `The last good keys are given out while none come, with a short life once they are old`()
     async throws
   {
     let source = Source()
@@ -100,7 +100,7 @@ import Testing
     #expect(source.sink.events.filter { $0.level == .warning }.count == 1)
   }
 
-  @Test("Requests at the same time share one fetch") func oneFetch() async throws {
+  @Test func `Requests at the same time share one fetch`() async throws {
     let source = Source { try? await Task.sleep(for: .milliseconds(100)) }
     source.result.withLock { $0 = .success(Self.keys("k1")) }
     let cache = source.cache()
@@ -111,7 +111,7 @@ import Testing
     #expect(source.fetches.withLock { $0 } == 1)
   }
 
-  @Test("The service fetches at its start and ends when it is stopped") func serviceRuns() async throws {
+  @Test func `The service fetches at its start and ends when it is stopped`() async throws {
     let source = Source()
     source.result.withLock { $0 = .success(Self.keys("k1")) }
     let cache = source.cache()
@@ -122,7 +122,7 @@ import Testing
     #expect(source.fetches.withLock { $0 } == 1)
   }
 
-  @Test("An event has the keys fetched at once; other messages do not") func events() async throws {
+  @Test func `An event has the keys fetched at once; other messages do not`() async throws {
     let source = Source()
     source.result.withLock { $0 = .success(Self.keys("k1")) }
     let cache = source.cache()
@@ -137,8 +137,7 @@ import Testing
     #expect(source.fetches.withLock { $0 } == 2 && messages.ackedCount == 3)
   }
 
-  @Test("A fetch that was under way when the keys changed is followed by another") func fetchAfterChange() async throws
-  {
+  @Test func `A fetch that was under way when the keys changed is followed by another`() async throws {
     let isChanged = Latch()
     let isAnswered = Latch()
     let source = Source { await isAnswered.wait() }

@@ -25,8 +25,8 @@ import Testing
 
   // MARK: sendVerificationCode
 
-  @Test("A code is asked for, under both names", arguments: [send, CallFixture.v3 + "sendVerificationCode"])
-  func codeIsAskedFor(path: String) async throws {
+  @Test(arguments: [send, CallFixture.v3 + "sendVerificationCode"])
+  func `A code is asked for, under both names`(path: String) async throws {
     let fixture = try fixture()
     let answer = try await fixture.post(
       path, #"{"phoneNumber":"+14155550123","iosReceipt":"r","iosSecret":"s","clientType":"CLIENT_TYPE_IOS"}"#,
@@ -46,7 +46,6 @@ import Testing
   }
 
   @Test(
-    "Proofs reach the coordinator",
     arguments: [
       (#""iosReceipt":"r","iosSecret":"s""#, ["receipt": "r", "secret": "s"]),
       (#""ios_receipt":"r","ios_secret":"s""#, ["receipt": "r", "secret": "s"]),
@@ -61,14 +60,14 @@ import Testing
       (#""captchaResponse":"NO_RECAPTCHA""#, nil),
       (#""captchaResponse":"","iosReceipt":null"#, nil),
     ] as [(String, JSONValue?)])
-  func proofsReachTheCoordinator(fields: String, proof: JSONValue?) async throws {
+  func `Proofs reach the coordinator`(fields: String, proof: JSONValue?) async throws {
     let fixture = try fixture()
     _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123",\#(fields)}"#)
     #expect(fixture.services.bodies.first?["proof"] == proof)
     #expect(fixture.services.bodies.count == 1 && fixture.services.problems == [])
   }
 
-  @Test("The user agent of a client cannot break a command") func hostileUserAgent() async throws {
+  @Test func `The user agent of a client cannot break a command`() async throws {
     let fixture = try fixture()
     let body = try CallBody(json: Array(#"{"phoneNumber":"+14155550123"}"#.utf8))
     let answer = try await fixture.answer(Self.send, .post, body: body, userAgent: "a\tb\u{7F}\u{1B}[31m é")
@@ -78,7 +77,6 @@ import Testing
   }
 
   @Test(
-    "Wrong requests are refused before anything is asked",
     arguments: [
       (#"{}"#, "MISSING_PHONE_NUMBER"),
       (#"{"phoneNumber":""}"#, "MISSING_PHONE_NUMBER"),
@@ -103,7 +101,7 @@ import Testing
         "INVALID_RECAPTCHA_TOKEN"
       ),
     ])
-  func wrongRequestsAreRefused(json: String, message: String) async throws {
+  func `Wrong requests are refused before anything is asked`(json: String, message: String) async throws {
     let fixture = try fixture()
     let error = try await fixture.refusal(Self.send, json)
     #expect(error.status == 400 && error.message == message)
@@ -111,13 +109,12 @@ import Testing
   }
 
   @Test(
-    "Fields of a wrong type are refused without their value",
     arguments: [
       #"{"phoneNumber":14155550123}"#, #"{"phoneNumber":["+14155550123"]}"#, #"{"phoneNumber":{"a":1}}"#,
       #"{"phoneNumber":"+14155550123","recaptchaVersion":"RECAPTCHA_4"}"#,
       #"{"phoneNumber":"+14155550123","clientType":17}"#, #"{"phoneNumber":"+14155550123","iosSecret":true}"#,
     ])
-  func wrongTypesAreRefused(json: String) async throws {
+  func `Fields of a wrong type are refused without their value`(json: String) async throws {
     let fixture = try fixture()
     let error = try await fixture.refusal(Self.send, json)
     #expect(error.status == 400 && error.word == "INVALID_ARGUMENT")
@@ -125,7 +122,7 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
-  @Test("Tenants are not offered, and an app is needed") func tenantsAndMissingApps() async throws {
+  @Test func `Tenants are not offered, and an app is needed`() async throws {
     let fixture = try fixture()
     let json = #"{"phoneNumber":"+14155550123","tenantId":"t"}"#
     #expect(try await fixture.refusal(Self.send, json).status == 501)
@@ -133,7 +130,7 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
-  @Test("Where phones do not sign in, no SMS is paid for") func methodOff() async throws {
+  @Test func `Where phones do not sign in, no SMS is paid for`() async throws {
     let fixture = try CallFixture(methods: [.anonymous])
     let error = try await fixture.refusal(Self.send, #"{"phoneNumber":"+14155550123"}"#)
     #expect(error.status == 400 && error.message.hasPrefix("OPERATION_NOT_ALLOWED : "))
@@ -143,12 +140,11 @@ import Testing
   // MARK: Enforcement of reCAPTCHA Enterprise
 
   @Test(
-    "Enforced, only a token of reCAPTCHA Enterprise will do",
     arguments: [
       "", #","captchaResponse":"NO_RECAPTCHA""#, #","captchaResponse":"""#, #","recaptchaToken":"t""#,
       #","iosReceipt":"r","iosSecret":"s""#,
     ])
-  func enforcementNeedsAToken(fields: String) async throws {
+  func `Enforced, only a token of reCAPTCHA Enterprise will do`(fields: String) async throws {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: .enforce))
     // Fictional numbers pass, which the coordinator alone knows; another proof in the token's place counts for nothing.
     _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"\#(fields)}"#)
@@ -160,7 +156,7 @@ import Testing
     #expect(fixture.services.problems == [])
   }
 
-  @Test("A token is judged whatever else would be demanded") func tokensAreJudged() async throws {
+  @Test func `A token is judged whatever else would be demanded`() async throws {
     for phone in [Project.Recaptcha.Enforcement.off, .audit, .enforce] {
       let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: phone))
       _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123","captchaResponse":"made-up"}"#)
@@ -170,9 +166,10 @@ import Testing
   }
 
   @Test(
-    "A client's text that looks sealed is no proof, and reveals no wrong configuration",
     arguments: [("recaptchaToken", "recaptchaToken"), ("captchaResponse", "recaptchaToken"), ("iosSecret", "secret")])
-  func textsThatLookSealed(name: String, field: String) async throws {
+  func `A client's text that looks sealed is no proof, and reveals no wrong configuration`(name: String, field: String)
+    async throws
+  {
     let fixture = try fixture()
     let sealed = "eyJ.a.b.c.d"
     #expect(SecretField(Secret(sealed)).isSealed)
@@ -182,21 +179,19 @@ import Testing
   }
 
   @Test(
-    "Audited, a token never blocks",
     arguments: [
       ("", nil),
       (#","captchaResponse":"e""#, ["recaptchaToken": "e", "recaptchaAction": "sendVerificationCode"]),
       (#","captchaResponse":"e","iosReceipt":"r","iosSecret":"s""#, ["receipt": "r", "secret": "s"]),
       (#","captchaResponse":"e","recaptchaToken":"t""#, ["recaptchaToken": "t"]),
     ] as [(String, JSONValue?)])
-  func auditNeverBlocks(fields: String, proof: JSONValue?) async throws {
+  func `Audited, a token never blocks`(fields: String, proof: JSONValue?) async throws {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: .audit))
     _ = try await fixture.post(Self.send, #"{"phoneNumber":"+14155550123"\#(fields)}"#)
     #expect(fixture.services.bodies.first?["proof"] == proof)
   }
 
   @Test(
-    "A refused token is told so that SDKs do the right thing",
     arguments: [
       (.enforce, "CAPTCHA_ACTION_MISMATCH", "INVALID_RECAPTCHA_ACTION"),
       (.enforce, "CAPTCHA_INVALID", "INVALID_RECAPTCHA_TOKEN"),
@@ -205,7 +200,9 @@ import Testing
       (.audit, "CAPTCHA_SCORE_TOO_LOW", "INVALID_APP_CREDENTIAL"),
       (.audit, "CAPTCHA_ACTION_MISMATCH", "INVALID_APP_CREDENTIAL"),
     ] as [(Project.Recaptcha.Enforcement, String, String)])
-  func refusedTokens(enforcement: Project.Recaptcha.Enforcement, reason: String, message: String) async throws {
+  func `A refused token is told so that SDKs do the right thing`(
+    enforcement: Project.Recaptcha.Enforcement, reason: String, message: String
+  ) async throws {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: enforcement))
     fixture.services.refuse(
       StartVerification.self,
@@ -215,20 +212,20 @@ import Testing
   }
 
   @Test(
-    "An SDK that could not solve an audited token falls back to another proof",
     arguments: [
       (#","captchaResponse":"NO_RECAPTCHA""#, "INVALID_APP_CREDENTIAL"), ("", "MISSING_CLIENT_IDENTIFIER"),
       (#","captchaResponse":"NO_RECAPTCHA","iosReceipt":"r""#, "MISSING_CLIENT_IDENTIFIER"),
     ])
-  func unsolvedTokens(fields: String, message: String) async throws {
+  func `An SDK that could not solve an audited token falls back to another proof`(fields: String, message: String)
+    async throws
+  {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: .audit))
     fixture.services.refuse(StartVerification.self, APIError(.missingClientIdentifier, "no proof", field: "proof"))
     let error = try await fixture.refusal(Self.send, #"{"phoneNumber":"+14155550123"\#(fields)}"#)
     #expect(error.status == 400 && error.message == message)
   }
 
-  @Test("A proof that the coordinator cannot open is counted, also while tokens are audited")
-  func unreadableProofIsCounted() async throws {
+  @Test func `A proof that the coordinator cannot open is counted, also while tokens are audited`() async throws {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: .audit))
     let series = "countersign_gateway_misconfigured_total{reason=\"SEALING_REQUIRED\"}"
     #expect(fixture.metrics.render().contains("\(series) 0"))
@@ -239,7 +236,7 @@ import Testing
     #expect(fixture.metrics.render().contains("\(series) 1"))
   }
 
-  @Test("Limits stay limits while tokens are audited") func limitsStayLimits() async throws {
+  @Test func `Limits stay limits while tokens are audited`() async throws {
     let fixture = try fixture(.init(enterpriseKey: "projects/p/keys/k", phone: .audit))
     fixture.services.refuse(StartVerification.self, APIError(.tooManyAttempts, "x", field: "client.ip", retryAfter: 60))
     let error = try await fixture.refusal(Self.send, #"{"phoneNumber":"+14155550123","captchaResponse":"e"}"#)
@@ -249,12 +246,11 @@ import Testing
   // MARK: verifyIosClient
 
   @Test(
-    "A push is asked for, and the time-out is a text",
     arguments: [
       ("", "unknown"), (#","isSandbox":true"#, "sandbox"), (#","isSandbox":false"#, "production"),
       (#","is_sandbox":"true""#, "sandbox"),
     ])
-  func pushIsAskedFor(fields: String, environment: String) async throws {
+  func `A push is asked for, and the time-out is a text`(fields: String, environment: String) async throws {
     let fixture = try fixture()
     fixture.services.on(VerifyApp.self) { _, _ in AppVerifying(receipt: "receipt-1", suggestedTimeout: 10) }
     for path in [Self.verify, CallFixture.v3 + "verifyClient"] {
@@ -267,12 +263,11 @@ import Testing
   }
 
   @Test(
-    "An app without a good token falls back to reCAPTCHA",
     arguments: [
       (#"{}"#, "MISSING_IOS_APP_TOKEN"), (#"{"appToken":""}"#, "MISSING_IOS_APP_TOKEN"),
       (#"{"appToken":"\#(String(repeating: "a", count: 2_000))"}"#, "INVALID_APP_CREDENTIAL"),
     ])
-  func badDeviceTokens(json: String, message: String) async throws {
+  func `An app without a good token falls back to reCAPTCHA`(json: String, message: String) async throws {
     let fixture = try fixture()
     #expect(try await fixture.refusal(Self.verify, json).message == message)
     #expect(fixture.services.messages.isEmpty)

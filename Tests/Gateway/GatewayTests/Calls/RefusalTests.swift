@@ -10,7 +10,6 @@ import Testing
   private static let lookup = CallFixture.v1 + "accounts:lookup"
 
   @Test(
-    "Codes of the protocol are passed on with our text",
     arguments: [
       "INVALID_PHONE_NUMBER", "MISSING_PHONE_NUMBER", "MISSING_SESSION_INFO", "MISSING_CODE", "INVALID_SESSION_INFO",
       "INVALID_CODE", "SESSION_EXPIRED", "INVALID_TEMPORARY_PROOF", "PHONE_NUMBER_EXISTS", "QUOTA_EXCEEDED",
@@ -19,7 +18,7 @@ import Testing
       "INVALID_ID_TOKEN", "TOKEN_EXPIRED", "USER_NOT_FOUND", "USER_DISABLED", "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
       "MISSING_REFRESH_TOKEN", "INVALID_REFRESH_TOKEN",
     ])
-  func codes(code: String) {
+  func `Codes of the protocol are passed on with our text`(code: String) {
     let error = ProtocolError(
       APIError(APIErrorCode(rawValue: code), "add it to 'regions.allowed' +14155550123", retryAfter: 7))
     #expect(error.status == 400 && error.retryAfter == 7)
@@ -27,13 +26,13 @@ import Testing
     #expect(!error.message.contains("regions") && !error.message.contains("4155550123"))
   }
 
-  @Test("Every code of the contract has its place", arguments: APIErrorCode.known)
-  func everyCodeHasItsPlace(code: APIErrorCode) {
+  @Test(arguments: APIErrorCode.known)
+  func `Every code of the contract has its place`(code: APIErrorCode) {
     let ours: [APIErrorCode] = [.invalidArgument, .internalError, .projectNotFound]
     #expect(ProtocolError(APIError(code, "x")).status == (ours.contains(code) ? 500 : 400))
   }
 
-  @Test("A region that is off is told apart") func regions() {
+  @Test func `A region that is off is told apart`() {
     let error = ProtocolError(APIError(.operationNotAllowed, "x", field: "phoneNumber"))
     #expect(error.message == "OPERATION_NOT_ALLOWED : SMS to this region are not enabled.")
     let other = APIError(.operationNotAllowed, "x", field: "phoneNumber", reason: "NUMBER_PROVEN_FOR_REAL")
@@ -41,21 +40,19 @@ import Testing
   }
 
   @Test(
-    "Failures of ours are 503 where waiting helps, else 500",
     arguments: [
       (APIError(.internalError, "x", retryAfter: 5), 503, 5),
       (APIError(.internalError, "x", reason: "COMMAND_TOO_OLD"), 503, 1), (APIError(.internalError, "x"), 500, nil),
       (APIError(.internalError, "x", reason: "CRASHED"), 500, nil),
       (APIError(APIErrorCode(rawValue: "NEW_CODE"), "x", retryAfter: 3), 500, nil),
     ] as [(APIError, Int, Int?)])
-  func failures(refusal: APIError, status: Int, retryAfter: Int?) {
+  func `Failures of ours are 503 where waiting helps, else 500`(refusal: APIError, status: Int, retryAfter: Int?) {
     let error = ProtocolError(refusal)
     #expect(error.status == status && error.retryAfter == retryAfter)
     #expect(error.word == (status == 503 ? "UNAVAILABLE" : "INTERNAL"))
   }
 
   @Test(
-    "A wrong configuration is our failure: it is counted, and logged with a hint",
     arguments: [
       (APIError(.invalidArgument, "x", field: "idToken", reason: "SEAL_UNKNOWN_KEY"), "SEAL", 500),
       (APIError(.invalidArgument, "x", field: "idToken", reason: "SEAL_BROKEN"), "SEAL", 500),
@@ -69,7 +66,9 @@ import Testing
       (APIError(.operationNotAllowed, "x", reason: "DEVELOPMENT_ONLY"), "DEVELOPMENT_ONLY", 400),
       (APIError(.operationNotAllowed, "x", reason: "NOT_IN_DEVELOPMENT"), "DEVELOPMENT_ONLY", 400),
     ] as [(APIError, String, Int)])
-  func wrongConfiguration(refusal: APIError, reason: String, status: Int) async throws {
+  func `A wrong configuration is our failure: it is counted, and logged with a hint`(
+    refusal: APIError, reason: String, status: Int
+  ) async throws {
     let fixture = try CallFixture()
     fixture.services.refuse(LookUpAccount.self, refusal)
     for _ in 1...3 {
@@ -88,7 +87,6 @@ import Testing
   }
 
   @Test(
-    "Developers are told the remedy",
     arguments: [
       (APIError(.invalidArgument, "x", field: "app"), 500, "INTERNAL_ERROR : UNKNOWN_APP: add the project's app"),
       (
@@ -96,7 +94,7 @@ import Testing
         "OPERATION_NOT_ALLOWED : DEVELOPMENT_ONLY: set 'development'"
       ),
     ])
-  func developersAreTold(refusal: APIError, status: Int, text: String) async throws {
+  func `Developers are told the remedy`(refusal: APIError, status: Int, text: String) async throws {
     for isDevelopment in [true, false] {
       let fixture = try CallFixture(isDevelopment: isDevelopment)
       fixture.services.refuse(LookUpAccount.self, refusal)
@@ -106,7 +104,7 @@ import Testing
     }
   }
 
-  @Test("Mistakes of users are no wrong configuration") func mistakesOfUsers() async throws {
+  @Test func `Mistakes of users are no wrong configuration`() async throws {
     let fixture = try CallFixture()
     fixture.services.refuse(LookUpAccount.self, APIError(.invalidIDToken, "x", field: "idToken"))
     #expect(try await fixture.refusal(Self.lookup, #"{"idToken":"t"}"#).message == "INVALID_ID_TOKEN")
@@ -114,7 +112,7 @@ import Testing
     #expect(counts.count == Misconfiguration.allCases.count && counts.allSatisfy { $0.hasSuffix(" 0") })
   }
 
-  @Test("With the keys of another accounts nothing can be opened") func otherKeys() async throws {
+  @Test func `With the keys of another accounts nothing can be opened`() async throws {
     let fixture = try CallFixture(otherKey: true)
     fixture.services.on(LookUpAccount.self) { command, asked in
       _ = try asked.open(command.idToken)
@@ -124,13 +122,13 @@ import Testing
     #expect(fixture.services.problems.count == 1)
   }
 
-  @Test("Nothing behind the gateway: the client is to try again") func unavailable() async throws {
+  @Test func `Nothing behind the gateway: the client is to try again`() async throws {
     let fixture = try CallFixture()
     let error = try await fixture.refusal(Self.lookup, #"{"idToken":"t"}"#)
     #expect(error.status == 503 && error.word == "UNAVAILABLE" && error.retryAfter != nil)
   }
 
-  @Test("With a key ring proofs travel sealed to the coordinator") func sealedProofs() async throws {
+  @Test func `With a key ring proofs travel sealed to the coordinator`() async throws {
     let keys = try KeyRing(sealing: SymmetricKey(id: "k", bytes: Array(repeating: 1, count: 32)))
     let fixture = try CallFixture(sealer: Sealer(keys: keys))
     fixture.services.on(StartVerification.self) { command, asked in

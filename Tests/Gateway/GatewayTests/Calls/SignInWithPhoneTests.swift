@@ -25,8 +25,8 @@ import Testing
     return fixture
   }
 
-  @Test("Session and code sign in, under both names", arguments: [path, CallFixture.v3 + "verifyPhoneNumber"])
-  func sessionAndCodeSignIn(path: String) async throws {
+  @Test(arguments: [path, CallFixture.v3 + "verifyPhoneNumber"])
+  func `Session and code sign in, under both names`(path: String) async throws {
     let fixture = try fixture()
     let answer = try await fixture.post(path, #"{"sessionInfo":"session-1","code":"476431"}"#)
     #expect(
@@ -40,7 +40,7 @@ import Testing
     #expect(body["project"] == "example" && body["app"] == "com.example.push")
   }
 
-  @Test("A known user is not called new, and secrets travel sealed") func knownUser() async throws {
+  @Test func `A known user is not called new, and secrets travel sealed`() async throws {
     let fixture = try fixture(isNewUser: false)
     let answer = try await fixture.post(Self.path, #"{"session_info":"session-1","code":"476431","idToken":"eyJ.a.b"}"#)
     #expect(answer["isNewUser"] == false && answer["localId"] == "local-1")
@@ -51,19 +51,18 @@ import Testing
   }
 
   @Test(
-    "Operations come as names and as numbers",
     arguments: [
       (#""VERIFY_OP_UNSPECIFIED""#, nil), ("0", nil), (#""SIGN_UP_OR_IN""#, "signUpOrIn"), ("1", "signUpOrIn"),
       (#""REAUTH""#, "reauthenticate"), (#""2""#, "reauthenticate"), (#""UPDATE""#, "update"), ("3", "update"),
       (#""LINK""#, "link"), ("4", "link"), ("null", nil),
     ] as [(String, String?)])
-  func operations(json: String, operation: String?) async throws {
+  func `Operations come as names and as numbers`(json: String, operation: String?) async throws {
     let fixture = try fixture()
     _ = try await fixture.post(Self.path, #"{"sessionInfo":"session-1","code":"476431","operation":\#(json)}"#)
     #expect(fixture.services.bodies.first?["operation"]?.text == operation)
   }
 
-  @Test("A number of another account gives a proof in place of tokens") func numberOfAnotherAccount() async throws {
+  @Test func `A number of another account gives a proof in place of tokens`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(SignInWithPhone.self) { command, asked in
       #expect(try asked.open(ifAny: command.idToken) == "eyJ.a.b")
@@ -81,8 +80,7 @@ import Testing
       ])
   }
 
-  @Test("A proof signs in with its number, from an app")
-  func proofSignsIn() async throws {
+  @Test func `A proof signs in with its number, from an app`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(SignInWithPhone.self) { command, asked in
       #expect(try asked.open(ifAny: command.temporaryProof) == "proof-1")
@@ -100,7 +98,6 @@ import Testing
   }
 
   @Test(
-    "What is missing or cannot be is refused before anything is asked",
     arguments: [
       (#"{}"#, "MISSING_SESSION_INFO"), (#"{"code":"1"}"#, "MISSING_SESSION_INFO"),
       (#"{"sessionInfo":"s"}"#, "MISSING_CODE"), (#"{"sessionInfo":"s","code":""}"#, "MISSING_CODE"),
@@ -111,7 +108,7 @@ import Testing
       (#"{"sessionInfo":"s","code":"\#(String(repeating: "1", count: 257))"}"#, "INVALID_CODE"),
       (#"{"sessionInfo":"s","code":"1","idToken":"\#(String(repeating: "e", count: 17_000))"}"#, "INVALID_ID_TOKEN"),
     ])
-  func missingFields(json: String, message: String) async throws {
+  func `What is missing or cannot be is refused before anything is asked`(json: String, message: String) async throws {
     let fixture = try fixture()
     let error = try await fixture.refusal(Self.path, json)
     #expect(error.status == 400 && error.message == message)
@@ -119,21 +116,20 @@ import Testing
   }
 
   @Test(
-    "Wrong types are refused without their value",
     arguments: [
       #"{"sessionInfo":"s","code":476431}"#, #"{"sessionInfo":["s"],"code":"1"}"#,
       #"{"sessionInfo":"s","code":"476431","operation":"STEAL"}"#,
       #"{"sessionInfo":"s","code":"476431","operation":5}"#,
       #"{"sessionInfo":"s","code":"476431","operation":-1}"#,
     ])
-  func wrongTypes(json: String) async throws {
+  func `Wrong types are refused without their value`(json: String) async throws {
     let fixture = try fixture()
     let error = try await fixture.refusal(Self.path, json)
     #expect(error.status == 400 && error.word == "INVALID_ARGUMENT" && !error.message.contains("476431"))
     #expect(fixture.services.messages.isEmpty)
   }
 
-  @Test("A reply without tokens and proof, or with tokens for another key, is our failure") func badReplies()
+  @Test func `A reply without tokens and proof, or with tokens for another key, is our failure`()
     async throws
   {
     let fixture = try CallFixture()

@@ -24,7 +24,7 @@ import Testing
     "token_type": "Bearer", "user_id": "local-1", "project_id": "100000000001",
   ]
 
-  @Test("A form refreshes") func formRefreshes() async throws {
+  @Test func `A form refreshes`() async throws {
     let fixture = try fixture()
     let form = "grant_type=refresh_token&refresh_token=old%2Btoken%2F%3D"
     #expect(try await fixture.post(Self.path, form: form) == Self.answer)
@@ -32,19 +32,17 @@ import Testing
   }
 
   @Test(
-    "JSON refreshes in either spelling",
     arguments: [
       #"{"grantType":"refresh_token","refreshToken":"old+token/="}"#,
       #"{"grant_type":"refresh_token","refresh_token":"old+token/=","scope":"x"}"#,
     ])
-  func jsonRefreshes(json: String) async throws {
+  func `JSON refreshes in either spelling`(json: String) async throws {
     let fixture = try fixture()
     #expect(try await fixture.post(Self.path, json) == Self.answer)
     #expect(!fixture.log.contains("old+token") && !fixture.log.contains("id-token"))
   }
 
   @Test(
-    "Wrong requests have the protocol's errors",
     arguments: [
       (#"{}"#, "MISSING_GRANT_TYPE"), (#"{"refreshToken":"t"}"#, "MISSING_GRANT_TYPE"),
       (#"{"grantType":"authorization_code","refreshToken":"t"}"#, "INVALID_GRANT_TYPE"),
@@ -55,7 +53,7 @@ import Testing
         "INVALID_REFRESH_TOKEN"
       ),
     ])
-  func wrongRequests(json: String, message: String) async throws {
+  func `Wrong requests have the protocol's errors`(json: String, message: String) async throws {
     let fixture = try fixture()
     let error = try await fixture.refusal(Self.path, json)
     #expect(error.status == 400 && error.message == message && fixture.services.messages.isEmpty)
@@ -65,21 +63,19 @@ import Testing
 /// `projects`, `recaptchaParams`, `recaptchaConfig`.
 @Suite struct ProjectCallTests {
   @Test(
-    "A project has its number and its domains",
     arguments: [CallFixture.v1 + "projects", CallFixture.v3 + "getProjectConfig"])
-  func projectConfiguration(path: String) async throws {
+  func `A project has its number and its domains`(path: String) async throws {
     let answer = try await CallFixture().get(path, query: "key=fake-api-key&alt=json")
     #expect(answer == ["projectId": "100000000001", "authorizedDomains": ["localhost", "example.firebaseapp.com"]])
   }
 
-  @Test("A site key is shown", arguments: [CallFixture.v1 + "recaptchaParams", CallFixture.v3 + "getRecaptchaParam"])
-  func siteKey(path: String) async throws {
+  @Test(arguments: [CallFixture.v1 + "recaptchaParams", CallFixture.v3 + "getRecaptchaParam"])
+  func `A site key is shown`(path: String) async throws {
     let answer = try await CallFixture(recaptcha: .init(siteKey: "site-key")).get(path)
     #expect(answer == ["kind": "identitytoolkit#GetRecaptchaParamResponse", "recaptchaSiteKey": "site-key"])
   }
 
-  @Test("Without a site key there is an error, and in development a key that nobody uses") func noSiteKey() async throws
-  {
+  @Test func `Without a site key there is an error, and in development a key that nobody uses`() async throws {
     let path = CallFixture.v1 + "recaptchaParams"
     let error = await #expect(throws: ProtocolError.self) { try await CallFixture().get(path) }
     #expect(error?.message == "RECAPTCHA_NOT_ENABLED" && error?.status == 400)
@@ -88,13 +84,14 @@ import Testing
   }
 
   @Test(
-    "Enforcement is shown, with the key that is configured, whether it is enforced or not",
     arguments: [
       (nil, nil, "OFF"), (.init(enterpriseKey: "projects/p/keys/k", phone: .off), "projects/p/keys/k", "OFF"),
       (.init(enterpriseKey: "projects/p/keys/k", phone: .audit), "projects/p/keys/k", "AUDIT"),
       (.init(enterpriseKey: "projects/p/keys/k", phone: .enforce), "projects/p/keys/k", "ENFORCE"),
     ] as [(Project.Recaptcha?, String?, String)])
-  func enforcement(recaptcha: Project.Recaptcha?, key: String?, state: String) async throws {
+  func `Enforcement is shown, with the key that is configured, whether it is enforced or not`(
+    recaptcha: Project.Recaptcha?, key: String?, state: String
+  ) async throws {
     let answer = try await CallFixture(recaptcha: recaptcha).get(
       CallFixture.v2 + "recaptchaConfig", query: "clientType=CLIENT_TYPE_IOS&version=RECAPTCHA_ENTERPRISE")
     #expect(answer["recaptchaKey"]?.text == key)
@@ -105,8 +102,8 @@ import Testing
       ])
   }
 
-  @Test("Unknown clients and versions are refused", arguments: ["clientType=TOASTER", "version=2"])
-  func wrongQuery(query: String) async throws {
+  @Test(arguments: ["clientType=TOASTER", "version=2"])
+  func `Unknown clients and versions are refused`(query: String) async throws {
     let error = await #expect(throws: ProtocolError.self) {
       try await CallFixture().get(CallFixture.v2 + "recaptchaConfig", query: query)
     }

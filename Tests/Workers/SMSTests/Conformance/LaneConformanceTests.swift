@@ -62,16 +62,17 @@ struct LaneConformanceTests {
   }
 
   @Test(
-    "Accepted, with the provider's reference; the request is one that the provider takes",
     arguments: ProviderUnderTest.all)
-  func acceptedWithTheProvidersReferenceTheRequestIsOne(provider: ProviderUnderTest) async throws {
+  func `Accepted, with the provider's reference; the request is one that the provider takes`(
+    provider: ProviderUnderTest
+  ) async throws {
     let seen = try await send(provider, [.answer(provider.accepted)])
     #expect(seen.outcomes.map(\.short) == ["accepted \(provider.reference)"])
     #expect(seen.requests == [nil])
   }
 
-  @Test("Refused, with the provider's code and none of its words", arguments: ProviderUnderTest.all)
-  func refusedWithTheProvidersCodeAndNoneOfItsWords(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `Refused, with the provider's code and none of its words`(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.refused)])
     guard case .refused(let reason, _) = seen.outcomes[0] else {
       Issue.record("\(seen.outcomes[0].short) instead of refused")
@@ -81,37 +82,38 @@ struct LaneConformanceTests {
     #expect(!reason.description.contains("4155550123"))
   }
 
-  @Test("Throttled: it surely was not sent, and may be later", arguments: ProviderUnderTest.all)
-  func throttledItSurelyWasNotSentAndMayBeLater(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `Throttled: it surely was not sent, and may be later`(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.throttled)])
     let wait = provider.throttled.headers["Retry-After"].map { " \($0)" } ?? ""
     #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_THROTTLED\(wait)"])
   }
 
-  @Test("Bad credentials take the lane down", arguments: ProviderUnderTest.all)
-  func badCredentials(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `Bad credentials take the lane down`(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.answer(provider.badCredentials)])
     #expect(seen.outcomes.map(\.short) == ["laneDown PROVIDER_CREDENTIALS"])
   }
 
-  @Test("An error of the provider's own leaves open what happened", arguments: ProviderUnderTest.all)
-  func anErrorOfTheProvidersOwnLeavesOpenWhatHappened(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `An error of the provider's own leaves open what happened`(provider: ProviderUnderTest) async throws {
     let page = HTTPServerResponse(status: 502, contentType: "text/html", text: "<html>Bad Gateway</html>")
     let seen = try await send(provider, [.answer(provider.failed), .answer(page)])
     #expect(seen.outcomes.map(\.short) == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
     #expect(seen.requests.count == 2)
   }
 
-  @Test("503 with Retry-After was not processed", arguments: ProviderUnderTest.all)
-  func case503WithRetryAfterWasNotProcessed(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `503 with Retry-After was not processed`(provider: ProviderUnderTest) async throws {
     let answer = HTTPServerResponse(status: 503, headers: ["Retry-After": "9"])
     let seen = try await send(provider, [.answer(answer)])
     #expect(seen.outcomes.map(\.short) == ["retry PROVIDER_ERROR 9"])
   }
 
-  @Test(
-    "A connection that ends when the request was read: unknown, and not sent again", arguments: ProviderUnderTest.all)
-  func aConnectionThatEndsWhenTheRequestWasReadUnknownAndNotSent(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `A connection that ends when the request was read: unknown, and not sent again`(provider: ProviderUnderTest)
+    async throws
+  {
     // Also on a connection that has served before, where transports like to try again by themselves.
     for replies: [Reply] in [
       [.reset], [.close], [.answer(provider.accepted), .reset], [.answer(provider.accepted), .close],
@@ -122,15 +124,15 @@ struct LaneConformanceTests {
     }
   }
 
-  @Test("No answer in time: unknown, within the time, and not sent again", arguments: ProviderUnderTest.all)
-  func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `No answer in time: unknown, within the time, and not sent again`(provider: ProviderUnderTest) async throws {
     let seen = try await send(provider, [.hang], timeout: .seconds(2))
     #expect(seen.outcomes.map(\.short) == ["unknown NO_ANSWER"])
     #expect(seen.requests.count == 1)
   }
 
-  @Test("Nobody listens: it surely was not sent", arguments: ProviderUnderTest.all)
-  func nobodyListensItSurelyWasNotSent(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `Nobody listens: it surely was not sent`(provider: ProviderUnderTest) async throws {
     let port = try RefusingPort()
     let http = try HTTPClient()
     let lane = try provider.lane(port.number, http)
@@ -140,8 +142,8 @@ struct LaneConformanceTests {
     await http.shutdown()
   }
 
-  @Test("A redirect is not followed: the address is wrong", arguments: ProviderUnderTest.all)
-  func aRedirectIsNotFollowedTheAddressIsWrong(provider: ProviderUnderTest) async throws {
+  @Test(arguments: ProviderUnderTest.all)
+  func `A redirect is not followed: the address is wrong`(provider: ProviderUnderTest) async throws {
     let answer = HTTPServerResponse(status: 302, headers: ["Location": "/elsewhere"])
     let seen = try await send(provider, [.answer(answer)])
     #expect(seen.outcomes.map(\.short) == ["laneDown PROVIDER_CONFIGURATION"])

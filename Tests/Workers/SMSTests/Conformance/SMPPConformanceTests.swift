@@ -52,42 +52,38 @@ struct SMPPConformanceTests {
     return outcomes
   }
 
-  @Test("Accepted, with the provider's reference")
-  func acceptedWithTheProvidersReference() async throws {
+  @Test func `Accepted, with the provider's reference`() async throws {
     let seen = try await send([.accept("R1")])
     #expect(seen.outcomes == ["accepted R1"])
     #expect(seen.submissions == 1)
   }
 
-  @Test("Refused, with the provider's code")
-  func refusedWithTheProvidersCode() async throws {
+  @Test func `Refused, with the provider's code`() async throws {
     let seen = try await send([.status(0x0B)])
     #expect(seen.outcomes == ["refused INVALID_NUMBER"])
     #expect(seen.submissions == 1)
   }
 
-  @Test("Throttled: it surely was not sent, and may be later", arguments: [0x58, 0x14] as [UInt32])
-  func throttledItSurelyWasNotSentAndMayBeLater(status: UInt32) async throws {
+  @Test(arguments: [0x58, 0x14] as [UInt32])
+  func `Throttled: it surely was not sent, and may be later`(status: UInt32) async throws {
     let seen = try await send([.status(status)], timeout: .seconds(2))
     #expect(seen.outcomes.allSatisfy { $0.hasPrefix("retry PROVIDER_THROTTLED") })
   }
 
-  @Test("Bad credentials take the lane down", arguments: [0x0D, 0x0E, 0x0F] as [UInt32])
-  func badCredentials(status: UInt32) async throws {
+  @Test(arguments: [0x0D, 0x0E, 0x0F] as [UInt32])
+  func `Bad credentials take the lane down`(status: UInt32) async throws {
     let seen = try await send([.accept("R1")], bindStatus: status)
     #expect(seen.outcomes == ["laneDown PROVIDER_CREDENTIALS"])
     #expect(seen.submissions == 0)
   }
 
-  @Test("An error of the provider's own leaves open what happened")
-  func anErrorOfTheProvidersOwnLeavesOpenWhatHappened() async throws {
+  @Test func `An error of the provider's own leaves open what happened`() async throws {
     let seen = try await send([.status(0x08), .status(0xFF)])
     #expect(seen.outcomes == ["unknown PROVIDER_ERROR", "unknown PROVIDER_ERROR"])
     #expect(seen.submissions == 2)
   }
 
-  @Test("A connection that ends when the submission was read: unknown, and not sent again")
-  func aConnectionThatEndsWhenTheSubmissionWasReadUnknownAndNotSent() async throws {
+  @Test func `A connection that ends when the submission was read: unknown, and not sent again`() async throws {
     for replies: [ScriptedSMSC.Reply] in [[.reset], [.close], [.accept("R1"), .reset], [.accept("R1"), .close]] {
       let seen = try await send(replies)
       #expect(seen.outcomes.last == "unknown NO_ANSWER")
@@ -95,15 +91,13 @@ struct SMPPConformanceTests {
     }
   }
 
-  @Test("No answer in time: unknown, within the time, and not sent again")
-  func noAnswerInTimeUnknownWithinTheTimeAndNotSentAgain() async throws {
+  @Test func `No answer in time: unknown, within the time, and not sent again`() async throws {
     let seen = try await send([.hang], timeout: .seconds(2))
     #expect(seen.outcomes == ["unknown NO_ANSWER"])
     #expect(seen.submissions == 1)
   }
 
-  @Test("Nobody listens: it surely was not sent")
-  func nobodyListensItSurelyWasNotSent() async throws {
+  @Test func `Nobody listens: it surely was not sent`() async throws {
     let port = try RefusingPort()
     let outcomes = try await send(1, to: port.number, .seconds(5))
     #expect(outcomes == ["retry NOT_CONNECTED"])

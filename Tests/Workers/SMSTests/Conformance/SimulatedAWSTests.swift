@@ -72,8 +72,7 @@ struct SimulatedAWSTests {
     return (outcome.short, outcome.reason?.providerCode, received)
   }
 
-  @Test("A message is taken and shown")
-  func aMessageIsTakenAndShown() async throws {
+  @Test func `A message is taken and shown`() async throws {
     let sent = try await send(Given())
     #expect(sent.outcome.hasPrefix("accepted "))
     // A UUID.
@@ -81,8 +80,7 @@ struct SimulatedAWSTests {
     #expect(sent.received == 1)
   }
 
-  @Test("A session token is asked for, and only the right one is taken")
-  func aSessionTokenIsAskedForAndOnlyTheRightOneIsTaken() async throws {
+  @Test func `A session token is asked for, and only the right one is taken`() async throws {
     func outcome(_ token: String?) async throws -> String? {
       var given = Given()
       given.sessionToken = token
@@ -94,8 +92,7 @@ struct SimulatedAWSTests {
     #expect(try await outcome(nil) == "UnrecognizedClientException")
   }
 
-  @Test("Credentials, region and clock that are wrong take the lane down")
-  func credentialsRegionAndClockThatAreWrongTakeTheLaneDown() async throws {
+  @Test func `Credentials, region and clock that are wrong take the lane down`() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("UnrecognizedClientException", { $0.accessKeyID = "AKIDANOTHER0000001" }),
       ("InvalidSignatureException", { $0.secretKey = "another" }),
@@ -113,8 +110,7 @@ struct SimulatedAWSTests {
     }
   }
 
-  @Test("A request that is changed on its way is not the one that was signed")
-  func aRequestThatIsChangedOnItsWayIsNotTheOneThatWasSigned() async throws {
+  @Test func `A request that is changed on its way is not the one that was signed`() async throws {
     let changes: [(String, @Sendable (inout HTTPRequest) -> Void)] = [
       ("InvalidSignatureException", { $0.body = ($0.body ?? []) + [0x20] }),
       ("InvalidSignatureException", { $0.headers.add(name: "X-Amz-Unsigned", value: "1") }),
@@ -137,8 +133,7 @@ struct SimulatedAWSTests {
     }
   }
 
-  @Test("Refusals of AWS are classified by the table")
-  func refusalsOfAWSAreClassifiedByTheTable() async throws {
+  @Test func `Refusals of AWS are classified by the table`() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("laneDown PROVIDER_CONFIGURATION", { $0.from = "Nobody" }),
       ("refused INVALID_NUMBER", { $0.to = "+15005550001" }),
@@ -157,12 +152,11 @@ struct SimulatedAWSTests {
   }
 
   @Test(
-    "It fails on demand",
     arguments: [
       ("429", "retry PROVIDER_THROTTLED"), ("500", "unknown PROVIDER_ERROR"), ("reset", "unknown NO_ANSWER"),
       ("close", "unknown NO_ANSWER"),
     ])
-  func itFailsOnDemand(fault: String, outcome: String) async throws {
+  func `It fails on demand`(fault: String, outcome: String) async throws {
     var given = Given()
     given.fault = fault
     let sent = try await send(given)

@@ -94,8 +94,7 @@ struct SimulatedSMPPTests {
     return seen
   }
 
-  @Test("A message is taken, shown, and reported on")
-  func aMessageIsTakenShownAndReportedOn() async throws {
+  @Test func `A message is taken, shown, and reported on`() async throws {
     var given = Given()
     given.wantsReceipts = true
     let seen = try await send(given, receipts: 1)
@@ -109,9 +108,10 @@ struct SimulatedSMPPTests {
   }
 
   @Test(
-    "Texts arrive as they were written, in whatever alphabet and however they are cut",
     arguments: [SMPPLaneConfiguration.LongMessages.udh, .payload])
-  func textsArriveAsTheyWereWrittenInWhateverAlphabetAndHoweverThey(longMessages: SMPPLaneConfiguration.LongMessages)
+  func `Texts arrive as they were written, in whatever alphabet and however they are cut`(
+    longMessages: SMPPLaneConfiguration.LongMessages
+  )
     async throws
   {
     var given = Given()
@@ -124,8 +124,7 @@ struct SimulatedSMPPTests {
     for text in given.texts { #expect(seen.shown.contains("\"body\":\"\(text)\"")) }
   }
 
-  @Test("A bind with anything wrong is refused")
-  func aBindWithAnythingWrongIsRefused() async throws {
+  @Test func `A bind with anything wrong is refused`() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("0x0000000F", { $0.systemID = "another" }), ("0x0000000E", { $0.password = "wrong" }),
     ]
@@ -139,8 +138,7 @@ struct SimulatedSMPPTests {
     #expect(try await send(Given()) { $0.systemType = "VMA" }.codes == ["0x00000053"])
   }
 
-  @Test("A submission with anything wrong is refused")
-  func aSubmissionWithAnythingWrongIsRefused() async throws {
+  @Test func `A submission with anything wrong is refused`() async throws {
     let cases: [(String, @Sendable (inout Given) -> Void)] = [
       ("0x00000048", { $0.source = .init(ton: 0, npi: 0, text: "Example") }),
       ("0x00000049", { $0.source = .init(ton: 1, npi: 0, text: "15005550006") }),
@@ -158,12 +156,11 @@ struct SimulatedSMPPTests {
   }
 
   @Test(
-    "It fails on demand",
     arguments: [
       ("400", "refused PROVIDER_REFUSED"), ("500", "unknown PROVIDER_ERROR"), ("close", "unknown NO_ANSWER"),
       ("reset", "unknown NO_ANSWER"),
     ])
-  func itFailsOnDemand(fault: String, outcome: String) async throws {
+  func `It fails on demand`(fault: String, outcome: String) async throws {
     var given = Given()
     given.fault = fault
     let seen = try await send(given)
@@ -171,8 +168,7 @@ struct SimulatedSMPPTests {
     #expect(seen.shown == "[]\n")
   }
 
-  @Test("More than the account may send is throttled, and comes through later")
-  func moreThanTheAccountMaySendIsThrottledAndComesThroughLater() async throws {
+  @Test func `More than the account may send is throttled, and comes through later`() async throws {
     var given = Given()
     given.fault = "429"
     let seen = try await send(given)
