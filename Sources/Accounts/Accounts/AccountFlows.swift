@@ -14,21 +14,16 @@ struct AccountParts: Sendable {
   let sealer: Sealer
   let metrics: MetricsRegistry
   let logger: Logger
-  /// Queue of replies to the commands that accounts sends.
   let replyQueue = Topology.Queues.accountsReplies
 
   /// Secrets that the configuration names.
   struct Secrets: Sendable {
     var hashes: AccountHashes
-    /// Shared with the coordinator.
     var keys: KeyRing
-    /// Of refresh tokens, and of the keys that sign ID tokens.
     var tokenKeys: KeyRing
-    /// Keys that requesters seal to.
     var sealingKeys: PrivateSealingKeys
   }
 
-  /// - Returns: `nil` when the ring of token keys has no key.
   init?(_ rules: AccountRules, _ secrets: Secrets, metrics: MetricsRegistry, logger: Logger) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules

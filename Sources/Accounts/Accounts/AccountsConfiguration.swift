@@ -16,7 +16,6 @@ public struct AccountsConfiguration: ProcessConfiguration {
   let rules: AccountRules
   /// Deliveries taken from each queue ahead.
   let prefetch: Int
-  /// Interval between rounds of the maintenance.
   let maintenanceInterval: Duration
 
   /// Reads the configuration; problems are reported to the section.
@@ -112,9 +111,6 @@ public struct AccountsConfiguration: ProcessConfiguration {
 }
 
 extension AccountRules {
-  /// - Parameters:
-  ///   - section: the top of the configuration.
-  ///   - projects: the projects in force.
   init(_ section: ConfigurationSection, _ projects: ProjectsSource) {
     self.init(projects: projects)
     isDevelopment = section.bool(
@@ -151,7 +147,6 @@ extension AccountRules {
 }
 
 extension AnonymousRules {
-  /// - Parameter section: the section `limits`.
   init(_ section: ConfigurationSection) {
     self.init()
     perAddressPerHour = section.integer(

@@ -14,12 +14,6 @@ public struct Backoff: Sendable, Hashable {
   private let stableAfter: Duration
   private var failures = 0
 
-  /// - Parameters:
-  ///   - ceilings: ceiling after the first failure, and the ceiling that is never exceeded.
-  ///   - jitter: share of the ceiling that is random.
-  ///   - minDelay: lower bound of every delay; without one, an endpoint that fails at once is called again at once
-  ///     whenever the random number is low.
-  ///   - stableAfter: lifetime from which a connection counts as a success.
   public init(
     _ ceilings: ClosedRange<Duration>, jitter: Jitter = .full, minDelay: Duration = .zero,
     stableAfter: Duration = .seconds(10)

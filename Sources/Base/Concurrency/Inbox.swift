@@ -33,9 +33,6 @@ public final class Inbox<Element: Sendable>: Sendable {
   @usableFromInline let wakeCount: Int
   @usableFromInline let isStale: (@Sendable (Element) -> Bool)?
 
-  /// - Parameters:
-  ///   - wakeCount: number of waiting elements at which the consumer is woken once more.
-  ///   - isStale: whether an element has lost its meaning, e.g. because its caller has given up; `nil`: none does.
   public init(wakeCount: Int = .max, isStale: (@Sendable (Element) -> Bool)? = nil) {
     self.wakeCount = wakeCount
     self.isStale = isStale

@@ -67,7 +67,6 @@ public final class Latch: Sendable {
     }
   }
 
-  /// - Returns: whether the continuation waits; otherwise it has been resumed.
   private func enter(_ id: UInt64, _ continuation: CheckedContinuation<Bool, Never>, isCancelable: Bool) -> Bool {
     let isOpen: Bool? = state.withLock { state in
       if state.isOpen { return true }

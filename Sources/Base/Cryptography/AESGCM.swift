@@ -5,7 +5,6 @@ enum AESGCM {
   static let ivLength = 12
   static let tagLength = 16
 
-  /// - Returns: the ciphertext, as long as the plaintext, and the tag.
   static func seal(
     _ plaintext: [UInt8], key: SymmetricKey, iv: [UInt8], authenticating: [UInt8]
   ) throws(JOSEError) -> (ciphertext: [UInt8], tag: [UInt8]) {
@@ -26,7 +25,6 @@ enum AESGCM {
     return (ciphertext, tag)
   }
 
-  /// - Throws: ``JOSEError/Code/authenticationFailed`` when any of the parts was changed, or the key is another.
   static func open(
     _ ciphertext: [UInt8], tag: [UInt8], key: SymmetricKey, iv: [UInt8], authenticating: [UInt8]
   ) throws(JOSEError) -> [UInt8] {

@@ -18,7 +18,6 @@ struct AsymmetricJWK: Decodable {
 
   var name: String { kid.map { "the key \"\(JOSEError.printable($0))\"" } ?? "the key" }
 
-  /// - Throws: ``JOSEError/Code/badKey``; what stands there may be a secret and is not repeated.
   init(json: [UInt8]) throws(JOSEError) {
     guard json.count <= SigningKey.maxFileBytes else {
       throw JOSEError(.badKey, "the key has more than \(SigningKey.maxFileBytes) bytes")
@@ -109,15 +108,12 @@ final class KeyParameters {
     parameters.append(OSSL_PARAM_construct_octet_string(keep(cString: name), keep(bytes), bytes.count))
   }
 
-  /// - Parameter number: most significant byte first; OpenSSL wants it in the order of this machine.
   func add(_ name: String, number: [UInt8]) {
     let isLittleEndian = UInt16(1).littleEndian == 1
     let value = keep(isLittleEndian ? number.reversed() : number)?.assumingMemoryBound(to: UInt8.self)
     parameters.append(OSSL_PARAM_construct_BN(keep(cString: name), value, number.count))
   }
 
-  /// Makes the key.
-  /// - Parameter name: of the key, for errors.
   func key(type: String, _ part: PKey.Part, name: String) throws(JOSEError) -> PKey {
     guard let context = EVP_PKEY_CTX_new_from_name(nil, type, nil) else { throw PKey.unavailable() }
     defer { EVP_PKEY_CTX_free(context) }

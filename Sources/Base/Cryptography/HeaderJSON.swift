@@ -5,8 +5,6 @@ enum HeaderJSON {
   /// Headers have a few hundred bytes; with certificates, which this system does not send, some thousands.
   private static let reader = JSONReader(maxBytes: 16 << 10)
 
-  /// - Parameter text: what it heads, for errors.
-  /// - Returns: the members that are strings, and the names of those that are not.
   static func members(of json: [UInt8], in text: String) throws(JOSEError) -> ([String: String], others: [String]) {
     // Nearly all headers are flat and plain: reading them so takes a tenth of the time.
     switch FlatJSON.read(json) {
@@ -79,7 +77,6 @@ extension FlatJSON {
       }
     }
 
-    /// - Returns: whether the character is next; then it is behind.
     mutating func skip(_ character: Unicode.Scalar) -> Bool {
       skipSpace()
       guard index < json.count, json[index] == UInt8(ascii: character) else { return false }

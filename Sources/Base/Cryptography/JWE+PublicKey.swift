@@ -71,9 +71,6 @@ private struct KeyAgreementHeader {
   let ephemeral: PKey
   let parties: ConcatKDF.Parties
 
-  /// - Parameters:
-  ///   - json: the header.
-  ///   - strings: its members that are strings.
   init(_ json: [UInt8], strings: [String: String]) throws(JOSEError) {
     let header: Header
     do {
@@ -120,10 +117,6 @@ enum ConcatKDF {
     static let none = Parties()
   }
 
-  /// - Parameters:
-  ///   - secret: shared by the two parties.
-  ///   - algorithm: that the key is for: `enc`, where the key itself encrypts.
-  ///   - bits: of the key; a multiple of 8, at most 256, which takes one round.
   static func derive(_ secret: [UInt8], algorithm: String, parties: Parties, bits: Int) -> [UInt8] {
     precondition(bits.isMultiple(of: 8) && (8...256).contains(bits), "one round makes 1 to 32 bytes")
     let firstRound: UInt32 = 1

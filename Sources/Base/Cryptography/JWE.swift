@@ -119,7 +119,6 @@ public enum JWE {
 extension JWE {
   /// The parts of a compact form (RFC 7516, section 7.1), decoded.
   struct Parts {
-    /// The header's JSON.
     let header: [UInt8]
     /// The header as it stands in the text, which the tag covers.
     let authenticated: [UInt8]
@@ -176,8 +175,6 @@ enum JWEHeader {
   /// Name of the format in errors.
   private static let text = "sealed text"
 
-  /// - Parameter ephemeral: the sender's key of a text that is sealed to a public key; `nil` for `dir`.
-  /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
   static func encode(
     _ members: [String: String], keyID: String, ephemeral: PublicSealingKey? = nil
   ) throws(JOSEError) -> [UInt8] {
@@ -204,7 +201,6 @@ enum JWEHeader {
   }
 
   /// Members that are not strings are left out, but those that change how the text is to be read are refused.
-  /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
   static func decode(_ json: [UInt8], algorithm: String) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: text)
     for name in ["zip", "crit"] where header[name] != nil || others.contains(name) {

@@ -91,7 +91,6 @@ public enum SignatureAlgorithm: String, Sendable, Hashable {
 extension JWS {
   /// The parts of a compact form (RFC 7515, section 7.1), decoded.
   struct Parts {
-    /// The header's JSON.
     let header: [UInt8]
     let payload: [UInt8]
     let signature: [UInt8]
@@ -129,7 +128,6 @@ enum JWSHeader {
     "alg", "kid", "crit", "b64", "jku", "jwk", "x5u", "x5c", "x5t", "x5t#S256",
   ]
 
-  /// - Throws: ``JOSEError/Code/malformed`` when a member's name is reserved.
   static func encode(
     _ members: [String: String], algorithm: String, keyID: String?
   ) throws(JOSEError) -> [UInt8] {
@@ -146,7 +144,6 @@ enum JWSHeader {
   }
 
   /// Members that are not strings are left out, but those that change how the text is to be read are refused.
-  /// - Throws: ``JOSEError/Code/malformed``, ``JOSEError/Code/unsupportedAlgorithm``.
   static func decode(_ json: [UInt8], algorithms: [String]) throws(JOSEError) -> [String: String] {
     let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
     for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {

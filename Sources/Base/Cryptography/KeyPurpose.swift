@@ -8,9 +8,6 @@ enum KeyPurpose {
   case agreement(PKey.Part)
 
   /// Problem of a key that is meant for something else; `nil` for one that may be used.
-  /// - Parameters:
-  ///   - use: `use` of the key.
-  ///   - operations: `key_ops` of the key.
   func problem(use: String?, operations: [String]?) -> String? {
     guard use == nil || use == self.use else { return "is not for \(name): its use is not \"\(self.use)\"" }
     guard let operations else { return nil }

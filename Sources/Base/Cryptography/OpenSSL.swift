@@ -23,7 +23,6 @@ enum OpenSSL {
     "OpenSSL lacks AES-256-GCM or SHA-256: check that OPENSSL_CONF does not disable its default provider"
 
   /// Takes what this thread's operations left in its queue of errors, which would be taken for the next one's.
-  /// - Returns: the oldest, in OpenSSL's words; they have no data of ours.
   @discardableResult
   static func drainErrors() -> String? {
     let oldest = ERR_get_error()

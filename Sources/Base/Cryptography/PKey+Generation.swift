@@ -47,7 +47,6 @@ extension PKey {
     return try Self.der { i2d_PKCS8_PRIV_KEY_INFO(info, $0) }
   }
 
-  /// The structure SubjectPublicKeyInfo in DER.
   func subjectPublicKeyInfo() throws(JOSEError) -> [UInt8] {
     try Self.der { i2d_PUBKEY(pointer, $0) }
   }

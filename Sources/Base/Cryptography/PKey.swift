@@ -22,7 +22,6 @@ final class PKey: @unchecked Sendable {
 
   let pointer: OpaquePointer
 
-  /// Takes the key over.
   init(_ pointer: OpaquePointer) {
     self.pointer = pointer
   }
@@ -31,9 +30,6 @@ final class PKey: @unchecked Sendable {
     EVP_PKEY_free(pointer)
   }
 
-  /// - Parameters:
-  ///   - file: PEM or DER.
-  ///   - name: for errors.
   convenience init(file: [UInt8], part: Part, name: String) throws(JOSEError) {
     guard file.count <= SigningKey.maxFileBytes else {
       throw JOSEError(.badKey, "\(name) has more than \(SigningKey.maxFileBytes) bytes")
@@ -58,8 +54,6 @@ final class PKey: @unchecked Sendable {
     guard isSound else { throw JOSEError(.badKey, "the numbers of \(name) do not match") }
   }
 
-  /// The one algorithm that a key is for.
-  /// - Throws: ``JOSEError/Code/badKey`` when there is none here.
   func algorithm(name: String) throws(JOSEError) -> SignatureAlgorithm {
     if EVP_PKEY_is_a(pointer, "EC") == 1 {
       guard isOnP256 else { throw JOSEError(.badKey, "\(name) is not on the curve P-256, which ES256 requires") }
@@ -124,7 +118,6 @@ extension PKey {
     return algorithm == .es256 ? try Self.raw(der: signature) : signature
   }
 
-  /// - Parameter signature: as JWS has it.
   func verify(_ message: [UInt8], signature: [UInt8], _ algorithm: SignatureAlgorithm) throws(JOSEError) -> Bool {
     guard let context = EVP_MD_CTX_new() else { throw Self.unavailable() }
     defer { EVP_MD_CTX_free(context) }
@@ -155,7 +148,6 @@ extension PKey {
     return raw
   }
 
-  /// - Returns: nil when it is not 64 bytes long.
   private static func der(raw: [UInt8]) -> [UInt8]? {
     guard raw.count == 2 * ECNumbers.length, let parsed = ECDSA_SIG_new() else { return nil }
     defer { ECDSA_SIG_free(parsed) }

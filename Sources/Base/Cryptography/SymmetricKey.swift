@@ -33,7 +33,6 @@ public struct SymmetricKey: Sendable, CustomStringConvertible, CustomDebugString
   public var debugDescription: String { description }
   public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 
-  /// - Throws: ``JOSEError/Code/badKey`` for a name that keys of any kind cannot have.
   static func checkUsable(_ id: String) throws(JOSEError) {
     let isUsable =
       (1...128).contains(id.utf8.count) && id.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
@@ -67,8 +66,6 @@ struct JWKSet: Codable {
 }
 
 extension JWKSet {
-  /// - Throws: ``JOSEError/Code/badKey``, saying where it is wrong; what stands there may be a secret and is not
-  ///   repeated.
   init(json: [UInt8]) throws(JOSEError) {
     do {
       self = try JSONReader(maxBytes: KeyRing.maxSetBytes).decode(JWKSet.self, from: json)
@@ -108,8 +105,6 @@ struct JWK: Codable {
     case operations = "key_ops"
   }
 
-  /// - Parameter index: the place in the set, which names a key without an ID.
-  /// - Throws: ``JOSEError/Code/badKey``.
   func symmetricKey(at index: Int) throws(JOSEError) -> SymmetricKey {
     guard let kid else { throw JOSEError(.badKey, "key \(index + 1) of the JWK set has no kid") }
     let name = JOSEError.printable(kid)

@@ -33,9 +33,6 @@ private struct Base64Codec: Sendable {
   private let values: [UInt8]
   private let isPadded: Bool
 
-  /// - Parameters:
-  ///   - last: characters for 62 and 63.
-  ///   - isPadded: whether `=` fills the length up to a multiple of four.
   init(last: (UInt8, UInt8), isPadded: Bool) {
     alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8) + [last.0, last.1]
     var values = [UInt8](repeating: Self.invalid, count: 256)
@@ -82,8 +79,6 @@ private struct Base64Codec: Sendable {
     }
   }
 
-  /// - Returns: `nil` for a character outside the alphabet, an impossible length, missing or surplus padding, or unused
-  ///   bits that are not 0 (RFC 4648, section 3.5).
   func decode(_ text: some BidirectionalCollection<UInt8>) -> [UInt8]? {
     guard let digits = withoutPadding(text) else { return nil }
     var bytes: [UInt8] = []

@@ -47,6 +47,5 @@ public struct CalendarDate: Sendable, Hashable {
 
   /// Days of 400 years, after which the calendar repeats itself.
   private static let daysOfEra = 146_097
-  /// Days from 0000-03-01 to 1970-01-01.
   private static let daysBefore1970 = 719_468
 }

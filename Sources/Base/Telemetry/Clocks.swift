@@ -18,9 +18,6 @@ public struct Clocks: Sendable {
   /// Time that passes between two moments: for time-outs, timers, pauses, back-offs and rates.
   public let monotonic: any MonotonicClock
 
-  /// - Parameters:
-  ///   - wall: The time of day.
-  ///   - monotonic: What passes.
   public init(wall: any WallClock, monotonic: any MonotonicClock) {
     self.wall = wall
     self.monotonic = monotonic

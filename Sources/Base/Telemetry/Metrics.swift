@@ -74,7 +74,6 @@ public final class Histogram: MetricSeries {
   private let bounds: [Double]
   private let state: Mutex<State>
 
-  /// - Parameter bounds: ascending upper bounds; the bucket for everything above is added.
   init(bounds: [Double]) {
     self.bounds = bounds
     state = Mutex(State(counts: Array(repeating: 0, count: bounds.count + 1)))

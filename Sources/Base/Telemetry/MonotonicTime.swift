@@ -7,7 +7,6 @@ public struct MonotonicTime: Sendable, Hashable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64
 
-  /// - Parameter nanoseconds: Nanoseconds since the clock's start.
   public init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }

@@ -6,7 +6,6 @@ public struct UnixTime: Sendable, Hashable {
   /// Milliseconds since 1970, negative before it.
   public var milliseconds: Int64
 
-  /// - Parameter milliseconds: milliseconds since 1970.
   public init(milliseconds: Int64) {
     self.milliseconds = milliseconds
   }

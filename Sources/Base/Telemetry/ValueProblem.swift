@@ -6,7 +6,6 @@ public struct ValueProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// Goes on after the name of the field: `must be one of report, resend`. Never holds the value.
   public let description: String
 
-  /// - Parameter description: goes on after the name of the field; must not hold the value.
   public init(_ description: String) {
     self.description = description
   }

@@ -62,7 +62,6 @@ extension ClientError {
     ClientError(.contract(problem), "\(what): \(problem)")
   }
 
-  /// - Parameter status: state of the connection, often the reason for a missing answer.
   static func broker(_ error: AMQPError, _ routingKey: String, _ status: ConnectionStatus?) -> ClientError {
     switch error.code {
     case .timedOut:

@@ -4,7 +4,6 @@ import ServiceRuntime
 
 /// Configuration of an app.
 public struct AppProfile: Sendable, Hashable {
-  /// Its bundle ID.
   var id: String
   /// The app's name in the SMS.
   var name: String
@@ -14,12 +13,10 @@ public struct AppProfile: Sendable, Hashable {
   var androidHash: String?
   /// The language of the SMS when the command names none, BCP 47.
   var languageCode: String?
-  /// The worker's template.
   var template = "verification"
   var verification: AppVerification
   /// Fictional numbers in E.164 with their fixed codes.
   var fictionalNumbers: [String: String] = [:]
-  /// Action that the app passes to reCAPTCHA.
   var recaptchaAction = defaultRecaptchaAction
   /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
   var resendGaps: [Duration]?
@@ -28,7 +25,6 @@ public struct AppProfile: Sendable, Hashable {
 
   /// Action that the SDKs of this field pass to reCAPTCHA when they request a code.
   static let defaultRecaptchaAction = "sendVerificationCode"
-  /// Maximum number of fictional numbers of an app.
   static let maxFictionalNumbers = 10
   /// Digits of the fixed code of a fictional number.
   static let fictionalCodeLength = 6
@@ -42,14 +38,12 @@ enum AppVerification: String, Sendable, CaseIterable {
   case trusted
   /// The receipt and the secret of a push, or reCAPTCHA when the push does not arrive.
   case push
-  /// reCAPTCHA.
   case recaptcha
   /// A proof is checked and recorded, and the request is admitted whatever the outcome.
   case audit
 }
 
 extension AppProfile {
-  /// - Parameter section: the top of the configuration.
   static func read(_ section: ConfigurationSection) -> [String: AppProfile] {
     let sections = section.namedSections("apps", "The apps whose users are verified, by their bundle ID.")
     if sections.isEmpty { section.warning("apps", "is empty, so no verification can be started") }

@@ -99,9 +99,6 @@ public struct CoordinatorRules: Sendable, Hashable {
   /// Apps give up after ten to thirty seconds, and their users ask again.
   public static let defaultMaxCommandAge = Duration.seconds(30)
 
-  /// - Parameters:
-  ///   - regions: regions that messages may go to.
-  ///   - apps: apps by ID.
   public init(regions: RegionRules, apps: [String: AppProfile]) {
     self.regions = regions
     self.apps = apps
@@ -114,7 +111,6 @@ public struct CoordinatorRules: Sendable, Hashable {
       maxCommandAge: maxCommandAge, operators: operators)
   }
 
-  /// The rules for verifications of an app.
   func policy(of app: AppProfile) -> VerificationPolicy {
     var policy = policy
     if let gaps = app.resendGaps { policy.resendGaps = gaps }
@@ -123,7 +119,6 @@ public struct CoordinatorRules: Sendable, Hashable {
 }
 
 extension CoordinatorRules {
-  /// - Parameter section: the top of the configuration.
   init(_ section: ConfigurationSection) {
     let verification = section.section("verification")
     let retention = verification.seconds(

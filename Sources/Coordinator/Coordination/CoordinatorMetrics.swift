@@ -84,7 +84,6 @@ struct CoordinatorMetrics: Sendable {
     set.afterCommit { [limited] in limited.with(refusal.limit.label).increment() }
   }
 
-  /// Counts a code that was compared and was wrong.
   func countWrongCode(isFictional: Bool) {
     wrongCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
   }
@@ -94,24 +93,20 @@ struct CoordinatorMetrics: Sendable {
     lostCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
   }
 
-  /// Counts an SMS by its outcome.
   func countReport(_ outcome: JobReport.Outcome) { reports.with(outcome.rawValue).increment() }
 
   /// Counts what became of a proof of an app, once the transaction is stored.
-  /// - Parameter outcome: a word in lower case.
   func countProof(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
     set.afterCommit { [proofs] in proofs.with(method.rawValue, outcome).increment() }
   }
 
   /// Counts a change of a revocation, once the transaction is stored.
-  /// - Parameter ending: its ending in capitals; `STARTED` at its beginning.
   func countRevocation(_ ending: String, in set: inout WorkingSet) {
     set.afterCommit { [operations] in operations.with(OperationKind.appleRevocation.rawValue, ending).increment() }
   }
 }
 
 extension VerificationAction.Announcement {
-  /// Change of the number of live verifications.
   fileprivate var changeOfLive: Double {
     switch self {
     case .started: 1
@@ -147,7 +142,6 @@ struct ConversionMetrics: Sendable {
       "countersign_conversion_blocked_total", "Prefixes and regions that were blocked.", labels: ["scope"])
   }
 
-  /// - Parameter series: the series known so far; asking the family for each verification would be slower.
   func count(_ ending: ConversionEnding, _ series: inout [String: Region]) {
     let known: Region
     if let found = series[ending.region] {

@@ -18,11 +18,9 @@ final class FictionalNumbers: Sendable {
     current.withLock { $0[app]?[number] }
   }
 
-  /// The numbers in force.
   var all: Table { current.withLock { $0 } }
 
   /// Applies the numbers of a reloaded configuration. New apps stay unknown until a restart.
-  /// - Returns: whether they differ.
   func take(_ rules: CoordinatorRules) -> Bool {
     let new = Self.table(rules)
     return current.withLock { current in

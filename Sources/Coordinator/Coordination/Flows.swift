@@ -15,10 +15,6 @@ struct Flows: Sendable {
     var keys: KeyRing
   }
 
-  /// - Parameters:
-  ///   - logger: logger of what operators have to look at.
-  ///   - conversion: the flow that other flows report to.
-  ///   - fictional: the fictional numbers in force, if they may change while the process runs.
   init(
     _ rules: CoordinatorRules, _ secrets: Secrets, metrics: CoordinatorMetrics, logger: Logger,
     conversion: ConversionFlow, fictional: FictionalNumbers? = nil

@@ -49,8 +49,6 @@ public struct EngineContext: Sendable {
   }
 
   /// Runs a transaction, counts its messages, and runs its effects once it is committed.
-  /// - Returns: the body's result, and the messages to publish.
-  /// - Throws: ``StoreError``; ``StoreError/Code/conflict`` when other writers were faster in every attempt.
   func transact<Value: Sendable>(
     _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
@@ -104,13 +102,6 @@ public struct EngineRules: Sendable, Hashable {
   /// Remedy for operators while the store takes no writes.
   public var storageHint = "look at the disk of the database, and at who else uses it"
 
-  /// - Parameters:
-  ///   - commandQueue: queue of the commands.
-  ///   - reportQueue: queue of the results and replies.
-  ///   - inboxRetention: time for which a redelivered command gets the same reply.
-  ///   - maxCommandAge: maximum age of a command that is refused late.
-  ///   - operators: the users of the broker that may send operators' commands.
-  ///   - requesters: the users of the broker that may send commands of ``CommandKind/Users/requesters``.
   public init(
     commandQueue: String, reportQueue: String, inboxRetention: Duration = .seconds(3600),
     maxCommandAge: Duration = .seconds(30), operators: Set<String> = [],

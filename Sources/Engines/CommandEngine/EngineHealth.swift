@@ -11,7 +11,6 @@ public final class StorageHealth: Sendable {
     var problems: [String: StoreError] = [:]
     var isOut = false
 
-    /// - Returns: whether an outage has begun or ended.
     mutating func follow() -> Bool {
       let wasOut = isOut
       isOut = problems.values.contains { $0.isOutage }
@@ -24,10 +23,6 @@ public final class StorageHealth: Sendable {
   private let logger: Logger
   private let known = Mutex(State())
 
-  /// - Parameters:
-  ///   - commands: queue of the commands.
-  ///   - hint: remedy for operators.
-  ///   - logger: is told of outages.
   init(commands: String, hint: String, logger: Logger) {
     self.commands = commands
     self.hint = hint
@@ -42,7 +37,6 @@ public final class StorageHealth: Sendable {
     if isOver { logger.info("the database takes writes again") }
   }
 
-  /// Records a failed write of a part.
   func failed(_ error: StoreError, _ part: String) {
     let isOut: Bool? = known.withLock { state in
       state.problems[part] = error
@@ -92,7 +86,6 @@ public final class OutboxHealth: Sendable {
     self.clock = clock
   }
 
-  /// Records an unpublishable message.
   func buried(_ reason: String) {
     let now = clock.now()
     known.withLock { $0.buried = (now, reason) }

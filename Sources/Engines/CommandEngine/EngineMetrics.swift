@@ -90,7 +90,6 @@ struct SenderSkew: Sendable {
   /// Maximum number of distinguished senders. Each service has its own user of the broker, and 32 exceed the services
   /// that request codes in one installation; services choose the names, so without a bound each would be a series.
   static let maxSenders = 32
-  /// Characters of a name.
   private static let maxNameBytes = 64
   /// Label of senders that state neither their user of the broker nor their program.
   private static let unnamed = "unnamed"

@@ -25,9 +25,6 @@ public struct MarkRecord: Sendable, Hashable {
   /// Number of earlier deliveries of the message that were marked and not settled.
   public var begun: Int
 
-  /// - Parameters:
-  ///   - number: its writer; 0 once the mark was given back.
-  ///   - owner: state of its writer.
   public init(
     number: Int64, owner: Owner, isAlone: Bool = false, isSuspect: Bool = false, deaths: Int = 0, begun: Int = 0
   ) {

@@ -46,10 +46,6 @@ public struct NewMark: Sendable, Hashable {
   /// Whether the process works on nothing else meanwhile.
   public var isAlone: Bool
 
-  /// - Parameters:
-  ///   - key: the message.
-  ///   - standing: sum of the marks that it replaces.
-  ///   - isAlone: whether the process works on nothing else meanwhile.
   public init(key: MessageKey, standing: MarkStanding, isAlone: Bool) {
     self.key = key
     self.standing = standing

@@ -16,7 +16,6 @@ public struct MarkedStep: Sendable {
     zip(keys, standings).map { NewMark(key: $0, standing: $1, isAlone: isAlone) }
   }
 
-  /// The keys of the included deliveries.
   func keys(where isIncluded: (Delivery) -> Bool) -> [MessageKey] {
     zip(deliveries, keys).filter { isIncluded($0.0) }.map(\.1)
   }

@@ -4,7 +4,6 @@ import Synchronization
 public struct Patience: Sendable {
   let sleep: @Sendable () async -> Void
 
-  /// - Parameter sleep: returns when the patience is over, or its task is canceled.
   public init(sleep: @escaping @Sendable () async -> Void) {
     self.sleep = sleep
   }
@@ -28,7 +27,6 @@ final class Wait: Sendable {
   private let state = Mutex(State())
 
   /// Ends the wait. Only the first call counts.
-  /// - Returns: whether it was the first.
   @discardableResult
   func finish(_ value: Bool) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Bool, Never>?) in

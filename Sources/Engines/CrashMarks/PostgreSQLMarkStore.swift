@@ -218,7 +218,6 @@ private final class MarkOwner: Sendable {
 
   func end(_ session: PostgreSQLSession) throws(PostgreSQLError) { try Self.owners.end(number, session) }
 
-  /// State of the writer of a mark.
   func state(of owner: Int64, isLiving: Bool) -> MarkRecord.Owner {
     if owner == 0 { return .nobody }
     if owner == number { return .ourselves }

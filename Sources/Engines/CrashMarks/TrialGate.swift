@@ -10,9 +10,7 @@ public final class TrialGate: Sendable {
   public static let process = TrialGate()
 
   private struct State {
-    /// Messages of queues in progress.
     var inside = 0
-    /// Work from outside in progress.
     var reports = 0
     /// Whether messages of queues wait.
     var isTrial = false
@@ -102,8 +100,6 @@ public final class TrialGate: Sendable {
 
   /// Begins a trial: suspends until the others are over, until all messages have left, and then until work from outside
   /// has ended; for each of the latter two at most as long as the patience lasts.
-  ///
-  /// - Returns: whether nothing else is in progress. If not, no other message is begun all the same.
   func beginTrial(_ patience: Patience) async -> Bool {
     await takeTurn()
     guard await becomesQuiet(patience, { $0.inside == 0 }) else { return false }
@@ -126,7 +122,6 @@ public final class TrialGate: Sendable {
 
   /// Ends a trial. Messages that wait to enter are admitted before the next trial, which waits until they have left:
   /// suspects delay no message for longer than one trial.
-  /// - Parameter goesOn: whether its message is still in progress, now as one of many; its end leaves.
   func endTrial(goesOn: Bool = false) {
     let woken = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       if goesOn { state.inside += 1 }

@@ -34,9 +34,6 @@ public struct WorkerError: ExitingError {
   /// The problem and its fix, without any secret.
   public let message: String
 
-  /// - Parameters:
-  ///   - code: kind of error.
-  ///   - message: problem and its fix, without any secret.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message

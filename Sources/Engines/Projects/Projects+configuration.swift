@@ -13,7 +13,6 @@ extension Projects: Configuration {
 private struct TakenNames {
   private var places: [String: String] = [:]
 
-  /// - Returns: the earlier place that has the value.
   mutating func take(_ kind: String, _ value: String, at place: String) -> String? {
     let earlier = places[kind + " " + value]
     if earlier == nil { places[kind + " " + value] = place }

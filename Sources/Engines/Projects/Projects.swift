@@ -95,10 +95,6 @@ public struct Project: Sendable, Hashable {
     /// Enforcement for phone numbers.
     public var phone: Enforcement
 
-    /// - Parameters:
-    ///   - siteKey: key of version 2 or 3.
-    ///   - enterpriseKey: `projects/p/keys/k`.
-    ///   - phone: enforcement for phone numbers.
     public init(siteKey: String? = nil, enterpriseKey: String? = nil, phone: Enforcement = .off) {
       self.siteKey = siteKey
       self.enterpriseKey = enterpriseKey
@@ -123,11 +119,6 @@ public struct ProjectApp: Sendable, Hashable {
   /// `https://example.com`, of a web app; on the own machine with `*` for any port.
   public var origins: [String]
 
-  /// - Parameters:
-  ///   - id: its ID at the coordinator.
-  ///   - platform: platform that it runs on.
-  ///   - appID: ID that SDKs send.
-  ///   - origins: origins of a web app's pages.
   public init(id: String, platform: Platform, appID: String, origins: [String] = []) {
     self.id = id
     self.platform = platform

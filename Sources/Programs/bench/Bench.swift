@@ -91,7 +91,6 @@ enum BenchBroker: String {
   case service = "COUNTERSIGN_AMQP_URL"
   case operatorUser = "COUNTERSIGN_OPERATOR_AMQP_URL"
 
-  /// - Throws: if the variable is missing, not a URL, or would send a password across the network in plain text.
   func endpoint() throws(BenchSetupError) -> BrokerEndpoint {
     guard let url = ProcessInfo.processInfo.environment[rawValue], !url.isEmpty else {
       throw BenchSetupError(.configuration, "set \(rawValue): source .run/stack.env, or run deploy/bench")

@@ -23,13 +23,11 @@ struct LoadOptions: CommandOptions {
       "App: one whose callers are trusted (com.example.app), for proofs one with push (com.example.push).")
   }
 
-  /// Pace that the options ask for.
   var pace: LoadPace {
     rate.map { .openLoop(perSecond: $0) } ?? .closedLoop(inProgress: inProgress ?? 1_024)
   }
 }
 
-/// `bench verifications`.
 enum VerificationBench {
   static let syntax = CommandSyntax(
     "verifications", "Verifies numbers, and simulates the provider that the workers' lane has to point to.",
@@ -49,7 +47,6 @@ enum VerificationBench {
   }
 }
 
-/// `bench proofs`.
 enum ProofBench {
   static let syntax = CommandSyntax(
     "proofs", "Proves apps by push, and simulates the devices, behind a front with TLS and HTTP/2.",

@@ -15,7 +15,6 @@ struct GatewayOptions: CommandOptions {
       "accounts", "NUMBER", in: 1...100_000, "Accounts that look-ups and refreshes are spread over: 200 unless given.")
   }
 
-  /// Accounts to make beforehand.
   var accountsOrDefault: Int { accounts ?? 200 }
 
   /// Pace that the options ask for; apps wait for their answers, so fewer calls are in progress than commands.
@@ -23,7 +22,6 @@ struct GatewayOptions: CommandOptions {
     load.rate == nil ? .closedLoop(inProgress: load.inProgress ?? 64) : load.pace
   }
 
-  /// Gateway of the environment.
   func gateway() throws(BenchSetupError) -> GatewayLoad {
     let name = "COUNTERSIGN_GATEWAY_URL"
     guard let url = ProcessInfo.processInfo.environment[name], url.hasPrefix("http") else {
@@ -45,7 +43,6 @@ enum LookUpBench {
   }
 }
 
-/// `bench refreshes`.
 enum RefreshBench {
   static let syntax = CommandSyntax(
     "refreshes", "Gets new ID tokens of anonymous accounts over HTTP.", options: GatewayOptions.self)

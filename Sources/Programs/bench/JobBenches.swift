@@ -4,7 +4,6 @@ import CountersignMessages
 import FoundationEssentials
 import ServiceRuntime
 
-/// `bench broker`.
 enum BrokerBench {
   static let syntax = CommandSyntax("broker", "The broker alone: publish, relay and consume on quorum queues.")
 
@@ -26,7 +25,6 @@ enum BrokerBench {
   }
 }
 
-/// `bench fill`.
 enum FillBench {
   static let syntax = CommandSyntax(
     "fill", "Puts jobs into the queue of a worker. They are real jobs: only for a stack of simulators.",
@@ -60,7 +58,6 @@ enum FillBench {
   }
 }
 
-/// `bench drain`.
 enum DrainBench {
   static let syntax = CommandSyntax(
     "drain", "Waits for a number of results in the coordinator's queue, and measures their rate.",

@@ -32,10 +32,6 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
     }
   }
 
-  /// One job of a run.
-  /// - Parameters:
-  ///   - index: number of the job, from 0.
-  ///   - run: the run it belongs to.
   func publication(_ index: Int, of run: Run) throws -> Publication {
     let envelope = Envelope(
       type: type, messageID: "bench-\(run.id)-\(index)", correlationID: "bench-\(run.id)",
@@ -102,7 +98,6 @@ struct BenchmarkNumbers: Sendable {
   static let count = areaCodes.count * exchanges.count * linesPerExchange
 
   /// The number at an index; neighbors have different prefixes.
-  /// - Parameter index: from 0; indexes from `count` on start over.
   static func number(at index: Int) -> String {
     let areaCode = areaCodes[index % areaCodes.count]
     let exchange = exchanges[index / areaCodes.count % exchanges.count]

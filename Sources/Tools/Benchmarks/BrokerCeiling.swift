@@ -30,10 +30,6 @@ public struct BrokerCeiling: Sendable {
   private static let batchesInFlight = 4
   private static let prefetch = 1_000
 
-  /// - Parameters:
-  ///   - endpoint: broker, with a user that may declare queues.
-  ///   - messages: number of messages in each stage.
-  ///   - bodyBytes: size of each body.
   public init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
     self.endpoint = endpoint
     self.messages = messages

@@ -10,7 +10,6 @@ public enum LoadPace: Sendable {
   case openLoop(perSecond: Int)
 
   /// Does a number of things at this rate.
-  /// - Returns: the time until the last is done.
   func measure(_ count: Int, _ one: @escaping @Sendable (_ index: Int) async -> Void) async throws -> Duration {
     try await ContinuousClock().measure {
       switch self {
@@ -57,7 +56,6 @@ struct CommandLoad: Sendable {
   typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
 
   private static let requestTimeout: Duration = .seconds(30)
-  /// - Returns: the duration, and the provider with all messages it received.
   func run(count: Int, _ pace: LoadPace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider)
   {
     let provider = LoadProvider()
@@ -81,7 +79,6 @@ struct CommandLoad: Sendable {
     return (took, provider)
   }
 
-  /// Sends a command and reads its reply.
   static func ask<C: Command>(_ command: C, _ client: RequestClient) async throws -> C.Reply {
     let envelope = Envelope(type: C.type, messageID: MessageID.make(), timestamp: SystemClock().now(), appID: "bench")
     let reply = try await client.request(

@@ -19,11 +19,6 @@ struct GatewayClient: Sendable {
   /// Above the time in which the gateway answers in any case.
   private static let timeouts = HTTPTimeouts(total: .seconds(30))
 
-  /// - Parameters:
-  ///   - url: address of the gateway: `http://127.0.0.1:5700`.
-  ///   - apiKey: API key of the project.
-  ///   - app: bundle ID of one of its apps.
-  ///   - connections: maximum number of requests under way.
   init(url: String, apiKey: String, app: String, connections: Int) throws(TransportError) {
     transport = try HTTPClient(
       HTTPClient.Configuration(maxConcurrent: connections, maxWaiting: 1_000_000))
@@ -39,7 +34,6 @@ struct GatewayClient: Sendable {
 
   // MARK: Calls
 
-  /// Makes an anonymous account.
   func signUp() async throws -> SignedIn {
     try await identity("signUp", [("returnSecureToken", "true")], SignedIn.self)
   }
@@ -66,7 +60,6 @@ struct GatewayClient: Sendable {
       Refreshed.self)
   }
 
-  /// - Returns: the session.
   func sendCode(_ number: String) async throws -> String {
     struct Sent: Decodable {
       let sessionInfo: String

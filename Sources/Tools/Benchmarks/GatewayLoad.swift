@@ -100,7 +100,6 @@ public struct GatewayLoad: Sendable {
     return result(tally, took, requestToProvider: nil, repeated: 0)
   }
 
-  /// Anonymous accounts.
   private func signUp(_ count: Int, _ client: GatewayClient) async throws -> [GatewayClient.SignedIn] {
     try await withThrowingTaskGroup(of: GatewayClient.SignedIn.self) { group in
       var users: [GatewayClient.SignedIn] = []

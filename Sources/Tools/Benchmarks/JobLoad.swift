@@ -15,9 +15,6 @@ public struct JobLoad: Sendable {
   private static let stallLimit: Duration = .seconds(60)
   private static let jobLifetime: Duration = .seconds(3_600)
 
-  /// - Parameters:
-  ///   - endpoint: broker, with a user that may publish jobs and inspect queues.
-  ///   - keys: keys to seal the secrets with, as the coordinator does; `nil` leaves them unsealed.
   public init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
     self.endpoint = endpoint
     self.keys = keys
@@ -81,7 +78,6 @@ public struct JobLoad: Sendable {
   }
 
   /// Jobs per second.
-  /// - Throws: ``BenchmarkError`` when the jobs ended between two looks at the queue.
   static func rate(of jobs: Int, in time: Duration) throws(BenchmarkError) -> Double {
     guard jobs > 0, time > .zero else {
       throw BenchmarkError("the jobs ended faster than their rate can be measured; use more of them")

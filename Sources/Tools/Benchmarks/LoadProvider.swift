@@ -12,9 +12,7 @@ final class LoadProvider: Sendable {
     let secret: String
   }
 
-  /// Codes by phone number.
   let messages = Arrivals<String>()
-  /// Proofs by device token.
   let pushes = Arrivals<Proof>()
   private let number = Mutex(0)
 
@@ -22,7 +20,6 @@ final class LoadProvider: Sendable {
   /// Maximum time for a message to reach the provider.
   private static let arrivalTimeout: Duration = .seconds(60)
 
-  /// Listens on a port of the loopback interface.
   func listen(port: UInt16) throws -> HTTPServer {
     try HTTPServer(host: "127.0.0.1", port: port, maxBodyBytes: Self.maxBodyBytes) { [self] request in
       guard request.method == "POST" else { return .respond(HTTPServerResponse(status: 405, text: "")) }

@@ -13,11 +13,9 @@ final class LoadTally: Sendable {
 
   /// Numbers of failures, by error code.
   var failed: [String: Int] { state.withLock { $0.failed } }
-  /// Number of completed ones.
   var done: Int { state.withLock { $0.whole.count } }
   /// Latencies of the first part.
   var first: LatencySummary? { LatencySummary(state.withLock { $0.first }) }
-  /// Latencies of the whole.
   var whole: LatencySummary? { LatencySummary(state.withLock { $0.whole }) }
 
   func add(first: Duration, whole: Duration) {

@@ -71,7 +71,6 @@ public struct ProofLoad: Sendable {
     }
   }
 
-  /// Distinct device token of an index.
   private static func device(_ index: Int) -> String {
     Hexadecimal.text(UInt64(index), width: deviceDigits)
   }

@@ -35,7 +35,6 @@ final class MessageStore: Sendable {
   private struct State {
     /// Ring of messages: number n is at n modulo the capacity.
     var ring: [Entry] = []
-    /// Number of the next message.
     var next = 0
     /// Number of the newest message held, by recipient.
     var newest: [String: Int] = [:]

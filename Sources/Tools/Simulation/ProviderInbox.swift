@@ -31,7 +31,6 @@ struct ProviderInbox: Sendable {
   /// Counts an answer of a protocol that is not HTTP.
   func count(_ status: String, _ provider: Provider) { gate.count(status, provider) }
 
-  /// Counts an answer.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
     gate.count(response, provider)
   }

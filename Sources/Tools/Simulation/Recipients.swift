@@ -3,7 +3,6 @@
 enum Recipients {
   /// Reason of a provider to refuse messages for a number.
   struct Refusal: Sendable {
-    /// Twilio's code.
     let code: Int
     let message: String
   }

@@ -256,7 +256,6 @@ public actor AdminConnection {
     }
   }
 
-  /// Sends and checks heartbeats.
   private func service() {
     guard let link else { return }
     link.watchdog.enter()

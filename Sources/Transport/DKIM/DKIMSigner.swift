@@ -86,7 +86,6 @@ public final class DKIMSigner: @unchecked Sendable {
     return DKIMError(.failed, "libopendkim: \(text.map { String(cString: $0) } ?? "status \(status)")")
   }
 
-  /// The library keeps a copy of the names.
   private static func set(_ option: Int32, _ names: [String], _ library: OpaquePointer) -> Bool {
     let copies = names.map { name in
       name.withCString { text in

@@ -6,13 +6,9 @@ public struct NameService: Sendable {
   private let servers: String?
   private let timeout: Duration
 
-  /// Maximum queries to each server.
   private static let tries: Int32 = 2
   private static let queue = DispatchQueue(label: "countersign.names", attributes: .concurrent)
 
-  /// - Parameters:
-  ///   - servers: addresses with ports, separated by commas; `nil`: the system's.
-  ///   - timeout: time limit of the first query to each server.
   public init(servers: String? = nil, timeout: Duration = .seconds(5)) {
     self.servers = servers
     self.timeout = timeout

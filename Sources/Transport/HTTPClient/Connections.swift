@@ -47,14 +47,12 @@ final class Connections {
 
   func forgetFailures() { failures = 0 }
 
-  /// Opens a socket for libcurl.
   func open(_ address: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
     let socket = ccurl_open_socket(address)
     if socket >= 0 { newSockets.insert(socket) }
     return socket
   }
 
-  /// Closes a socket for libcurl.
   func close(_ socket: curl_socket_t) -> Int32 {
     newSockets.remove(socket)
     established.remove(socket)

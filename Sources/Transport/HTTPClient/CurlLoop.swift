@@ -120,7 +120,6 @@ extension CurlLoop {
   }
 
   /// Serves the sockets that are ready.
-  /// - Returns: whether more may be.
   @discardableResult
   private func serve() -> Bool {
     withUnsafeTemporaryAllocation(of: ccurl_ready.self, capacity: Self.readyBatch) { ready in

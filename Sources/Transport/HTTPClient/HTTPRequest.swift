@@ -17,15 +17,6 @@ public struct HTTPRequest: Sendable {
   public var maxResponseBytes: Int
 
   /// Makes a request.
-  ///
-  /// - Parameters:
-  ///   - method: the method, in capitals.
-  ///   - url: the absolute URL, already percent-encoded.
-  ///   - headers: the header fields.
-  ///   - body: the body; `nil` sends none.
-  ///   - timeouts: time limits of the phases.
-  ///   - isIdempotent: whether the server may safely see the request twice.
-  ///   - maxResponseBytes: maximum length of the answer's body.
   public init(
     method: String, url: String, headers: HTTPHeaders = [:], body: [UInt8]? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), isIdempotent: Bool = false, maxResponseBytes: Int = 1_048_576

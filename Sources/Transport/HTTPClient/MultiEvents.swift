@@ -9,7 +9,6 @@ final class MultiEvents {
   let epoll: Int32
   /// Time at which libcurl wants its time-outs checked, in nanoseconds of the monotonic clock.
   private(set) var wanted: UInt64?
-  /// Sockets with a transfer.
   private var sockets: Set<curl_socket_t> = []
 
   init(epoll: Int32) { self.epoll = epoll }

@@ -26,7 +26,6 @@ final class RequestInbox: Sendable {
 
   func nextID() -> UInt64 { lastID.add(1, ordering: .relaxed).newValue }
 
-  /// - Returns: whether the loop must be woken, or why the request is refused.
   func submit(_ submission: RequestSubmission) -> Result<Bool, TransportError> {
     guard unanswered.add(1, ordering: .relaxed).oldValue < maxUnanswered else {
       recordAnswer()
@@ -42,8 +41,6 @@ final class RequestInbox: Sendable {
   }
 
   /// The loop ignores an unknown ID.
-  ///
-  /// - Returns: whether the loop must be woken.
   func cancel(_ id: UInt64) -> Bool { orders.add(.cancel(id)) == .wake }
 
   /// Loop only: takes all orders, oldest first.

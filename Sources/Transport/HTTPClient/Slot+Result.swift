@@ -1,9 +1,7 @@
 import CCurl
 import Curl
 
-/// Outcome of the slot's request.
 extension Slot {
-  /// The answer, or the failure.
   func result(_ code: CURLcode) -> Result<HTTPResponse, TransportError> {
     code == CURLE_OK ? .success(response()) : .failure(failure(code))
   }

@@ -83,7 +83,6 @@ final class Slot {
     return CURLE_OK
   }
 
-  /// Gives up the request.
   func finish() -> RequestSubmission? {
     defer { submission = nil }
     return submission

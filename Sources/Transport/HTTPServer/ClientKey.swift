@@ -13,8 +13,6 @@ struct ClientKey: Sendable, Hashable {
 
   private let value: Value
 
-  /// - Parameter address: the client's end, as the kernel gives it; `nil` counts as one client with all others that
-  ///   have none.
   init(_ address: UnsafePointer<sockaddr>?) {
     guard let address else {
       value = .other

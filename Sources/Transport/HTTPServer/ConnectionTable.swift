@@ -41,7 +41,6 @@ final class ConnectionTable: Sendable {
   private let requestTime: Duration?
   private let received: @Sendable (Int32) -> UInt64
 
-  /// - Parameter received: number of bytes that the connection of a descriptor has received.
   init(
     maxPerClient: Int?, requestTime: Duration?, received: @escaping @Sendable (Int32) -> UInt64 = { cms_received($0) }
   ) {
@@ -100,8 +99,6 @@ final class ConnectionTable: Sendable {
 
   /// Ends the connections that have kept us waiting for too long; to be called about once a second, so that it notices
   /// in time that a request has begun.
-  /// - Parameter end: ends the connection of a descriptor; called under the lock, so that none is closed meanwhile.
-  /// - Returns: their number.
   @discardableResult
   func endLate(at now: ContinuousClock.Instant = .now, _ end: (Int32) -> Void) -> Int {
     guard let requestTime else { return 0 }

@@ -14,7 +14,6 @@ final class DaemonHandle: @unchecked Sendable {
   private let queue = DispatchQueue(label: "countersign.http-server.stop")
   private let retained: Unmanaged<Daemon>
   private let phase = Mutex(Phase.listening)
-  /// Ends late connections.
   private let watch: (any DispatchSourceTimer)?
 
   /// Starts the daemon's thread; `nil` when libmicrohttpd cannot. The socket is then still the caller's.

@@ -5,7 +5,6 @@ enum ListeningSocket {
   /// Connections that the kernel keeps for us until they are accepted.
   private static let backlog: Int32 = 1_024
 
-  /// The descriptor and the port it is bound to.
   static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
     var hints = addrinfo()
     hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV

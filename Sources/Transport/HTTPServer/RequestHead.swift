@@ -9,10 +9,6 @@ struct RequestHead: Sendable, Hashable {
   /// Whether the body comes in chunks.
   let isChunked: Bool
 
-  /// - Parameters:
-  ///   - version: `HTTP/1.1`.
-  ///   - fields: fields in their order.
-  ///   - isIntact: whether lines end as they have to, and hold no NUL.
   init(version: String, _ fields: [(name: String, value: String)], isIntact: Bool) {
     func values(_ name: String) -> [String] {
       fields.filter { $0.name.lowercased() == name }.map(\.value)

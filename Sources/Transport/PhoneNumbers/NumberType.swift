@@ -17,7 +17,6 @@ public enum NumberType: String, Sendable, Hashable, CaseIterable {
   /// No known range: the number is not valid by the metadata, which may be older than the range.
   case unknown
 
-  /// - Parameter code: `PhoneNumberUtil::PhoneNumberType`, in the order of phonenumberutil.h.
   init(code: Int32) {
     self =
       switch code {

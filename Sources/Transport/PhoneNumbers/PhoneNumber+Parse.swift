@@ -50,7 +50,6 @@ extension PhoneNumber {
     self.possibility = possibility
   }
 
-  /// - Returns: the region in upper case.
   private static func normalized(_ region: String) throws(PhoneNumberError) -> String {
     let region = region.uppercased()
     guard region.utf8.count == 2, region.utf8.allSatisfy({ (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) })

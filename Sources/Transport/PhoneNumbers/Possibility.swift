@@ -12,7 +12,6 @@ public enum Possibility: String, Sendable, Hashable, CaseIterable {
   case invalidLength
   case tooLong
 
-  /// - Parameter code: `PhoneNumberUtil::ValidationResult`, in the order of phonenumberutil.h.
   init(code: Int32) {
     self =
       switch code {

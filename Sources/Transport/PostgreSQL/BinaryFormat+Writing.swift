@@ -6,7 +6,6 @@ extension BinaryFormat {
     /// The place of each value in `bytes`; nil for NULL.
     private(set) var places: [Range<Int>?] = []
 
-    /// - Parameter maxBytes: the largest value.
     init(_ values: [PostgreSQLValue], maxBytes: Int) throws(PostgreSQLError) {
       for value in values {
         let start = bytes.count

@@ -19,7 +19,6 @@ enum BinaryFormat {
     }
   }
 
-  /// A value of one of the text types.
   static func text(_ value: UnsafeRawBufferPointer, type: ServerType) -> String? {
     switch type {
     case .text, .varchar, .bpchar, .name, .unknown, .char:
@@ -28,7 +27,6 @@ enum BinaryFormat {
     }
   }
 
-  /// A value of type bytea.
   static func bytes(_ value: UnsafeRawBufferPointer, type: ServerType) -> [UInt8]? {
     type == .bytea ? Array(value) : nil
   }

@@ -2,9 +2,7 @@ import Synchronization
 
 /// The wish to end a connection, which its thread looks at while it waits.
 final class Closing: Sendable {
-  /// Interval between two looks.
   static let interval = Duration.milliseconds(50)
-  /// Time that a canceled statement has to end.
   private static let cancelTime = Duration.seconds(1)
 
   private let cancelInstant = Mutex<ContinuousClock.Instant?>(nil)

@@ -8,7 +8,6 @@ final class ConnectionGroup: Sendable {
   private let closing = Closing()
   private let name: String
 
-  /// - Parameter count: number of connections.
   init(_ setting: ConnectionSetting, count: Int) throws(PostgreSQLError) {
     try setting.options.check()
     try setting.endpoint.check()
@@ -48,7 +47,6 @@ final class ConnectionGroup: Sendable {
     }
   }
 
-  /// - Parameter last: runs on each open connection, after every other body.
   func close(
     within limit: Duration, last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
   ) async {

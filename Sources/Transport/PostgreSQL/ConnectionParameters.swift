@@ -11,9 +11,6 @@ struct ConnectionParameters {
 
   private(set) var settings: [(keyword: String, value: String)] = []
 
-  /// - Parameters:
-  ///   - address: one of the endpoint's hosts.
-  ///   - number: its IP address, unless it is a socket.
   init(_ endpoint: PostgreSQLEndpoint, address: ServerAddress, number: String?, options: PostgreSQLOptions) {
     add("host", address.host)
     add("hostaddr", number)
@@ -60,7 +57,6 @@ struct ConnectionParameters {
     systemAuthorities.first { access($0, R_OK) == 0 } ?? systemAuthorities[0]
   }
 
-  /// Settings of the server's side of a connection, as name and value.
   static func serverSettings(_ options: PostgreSQLOptions) -> [(name: String, value: String)] {
     let settings = [
       ("statement_timeout", String(options.statementTimeout.milliseconds)),

@@ -15,9 +15,6 @@ actor ConnectionWorker {
   private var nextAttempt = ContinuousClock.now
   private var connectedAt = ContinuousClock.now
 
-  /// - Parameters:
-  ///   - number: of this connection, among those that share `work`.
-  ///   - status: for others to look at.
   init(
     _ setting: ConnectionSetting, number: Int, work: WorkQueue<SessionBody>, status: StatusBox<PostgreSQLStatus>,
     closing: Closing
@@ -40,7 +37,6 @@ actor ConnectionWorker {
     executor.queue.async { self.assumeIsolated { $0.drain() } }
   }
 
-  /// - Parameter last: runs before the end, if the connection is open. Its failure changes nothing.
   func close(_ last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?) {
     if let link, let last {
       let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: false)

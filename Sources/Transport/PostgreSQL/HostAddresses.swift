@@ -15,12 +15,6 @@ enum HostAddresses {
     let isReady = DispatchSemaphore(value: 0)
   }
 
-  /// IP addresses as text.
-  /// - Parameters:
-  ///   - host: a name or an address.
-  ///   - deadline: instant to give up at; the question itself goes on, on a thread of its own.
-  ///   - closing: ends the wait when it has begun.
-  /// - Returns: none if there are none, or the time is over.
   static func find(
     _ host: String, until deadline: ContinuousClock.Instant, unless closing: Closing
   ) -> [String] {

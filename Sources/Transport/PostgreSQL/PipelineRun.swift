@@ -40,7 +40,6 @@ struct PipelineRun {
   }
 
   /// Sends the statements and takes the answers.
-  /// - Throws: the first error. The connection can be used again unless ``ServerLink/isBroken``.
   mutating func perform() throws(PostgreSQLError) {
     guard !link.isBroken else { throw link.lost() }
     let values = try encoded()

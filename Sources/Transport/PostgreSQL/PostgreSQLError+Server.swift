@@ -14,9 +14,6 @@ extension PostgreSQLError {
   private static let maxStatementBytes = 80
 
   /// An error that the server answered a statement with.
-  /// - Parameters:
-  ///   - result: libpq's, of status PGRES_FATAL_ERROR.
-  ///   - sql: the statement, which contains no data.
   init(result: OpaquePointer, sql: String) {
     let state = Self.field(result, .sqlState) ?? ""
     let severity = Self.field(result, .severity)
@@ -32,7 +29,6 @@ extension PostgreSQLError {
     self.constraint = constraint
   }
 
-  /// Code of an error that leaves the connection as it is.
   private static func code(ofStatement state: String) -> Code {
     switch state {
     case "57014": return .statementTimeout
@@ -92,9 +88,6 @@ extension PostgreSQLError {
 
   /// Failure of an attempt to connect. libpq was told to give nothing but the SQLSTATE of the server's errors, as the
   /// last word.
-  /// - Parameters:
-  ///   - text: libpq's, which names addresses and files.
-  ///   - phase: state of the connection when it failed.
   static func connecting(_ text: String, phase: ConnStatusType, to address: ServerAddress) -> PostgreSQLError {
     if let state = sqlState(in: text) { return refusal(state, by: address) }
     let reason = reason(in: text)
@@ -143,7 +136,6 @@ extension PostgreSQLError {
     PQresultErrorField(result, Int32(field.rawValue.value)).map { String(cString: $0) }
   }
 
-  /// One line of bounded length.
   private static func clean(_ text: String) -> String { clean(text, maxBytes: maxMessageBytes) }
 
   private static func clean(_ text: String, maxBytes: Int) -> String {

@@ -56,7 +56,6 @@ public struct PostgreSQLRow: Sendable {
 
   // MARK: Decoding
 
-  /// - Returns: the value's place in the storage; nil for NULL.
   private func cell(_ column: Int) throws(PostgreSQLError) -> Range<Int>? {
     guard storage.types.indices.contains(column), (0..<storage.rowCount).contains(number) else {
       throw PostgreSQLError(.unexpectedResult, "a result has no row \(number) with a column \(column)")

@@ -99,8 +99,6 @@ public final class PostgreSQLSession {
   // MARK: End
 
   /// Ends the body's transaction, and its use of the connection.
-  /// - Parameter succeeded: whether the body has returned a result.
-  /// - Throws: the error that its caller meets, unless the body has thrown one itself.
   func end(succeeded: Bool) throws(PostgreSQLError) {
     defer {
       isOver = true

@@ -27,8 +27,6 @@ struct PreparedStatements {
 
   var count: Int { entries.count }
 
-  /// - Parameter types: those of the values. A NULL has none: it fits every type, and when a statement met it first, the
-  ///   server inferred one that a later value may not have. Such a statement is prepared anew.
   mutating func plan(_ sql: String, _ types: [ServerType]) -> Plan {
     uses += 1
     if let entry = entries[sql] {
@@ -49,7 +47,6 @@ struct PreparedStatements {
     entries[sql] = nil
   }
 
-  /// Has all statements prepared anew.
   mutating func discardAll() {
     discarded += entries.values.map(\.name)
     entries = [:]

@@ -21,7 +21,6 @@ struct RowCollector {
   /// Bytes that the rows take.
   var size: Int { bytes.count + cells.count * MemoryLayout<RowStorage.Cell>.stride }
 
-  /// Takes the rows of a part of the result.
   mutating func add(_ result: OpaquePointer) {
     let columns = PQnfields(result)
     if types == nil { types = (0..<columns).map { ServerType(number: PQftype(result, $0)) } }

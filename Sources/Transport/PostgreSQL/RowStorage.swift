@@ -12,7 +12,6 @@ final class RowStorage: Sendable {
   let affected: Int
   private let cells: [Cell]
 
-  /// - Parameter cells: those of the first row, then those of the second one …
   init(types: [ServerType], bytes: [UInt8], cells: [Cell], rowCount: Int, affected: Int) {
     self.types = types
     self.bytes = bytes
@@ -21,10 +20,6 @@ final class RowStorage: Sendable {
     self.affected = affected
   }
 
-  /// - Parameters:
-  ///   - row: below `rowCount`.
-  ///   - column: below the number of `types`.
-  /// - Returns: the value's place in `bytes`; nil for NULL.
   func cell(row: Int, column: Int) -> Range<Int>? {
     let cell = cells[row * types.count + column]
     guard cell.length >= 0 else { return nil }

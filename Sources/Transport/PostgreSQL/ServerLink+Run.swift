@@ -1,11 +1,6 @@
 import CPostgreSQL
 
 extension ServerLink {
-  /// Runs statements in one round trip.
-  /// - Parameters:
-  ///   - limit: limit for the run, if it is below that of the options.
-  ///   - repeats: whether it may be done again at once when a statement that was prepared earlier has become stale.
-  /// - Throws: the first error. The connection can be used again unless ``isBroken``.
   func run(
     _ statements: [PostgreSQLStatement], within limit: Duration? = nil, repeating repeats: Bool = false
   ) throws(PostgreSQLError) -> [PostgreSQLRows] {
@@ -25,7 +20,6 @@ extension ServerLink {
   }
 
   /// Runs one statement that controls a transaction.
-  /// - Returns: its command tag.
   func control(_ sql: String) throws(PostgreSQLError) -> String {
     var run = PipelineRun([PostgreSQLStatement(sql, isPrepared: false)], on: self, within: nil)
     try run.perform()

@@ -26,7 +26,6 @@ extension ServerLink {
     throw failure
   }
 
-  /// - Returns: IP addresses of a host; nil alone for a socket, which needs none.
   private static func numbers(
     of address: ServerAddress, until deadline: ContinuousClock.Instant, _ closing: Closing
   ) throws(PostgreSQLError) -> [String?] {

@@ -23,7 +23,6 @@ final class ServerLink {
   private let cancelKey: CancelKey?
   private var isCanceled = false
 
-  /// - Parameter handle: of a connection that libpq has begun; ended by this object.
   private init(_ handle: OpaquePointer, _ address: ServerAddress, _ options: PostgreSQLOptions, _ closing: Closing) {
     self.handle = handle
     self.address = address
@@ -40,7 +39,6 @@ final class ServerLink {
   // MARK: Connecting
 
   /// Connects, without settings of the session.
-  /// - Parameter deadline: for TCP, TLS and login together.
   static func connect(
     _ parameters: ConnectionParameters, to address: ServerAddress, options: PostgreSQLOptions, closing: Closing,
     until deadline: ContinuousClock.Instant
@@ -111,7 +109,6 @@ final class ServerLink {
   // MARK: Waiting
 
   /// Waits until the socket is ready, a deadline or the next look at ``Closing``.
-  /// - Returns: whether it is ready, or broken.
   private static func wait(_ socket: Int32, _ events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
     guard socket >= 0 else { return true }
     var entry = pollfd(fd: socket, events: Int16(events), revents: 0)
@@ -121,7 +118,6 @@ final class ServerLink {
   }
 
   /// Sends and receives until libpq has a result, or knows that there will be none: PQgetResult does not block then.
-  /// - Throws: ``PostgreSQLError/Code/connectionLost`` when the server says nothing until the deadline.
   func waitForResult(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
     while PQisBusy(handle) == 1 {
       let unsent = PQflush(handle)
@@ -162,7 +158,6 @@ final class ServerLink {
 
   // MARK: State
 
-  /// Notes an answered request.
   func didAnswer(_ statements: Int, sentAt instant: ContinuousClock.Instant) {
     roundTrips += 1
     answered += statements

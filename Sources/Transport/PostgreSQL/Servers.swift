@@ -17,7 +17,6 @@ struct Servers {
   }
 
   /// Connects to the first host that takes changes.
-  /// - Throws: the failures of all hosts in one.
   mutating func connect() throws(PostgreSQLError) -> ServerLink {
     var failures: [PostgreSQLError] = []
     for offset in endpoint.hosts.indices {
@@ -34,7 +33,6 @@ struct Servers {
     throw Self.summary(of: failures)
   }
 
-  /// - Returns: a lower number for an error that tells more.
   static func rank(of error: PostgreSQLError) -> Int { ranking.firstIndex(of: error.code) ?? ranking.count }
 
   private static func summary(of failures: [PostgreSQLError]) -> PostgreSQLError {

@@ -9,7 +9,6 @@ struct SessionBody: Sendable {
   }
 
   let isTransaction: Bool
-  /// Runs the body on the connection's thread.
   let run: @Sendable (PostgreSQLSession) -> Outcome
   /// Resumes the caller without having run.
   let refuse: @Sendable (PostgreSQLError) -> Void

@@ -68,7 +68,6 @@ public struct SMTPConfiguration: Sendable {
     self.pool = pool
   }
 
-  /// The server, for people.
   var authority: String { "\(host):\(port)" }
 
   /// libcurl takes the name for EHLO from the path.
@@ -94,7 +93,6 @@ public struct SMTPTimeouts: Sendable, Hashable {
   /// The minimum of RFC 5321.
   public init() {}
 
-  /// Time limit of a stage.
   func limit(_ stage: SMTPStage) -> Duration {
     switch stage {
     case .connect, .tls: connect

@@ -7,7 +7,6 @@ import Dispatch
 /// Not `Sendable`: it belongs to its session. The callbacks run inside `curl_easy_perform` and `curl_easy_cleanup`, on
 /// the session's queue, and reach nothing but their handle.
 final class SMTPHandle {
-  /// libcurl's smallest.
   private static let bufferBytes = 16_384
 
   let configuration: SMTPConfiguration
@@ -37,7 +36,6 @@ final class SMTPHandle {
     curl_slist_free_all(recipients)
   }
 
-  /// Does one task.
   func perform(
     _ task: SMTPSession.Task, timeout: Duration, isFresh: Bool, isCancelled: @escaping () -> Bool
   ) -> Result<SMTPReply, SMTPFailure> {

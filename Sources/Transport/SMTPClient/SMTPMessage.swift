@@ -7,10 +7,6 @@ public struct SMTPMessage: Sendable {
   /// Header and body; all lines end in CRLF. Dots at line starts are the transport's affair.
   public var content: [UInt8]
 
-  /// - Parameters:
-  ///   - sender: an address without angle brackets; checked before, since it becomes part of a command.
-  ///   - recipient: an address without angle brackets; checked before.
-  ///   - content: header and body.
   public init(sender: String, recipient: String, content: [UInt8]) {
     self.sender = sender
     self.recipient = recipient

@@ -7,10 +7,6 @@ public struct SMTPReply: Sendable, Hashable {
   /// The text without its codes, one line after another. It may repeat addresses, so it is not for logs.
   public let text: String
 
-  /// - Parameters:
-  ///   - code: three digits.
-  ///   - enhancedCode: the enhanced status code.
-  ///   - text: the text without its codes.
   public init(code: Int, enhancedCode: String? = nil, text: String = "") {
     self.code = code
     self.enhancedCode = enhancedCode

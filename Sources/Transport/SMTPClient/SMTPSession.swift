@@ -4,10 +4,8 @@ import Synchronization
 
 /// One easy handle of libcurl with the connection that it keeps, on a queue of its own.
 actor SMTPSession {
-  /// Task of a session.
   enum Task: Sendable {
     case message(SMTPMessage)
-    /// NOOP.
     case check
   }
 
@@ -24,8 +22,6 @@ actor SMTPSession {
   }
 
   /// Performs a task and blocks the queue until it is done.
-  ///
-  /// - Parameter isFresh: whether a new connection is made.
   func run(_ task: Task, timeout: Duration, isFresh: Bool) async -> Result<SMTPReply, SMTPFailure> {
     isCancelled.store(_Concurrency.Task.isCancelled, ordering: .relaxed)
     return await withTaskCancellationHandler {

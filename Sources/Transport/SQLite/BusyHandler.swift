@@ -30,8 +30,6 @@ final class BusyHandler {
       }, Unmanaged.passUnretained(self).toOpaque())
   }
 
-  /// - Parameter count: how often SQLite has asked for this lock.
-  /// - Returns: 1 to try once more, 0 to give up.
   private func wait(_ count: Int32) -> Int32 {
     if count == 0 { deadline = ContinuousClock.now + (limit.map { min($0, timeout) } ?? timeout) }
     guard ContinuousClock.now < deadline else { return 0 }

@@ -2,9 +2,6 @@ import CSQLite
 
 extension DatabaseError {
   /// The last failure of a connection.
-  /// - Parameters:
-  ///   - handle: the connection; nil when SQLite had no memory even for that.
-  ///   - path: the database's file, named where an operator has to look at it.
   static func last(of handle: OpaquePointer?, path: String) -> DatabaseError {
     guard let handle else { return DatabaseError(.outOfMemory, "no memory for a connection to \(path)") }
     let text = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"

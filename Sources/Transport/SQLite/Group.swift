@@ -3,10 +3,8 @@ struct Group {
   private let connection: SQLiteConnection
   /// Error that ended the transaction before its commit, for instance a full disk.
   private var broken: DatabaseError?
-  /// Outcomes of the bodies that ran.
   private(set) var outcomes: [PendingBody.Outcome] = []
 
-  /// - Parameter connection: inside a transaction.
   init(connection: SQLiteConnection) {
     self.connection = connection
   }
@@ -28,8 +26,6 @@ struct Group {
     }
   }
 
-  /// Ends the transaction.
-  /// - Returns: the error that every body of the group meets, nil when all changes are committed.
   func commit() -> DatabaseError? {
     if let broken {
       connection.rollBackIfOpen()

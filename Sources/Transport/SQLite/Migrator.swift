@@ -7,9 +7,6 @@ public struct Migration: Sendable {
   /// One or more statements, separated by semicolons, without transaction control.
   public var sql: String
 
-  /// - Parameters:
-  ///   - version: the version the file has afterwards, from 1.
-  ///   - sql: the statements that lead there from the version before.
   public init(version: Int, sql: String) {
     self.version = version
     self.sql = sql
@@ -23,7 +20,6 @@ public struct Migration: Sendable {
 struct Migrator {
   let migrations: [Migration]
 
-  /// - Throws: ``DatabaseError/Code/misuse`` when the versions are not 1, 2, 3 …
   init(_ migrations: [Migration]) throws(DatabaseError) {
     for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
       throw DatabaseError(

@@ -10,7 +10,6 @@ struct PendingBody: Sendable {
 
   /// Whether it must be undone by itself when it fails inside a group.
   let needsSavepoint: Bool
-  /// Runs the body on the connection's thread.
   let run: @Sendable (Session) -> Outcome
   /// Resumes the caller without having run.
   let refuse: @Sendable (DatabaseError) -> Void

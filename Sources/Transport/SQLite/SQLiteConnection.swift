@@ -22,7 +22,6 @@ final class SQLiteConnection {
   private var control = StatementCache(limit: 16)
   private let busyHandler: BusyHandler
 
-  /// Opens a file that exists.
   init(path: String, options: DatabaseOptions) throws(DatabaseError) {
     self.path = path
     self.cache = StatementCache(limit: options.maxStatements)
@@ -75,8 +74,6 @@ final class SQLiteConnection {
   }
 
   /// Copies the write-ahead log into the database: all of it, or as much as readers of old snapshots allow.
-  /// - Parameter restarting: also wait until no connection reads from the log, so that the next group starts it anew.
-  /// - Throws: ``DatabaseError/Code/busy`` if a part could not be copied, which is harmless.
   func checkpoint(restarting: Bool) throws(DatabaseError) {
     busyHandler.limit = restarting ? Self.longestRestartWait : Self.longestCheckpointWait
     defer { busyHandler.limit = nil }
@@ -141,7 +138,6 @@ extension SQLiteConnection {
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
   }
 
-  /// - Returns: whether there is a row.
   private func step(_ statement: Statement) throws(DatabaseError) -> Bool {
     switch sqlite3_step(statement.handle) {
     case SQLITE_ROW: return true

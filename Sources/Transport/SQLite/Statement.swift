@@ -23,9 +23,6 @@ final class Statement {
     room.deallocate()
   }
 
-  /// Binds every value.
-  /// - Returns: SQLite's result code; `SQLITE_RANGE` also when there are fewer values than `?`s, which SQLite would
-  ///   read as NULL.
   func bind(_ values: [Value]) -> Int32 {
     guard Int32(values.count) == sqlite3_bind_parameter_count(handle) else { return SQLITE_RANGE }
     var free = makeRoom(for: values)
@@ -39,7 +36,6 @@ final class Statement {
   }
 
   /// Makes room for the bytes of all values, so that it moves under none of them.
-  /// - Returns: the room; empty when they are too large for it.
   private func makeRoom(for values: [Value]) -> UnsafeMutableRawBufferPointer.SubSequence {
     var size = 0
     for value in values {

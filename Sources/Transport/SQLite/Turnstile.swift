@@ -11,7 +11,6 @@ final class Turnstile {
 
   private let descriptor: Int32
 
-  /// - Parameter path: the database; the lock file is called after it, with `-turn` appended.
   init(path: String) throws(DatabaseError) {
     let file = path + "-turn"
     descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

@@ -74,7 +74,6 @@ actor Writer {
     }
   }
 
-  /// - Returns: how many bodies have been dealt with, at least one.
   private func runGroup(of bodies: ArraySlice<PendingBody>) -> Int {
     guard let connection else {
       return refuse(bodies, DatabaseError(.closed, "the database was closed"))

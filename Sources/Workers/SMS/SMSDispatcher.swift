@@ -17,13 +17,6 @@ struct SMSDispatcher: Sendable {
   let reportReaders: [String: any ProviderReportReader]
   private let transports: [HTTPClient]
 
-  /// - Parameters:
-  ///   - configuration: the configuration, checked.
-  ///   - keys: opens sealed codes; without it a sealed code is a dead letter.
-  ///   - sink: takes delivery reports that arrive on a provider's own connection; without it none are asked for.
-  ///   - logger: logs the events of the lanes' own connections.
-  ///   - clock: time of day.
-  /// - Throws: when certificates cannot be used; the message names the lane.
   init(
     _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any SessionReportSink)? = nil,
     logger: Logger? = nil, clock: any WallClock = SystemClock()

@@ -99,7 +99,6 @@ struct SlotCounter: Sendable {
   private let slot: Duration
   private let window: Duration
 
-  /// - Parameter name: keyed hash of what is counted.
   init(_ name: [UInt8], slot: Duration, window: Duration) {
     (self.name, self.slot, self.window) = (name, slot, window)
   }
@@ -130,8 +129,6 @@ struct SlotCounter: Sendable {
     return window
   }
 
-  /// Events of one slot.
-  /// - Parameter index: slots before the present one, from 0.
   func count(of index: Int, in set: WorkingSet) throws(StoreError) -> Int64 {
     let wanted = slot(at: set.now - slot * index)
     return max(0, try set.cells(of: key).first { $0.slot == wanted }?.count ?? 0)

@@ -18,7 +18,6 @@ extension SigningKeys {
     return .failing("no key that signs ID tokens can be opened: \(problem)", mend: Self.hint)
   }
 
-  /// Time from which a key signs.
   func start(of id: String?) -> UnixTime? { reading.entries.first { $0.id == id }?.record.signsFrom }
 }
 

@@ -107,9 +107,7 @@ struct SigningKeyMaintenance: Sendable {
 
   private enum Placing: Sendable {
     case stored
-    /// Another process was faster.
     case late
-    /// Another record has the place.
     case taken
   }
 

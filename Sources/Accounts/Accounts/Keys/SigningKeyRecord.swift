@@ -10,7 +10,6 @@ import CountersignTelemetry
 /// whoever can write to the database makes no key that is believed.
 struct SigningKeyRecord: Sendable {
   static let kind = RecordKind("signingKey")
-  /// All signing keys.
   static let all = KeySpace(kind, "all")
   /// Place in the order of the keys: of two processes that make the next key, one does.
   static let sequence = KeySpace(kind, "sequence")
@@ -26,7 +25,6 @@ struct SigningKeyRecord: Sendable {
   /// Time from which it may sign.
   let signsFrom: UnixTime
   let sealed: String
-  /// Name of the ring key that it is sealed under.
   let sealedUnder: String
   let key: SigningKey
 
@@ -59,7 +57,6 @@ struct SigningKeyRecord: Sendable {
     }
   }
 
-  /// The same key in another place, with its time to sign.
   func placed(
     at number: Int, signsFrom: UnixTime, sealedUnder ring: KeyRing
   ) throws(SigningKeyProblem) -> SigningKeyRecord {
@@ -87,13 +84,11 @@ struct SigningKeyRecord: Sendable {
     static let sealed: UInt8 = 1
   }
 
-  /// The sealed text of a record.
   static func sealed(_ record: Record) throws(StoreError) -> String {
     let body = try FieldReader(record.body)
     return try body.required(body.text(Tag.sealed))
   }
 
-  /// - Parameter dueAt: time at which the maintenance announces it, or its end.
   func store(dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
     var body = FieldWriter(capacity: sealed.utf8.count + 16)
     body.put(Tag.sealed, sealed)
@@ -102,8 +97,6 @@ struct SigningKeyRecord: Sendable {
       uniqueKeys: [try UniqueKey(Self.sequence, Array(String(number).utf8))], groupKeys: [try Self.group])
   }
 
-  /// Opens a stored key.
-  /// - Throws: ``SigningKeyProblem`` when it was not sealed under a key of the ring, or as another key.
   init(_ id: RecordID, sealed: String, _ ring: KeyRing) throws(SigningKeyProblem) {
     let opened = try SigningKeyProblem.of { () throws(JOSEError) in try JWE.open(sealed, with: ring) }
     let header = opened.header

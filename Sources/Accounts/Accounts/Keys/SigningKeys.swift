@@ -36,10 +36,6 @@ final class SigningKeys: Sendable {
     var readAt: ContinuousClock.Instant?
   }
 
-  /// - Parameters:
-  ///   - ring: the token keys; the first seals, all open.
-  ///   - rules: the times of the keys.
-  ///   - instant: a monotonic clock: a step of the wall clock makes no reading old.
   init(
     ring: KeyRing, rules: SigningKeyRules, instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {

@@ -15,7 +15,6 @@ struct CheckReply: Report {
   private var refusal: APIError?
   private let reader: CommandReader
 
-  /// - Parameter type: the type of the coordinator's reply, or that of its errors.
   static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
       try CheckReply(received, reader)

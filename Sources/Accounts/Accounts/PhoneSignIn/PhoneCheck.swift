@@ -40,7 +40,6 @@ struct PhoneCheck {
   // MARK: Waiting
 
   /// Takes the newest properties of a command that waits: the newest address gets the answer.
-  /// - Returns: whether it waits.
   mutating func renew(_ envelope: Envelope) -> Bool {
     guard let index = waiting.firstIndex(where: { $0.envelope.identity == envelope.identity }) else { return false }
     waiting[index].envelope = envelope
@@ -60,7 +59,6 @@ struct PhoneCheck {
     return age < patience ? now + (patience - age) : nil
   }
 
-  /// Adds what answering looks up.
   func addAnswerKeys(to keys: inout StoreKeys) throws(StoreError) {
     for command in waiting { keys.add(message: try InboxKey(command.envelope.identity.key)) }
   }

@@ -17,8 +17,6 @@ struct PhoneRequest: Sendable {
   var isLink: Bool { caller != nil && operation != .reauthenticate }
 
   /// Checks that the caller's sign-in allows putting a number on the account.
-  /// - Parameter number: `nil` while it is not proven: as if it were another one than the account's.
-  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
   func checkLink(
     to account: AccountRecord, number: String?, _ rules: Project.RecentLogin
   ) throws(APIError) {

@@ -12,7 +12,6 @@ struct ProvenNumber: Sendable, Hashable {
 
   /// E.164.
   let number: String
-  /// App whose user has proven it.
   let app: String
   /// Whether it is a fictional number, whose fixed code proves nothing.
   let isFictional: Bool
@@ -32,7 +31,6 @@ struct PhoneSignIn {
   let project: String
   let proven: ProvenNumber
   let request: PhoneRequest
-  /// Properties of the command.
   let cause: Envelope
   let reader: CommandReader
 
@@ -55,7 +53,6 @@ struct PhoneSignIn {
     keys.add(group: try SessionRecord.group(ofAccount: caller.token.localID))
   }
 
-  /// Adds what follows from the account that has the number.
   static func addKeys(
     ofHolderOf number: String, project: String, to keys: inout StoreKeys, from set: WorkingSet
   ) throws(StoreError) {

@@ -16,7 +16,6 @@ struct ProofNote: Sendable, Hashable {
   /// The note for ``CommandAnswer/note``.
   var bytes: [UInt8] { [Self.mark] + seed }
 
-  /// - Parameter bytes: a note; `nil` for that of another answer.
   init?(_ bytes: [UInt8]) {
     guard bytes.first == Self.mark else { return nil }
     seed = Array(bytes.dropFirst())

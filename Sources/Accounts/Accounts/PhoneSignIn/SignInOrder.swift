@@ -11,7 +11,6 @@ struct SignInOrder: CommandOrder {
   /// Proof of the number that a command brings.
   enum Credential: Sendable {
     case code(PhoneCode)
-    /// - Parameter ids: those that a proof with this text has, under each pepper; none for a text that no proof has.
     case temporaryProof(ids: [RecordID], phoneNumber: String)
 
     /// The number, as far as it is known before the proof is judged.
@@ -208,7 +207,6 @@ struct PhoneCode: Sendable {
 
   var ids: [RecordID] { [id] + formerIDs }
 
-  /// The check of this code that is under way.
   func check(in set: WorkingSet) throws(StoreError) -> PhoneCheck? {
     for id in ids {
       if let check = try PhoneCheck.find(id, in: set) { return check }
@@ -241,7 +239,6 @@ private struct OpenedSignIn {
     phoneNumber = command.phoneNumber.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// - Returns: `nil` for a field that is absent, or has nothing in it.
   private static func open(
     _ field: SecretField?, _ name: String, _ envelope: Envelope, replyKey: String, _ reader: CommandReader
   ) throws(APIError) -> Secret? {
@@ -250,7 +247,6 @@ private struct OpenedSignIn {
     return secret.isEmpty ? nil : secret
   }
 
-  /// Parts of the fingerprint.
   var parts: [String] {
     [sessionInfo, code, temporaryProof, idToken].map { $0?.reveal() ?? "" } + [phoneNumber ?? ""]
   }

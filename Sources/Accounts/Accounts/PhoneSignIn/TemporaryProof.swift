@@ -33,7 +33,6 @@ struct TemporaryProof {
     let secret: Secret
     let id: RecordID
 
-    /// - Returns: `nil` for a seed of another length.
     init?(seed: [UInt8], _ hashes: AccountHashes) {
       guard seed.count == TemporaryProof.seedLength else { return nil }
       self.seed = seed

@@ -15,7 +15,6 @@ struct UsedVerification {
 
   let id: RecordID
 
-  /// - Parameter verificationID: from outside: it may be no ID at all.
   init?(_ verificationID: String) {
     guard let id = RecordID(Self.kind, verificationID) else { return nil }
     self.id = id
@@ -25,7 +24,6 @@ struct UsedVerification {
 
   func isUsed(in set: WorkingSet) throws(StoreError) -> Bool { try set.record(id) != nil }
 
-  /// - Parameter approvedAt: time of the approval, by the coordinator's clock.
   func store(approvedAt: UnixTime, in set: inout WorkingSet) throws(StoreError) {
     let discardAt = max(set.now, approvedAt) + Self.retention
     try set.store(id, body: FieldWriter(capacity: 8).bytes, dueAt: nil, discardAt: discardAt)

@@ -20,13 +20,11 @@ extension WorkingSet {
   }
 
   /// Sends the event of a changed account.
-  /// - Parameter fields: names of what has changed.
   mutating func announceUpdate(of account: AccountRecord, fields: [String], cause: Envelope) throws(StoreError) {
     let event = AccountUpdated(project: account.project, localID: account.localID, updatedAt: now, fields: fields)
     try announce(event, of: account, id: "updated.\(MessageID.make())", cause: cause)
   }
 
-  /// Sends the event of a deleted account.
   @discardableResult
   mutating func announceDeletion(of account: AccountRecord, cause: Envelope?) throws(StoreError) -> AccountDeleted {
     let event = AccountDeleted(project: account.project, localID: account.localID, deletedAt: now)

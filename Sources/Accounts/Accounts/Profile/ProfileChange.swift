@@ -15,7 +15,6 @@ struct ProfileChange: Sendable, Hashable {
   /// Whether it takes the number off the account.
   let unlinksPhone: Bool
 
-  /// - Throws: `INVALID_ARGUMENT` for a value that is too long or has controls, or a picture that is not on the web.
   init(_ command: UpdateAccount) throws(APIError) {
     // An attribute that is both set and deleted is deleted; those that accounts does not have are absent anyway.
     let deleted = Set(command.deleteAttributes ?? [])
@@ -54,8 +53,6 @@ struct ProfileChange: Sendable, Hashable {
     [displayName, photoURL].flatMap { [$0 == nil ? "" : "=", $0 ?? ""] } + [unlinksPhone ? Self.phone : ""]
   }
 
-  /// Changes an account.
-  /// - Returns: names of the fields that have changed.
   func apply(to account: inout AccountRecord) -> [String] {
     let before = account
     if let displayName { account.displayName = displayName.isEmpty ? nil : displayName }

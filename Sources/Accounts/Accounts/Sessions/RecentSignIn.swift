@@ -16,7 +16,6 @@ enum SensitiveAct: Sendable {
 
   /// Checks that a sign-in allows the act. An anonymous account has no sign-in that could be repeated, nor has one
   /// whose number was removed, which may be deleted.
-  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
   func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =
@@ -38,8 +37,6 @@ extension IDTokenCheck.Holder {
     return session.firstFactor != .phone || account.numberTrustedFrom.map { session.authTime >= $0 } ?? true
   }
 
-  /// Checks that the sign-in allows an act.
-  /// - Throws: `CREDENTIAL_TOO_OLD_LOGIN_AGAIN`.
   func require(_ act: SensitiveAct, _ rules: Project.RecentLogin, at now: UnixTime) throws(APIError) {
     try act.check(on: account, isRecent: isRecent(at: now), rules)
   }

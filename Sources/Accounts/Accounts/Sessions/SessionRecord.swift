@@ -15,7 +15,6 @@ struct SignInProvider: Sendable, Hashable {
 /// Its ID begins with that of its account, so that a refresh token leads to both at once.
 struct SessionRecord: Sendable, Hashable {
   static let kind = RecordKind("session")
-  /// All sessions of an account.
   static let ofAccount = KeySpace(kind, "account")
   private static let randomLength = 22
   private static let separator: Character = "-"
@@ -23,21 +22,17 @@ struct SessionRecord: Sendable, Hashable {
 
   let id: RecordID
   let project: String
-  /// The account.
   let localID: String
   /// Way of the sign-in that began it.
   let firstFactor: SignInProvider
   /// Way that its tokens name: the first factor, or what was linked since.
   var provider: SignInProvider
-  /// Time of the sign-in.
   let authTime: UnixTime
   /// Last refresh that was noted, or the sign-in.
   var lastUsedAt: UnixTime
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
-  /// Makes a new session.
-  /// - Returns: `nil` for an account without a proper ID, which no account is.
   init?(of account: AccountRecord, by firstFactor: SignInProvider, at now: UnixTime) {
     let text = account.localID + String(Self.separator) + RandomID.make(length: Self.randomLength)
     guard let id = RecordID(Self.kind, text) else { return nil }
@@ -52,7 +47,6 @@ struct SessionRecord: Sendable, Hashable {
   }
 
   /// ID of the account that a session's ID names.
-  /// - Parameter sessionID: from outside: it may be no ID at all.
   static func localID(ofSession sessionID: some StringProtocol) -> String? {
     let parts = sessionID.split(separator: separator, maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 2, RandomID.isID(parts[0], length: AccountRecord.idLength),
@@ -61,7 +55,6 @@ struct SessionRecord: Sendable, Hashable {
     return String(parts[0])
   }
 
-  /// Time from which it has been unused for too long.
   func end(_ rules: SessionRules) -> UnixTime { lastUsedAt + rules.unusedFor }
 
   /// Whether the account has ended it, or it was unused for too long.

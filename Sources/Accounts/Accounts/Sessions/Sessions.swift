@@ -11,10 +11,6 @@ struct Sessions: Sendable {
   }
 
   /// Begins a session. The oldest ones make room for it.
-  /// - Parameters:
-  ///   - account: its account, which the caller stores, with the time of this sign-in.
-  ///   - isNew: whether the account is made in this transaction, and so has no session.
-  ///   - firstFactor: way of the sign-in.
   func start(
     for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, in set: inout WorkingSet
   ) throws(StoreError) -> SessionRecord {
@@ -35,7 +31,6 @@ struct Sessions: Sendable {
   }
 
   /// Ends all sessions, and voids the ID tokens from before.
-  /// - Parameter account: its account, which the caller stores.
   func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     try removeAll(of: account, in: &set)
     account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
@@ -73,7 +68,6 @@ struct Sessions: Sendable {
   }
 
   /// Notes the use of a session, unless it was noted lately.
-  /// - Returns: whether anything was changed.
   func noteUse(
     of session: SessionRecord, _ account: AccountRecord, in set: inout WorkingSet
   ) throws(StoreError) -> Bool {

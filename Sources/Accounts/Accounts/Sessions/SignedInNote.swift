@@ -16,7 +16,6 @@ struct SignedInNote: Sendable, Hashable {
   /// The note for ``CommandAnswer/note``.
   var bytes: [UInt8] { [UInt8(ascii: isNewUser ? "n" : "k")] + Array(sessionID.utf8) }
 
-  /// - Parameter bytes: a value of ``bytes``.
   init(_ bytes: [UInt8]) throws(StoreError) {
     guard let first = bytes.first, first == UInt8(ascii: "n") || first == UInt8(ascii: "k") else {
       throw FieldReader.unreadable

@@ -36,9 +36,6 @@ extension APIError {
     reason: "DEVELOPMENT_ONLY")
 
   /// A secret field that cannot be opened: usually the sender has another key than accounts opens with.
-  /// - Parameters:
-  ///   - error: failure of the seal.
-  ///   - field: name of the field.
   init(_ error: SealError, field: String) {
     self.init(.invalidArgument, "\(field) \(error)", field: field, reason: error.reason)
   }

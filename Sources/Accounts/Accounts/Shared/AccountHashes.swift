@@ -12,17 +12,12 @@ struct AccountHashes: Sendable {
   /// under it is found; nothing new is.
   let former: [AccountHashes]
 
-  /// - Parameters:
-  ///   - pepper: random bytes.
-  ///   - former: hashes under the pepper before the last change.
-  /// - Returns: `nil` for fewer than ``minimumLength``.
   init?(pepper: [UInt8], former: AccountHashes? = nil) {
     guard pepper.count >= Self.minimumLength else { return nil }
     key = HMACSHA256Key(Array("countersign accounts".utf8) + [0] + pepper)
     self.former = former.map { [$0] } ?? []
   }
 
-  /// Check values of the peppers.
   var checkValues: [SecretCheck] {
     ([self] + former).enumerated().map { index, hashes in
       SecretCheck(file: "pepperFile", code: hashes.key.authenticate(SecretCheck.label), isUsed: index == 0)
@@ -35,7 +30,6 @@ struct AccountHashes: Sendable {
   }
 
   /// Hash of a list of texts; no two lists have the same.
-  /// - Parameter label: purpose of the hash, so that none stands for another.
   func hash(_ label: StaticString, _ parts: [String]) -> [UInt8] {
     key.authenticate(Self.framed(label, parts))
   }
@@ -58,7 +52,6 @@ struct AccountHashes: Sendable {
 enum RandomID {
   private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
-  /// - Parameter length: number of characters; each holds almost six bits.
   static func make(length: Int) -> String {
     let bytes = (0..<length).map { _ in alphabet[Int(SecureRandom.uniform(below: UInt32(alphabet.count)))] }
     return String(decoding: bytes, as: UTF8.self)

@@ -7,9 +7,7 @@ struct AccountRecord: Sendable, Hashable {
   static let kind = RecordKind("account")
   /// Key of a number within a project.
   static let phone = KeySpace(kind, "phone")
-  /// All accounts of a project.
   static let ofProject = KeySpace(kind, "project")
-  /// Characters of an account's ID.
   static let idLength = 28
 
   let id: RecordID
@@ -34,8 +32,6 @@ struct AccountRecord: Sendable, Hashable {
   var photoURL: String?
   var isDisabled = false
 
-  /// Makes a new account.
-  /// - Parameter id: an ID from ``makeID()``.
   init(_ id: RecordID, project: String, at now: UnixTime) {
     self.id = id
     self.project = project
@@ -122,7 +118,6 @@ struct AccountRecord: Sendable, Hashable {
     try UniqueKey(phone, Array(project.utf8) + [0] + Array(number.utf8))
   }
 
-  /// The group of a project's accounts.
   static func group(ofProject project: String) throws(StoreError) -> GroupKey {
     try GroupKey(ofProject, Array(project.utf8))
   }
@@ -144,7 +139,6 @@ struct AccountRecord: Sendable, Hashable {
     keys.add(holderOf: try key(ofNumber: number, project: project))
   }
 
-  /// The account that has a number.
   static func find(number: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
     guard let record = try set.holder(of: key(ofNumber: number, project: project)) else { return nil }
     return try AccountRecord(record).corrected(at: set.now)

@@ -23,7 +23,6 @@ struct AccountRules: Sendable {
   static let defaultRequesters: Set<String> = ["gateway"]
   static let defaultOperators: Set<String> = ["operator"]
 
-  /// - Parameter projects: the projects in force.
   init(projects: ProjectsSource) {
     self.projects = projects
   }
@@ -44,7 +43,6 @@ struct AnonymousRules: Sendable, Hashable {
   var perNetworkPerHour: Int { perAddressPerHour * networkFactor }
 }
 
-/// Rules for sessions.
 struct SessionRules: Sendable, Hashable {
   /// Time without a refresh after which a session ends.
   var unusedFor = Duration.seconds(180 * 86_400)
@@ -60,7 +58,6 @@ struct SessionRules: Sendable, Hashable {
 
 /// Rules for the keys that sign ID tokens.
 struct SigningKeyRules: Sendable, Hashable {
-  /// Time for which a key signs.
   var rotatedAfter = Duration.seconds(30 * 86_400)
   /// Time for which verifiers may cache the keys.
   var maxAge = Duration.seconds(3600)

@@ -10,7 +10,6 @@ struct CommandReader: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
   let idTokens: IDTokens
-  /// Keys that requesters seal to.
   let sealingKeys: PrivateSealingKeys
 
   func project(_ id: String) throws(APIError) -> Project {
@@ -23,10 +22,6 @@ struct CommandReader: Sendable {
     guard try self.project(project).methods.contains(method) else { throw .methodOff(method) }
   }
 
-  /// The secret of a field of a command.
-  /// - Parameters:
-  ///   - name: name of the field.
-  ///   - replyKey: the command's key for the reply, to which the seal is bound; `nil` if it has none.
   func open(
     _ field: SecretField, _ name: String, of envelope: Envelope, replyKey: String?
   ) throws(APIError) -> Secret {

@@ -8,10 +8,6 @@ struct ReplySeal: Sendable {
   private let sealer: PublicSealer
   private let context: SealContext
 
-  /// - Parameters:
-  ///   - key: `replyKey` of the command, from outside.
-  ///   - envelope: properties of the command.
-  ///   - type: type of the reply.
   init(key: String, _ envelope: Envelope, _ type: MessageType) throws(APIError) {
     do throws(JOSEError) {
       sealer = PublicSealer(key: try PublicSealingKey(jwk: Array(key.utf8)))

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension AccountSignedIn {
-  /// The answer with the tokens of a session.
   static func answer(
     _ holder: IDTokenCheck.Holder, isNewUser: Bool, sealedFor seal: ReplySeal, _ idTokens: IDTokens, at now: UnixTime
   ) throws(StoreError) -> CommandAnswer {
@@ -17,7 +16,6 @@ extension AccountSignedIn {
     return answer
   }
 
-  /// The answer with a temporary proof.
   static func answer(
     _ text: TemporaryProof.Text, _ proof: TemporaryProof, sealedFor seal: ReplySeal, at now: UnixTime
   ) throws(StoreError) -> CommandAnswer {

@@ -8,7 +8,6 @@ import CountersignTelemetry
 struct CommandCaller: Sendable {
   let check: IDTokenCheck?
   private let refusal: APIError?
-  /// The text, for fingerprints.
   let text: String
 
   init(
@@ -24,7 +23,6 @@ struct CommandCaller: Sendable {
     }
   }
 
-  /// Account and session of the token.
   func holder(
     in set: WorkingSet, _ rules: SessionRules
   ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {

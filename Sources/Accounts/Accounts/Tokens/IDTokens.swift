@@ -6,9 +6,7 @@ import CountersignTelemetry
 
 /// Makes the tokens of sessions, and verifies ID tokens.
 struct IDTokens: Sendable {
-  /// Validity of an ID token.
   static let lifetime = Duration.seconds(3600)
-  /// The longest ID token that is looked at.
   static let maxBytes = 16_384
   /// The longest subject that verifiers take.
   static let maxSubject = 128
@@ -21,7 +19,6 @@ struct IDTokens: Sendable {
   static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
 
   /// Makes an ID token for a session, and its refresh token, sealed to the requester.
-  /// - Parameter seal: seals for the reply.
   func tokens(
     for account: AccountRecord, _ session: SessionRecord, sealedFor seal: ReplySeal, at now: UnixTime
   ) throws(StoreError) -> SessionTokens {
@@ -31,7 +28,6 @@ struct IDTokens: Sendable {
       expiresIn: Int(Self.lifetime.components.seconds))
   }
 
-  /// Makes an ID token.
   func idToken(
     for account: AccountRecord, _ session: SessionRecord, at now: UnixTime
   ) throws(StoreError) -> Secret {

@@ -9,7 +9,6 @@ import CountersignTelemetry
 /// Two codes are in one: the first shows that we have made the token, also when its session is gone; the second needs
 /// the seed of the session. Nothing of a token is stored but the session's ID and seed.
 struct RefreshTokens: Sendable {
-  /// The longest refresh token that is looked at.
   static let maxBytes = 512
   private static let originLength = 16
 
@@ -24,8 +23,6 @@ struct RefreshTokens: Sendable {
     fileprivate let code: [UInt8]
   }
 
-  /// - Parameter ring: the token keys; the first makes new tokens, all compare.
-  /// - Returns: `nil` for a ring without a key.
   init?(ring: KeyRing) {
     guard let first = ring.sealing else { return nil }
     current = first.id
@@ -41,9 +38,6 @@ struct RefreshTokens: Sendable {
     return Secret("\(current).\(session.id.text).\(Base64URL.encode(codes))")
   }
 
-  /// Reads a token.
-  /// - Parameter token: from outside.
-  /// - Returns: `nil` for one that we have not made.
   func read(_ token: Secret) -> Presented? {
     let text = token.reveal()
     guard text.utf8.count <= Self.maxBytes else { return nil }

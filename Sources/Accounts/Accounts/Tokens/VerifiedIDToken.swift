@@ -45,7 +45,6 @@ struct VerifiedIDToken: Sendable, Hashable {
     return body.bytes
   }
 
-  /// - Parameter fields: a value of ``fields``.
   init(fields: [UInt8]) throws(StoreError) {
     let body = try FieldReader(fields)
     self.init(
@@ -57,9 +56,6 @@ struct VerifiedIDToken: Sendable, Hashable {
 
 extension IDTokens {
   /// Verifies an ID token: signature by a published key, issuer, audience, subject and times.
-  /// - Parameters:
-  ///   - token: from outside.
-  ///   - project: the project of the command.
   func verify(_ token: Secret, project: String, at now: UnixTime) throws(APIError) -> VerifiedIDToken {
     let text = token.reveal()
     guard !text.isEmpty else { throw .missingIDToken }

@@ -13,13 +13,6 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   /// Remaining attempts, with ``APIErrorCode/invalidCode``.
   public var attemptsLeft: Int?
 
-  /// - Parameters:
-  ///   - code: reason for programs.
-  ///   - message: reason and remedy for people; must not repeat a secret.
-  ///   - field: field at fault.
-  ///   - retryAfter: seconds, from 1.
-  ///   - reason: detail that distinguishes reasons with the same code.
-  ///   - attemptsLeft: remaining attempts.
   public init(
     _ code: APIErrorCode, _ message: String, field: String? = nil, retryAfter: Int? = nil, reason: String? = nil,
     attemptsLeft: Int? = nil

@@ -46,7 +46,6 @@ extension ClientAddress {
     self = address
   }
 
-  /// - Parameter network: a value of ``network``.
   package init(network: String) {
     self.network = network
   }

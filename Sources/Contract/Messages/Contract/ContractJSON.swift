@@ -20,10 +20,6 @@ enum ContractJSON {
   }
 
   /// Decodes a body, without the decoder if it is plain.
-  /// - Parameters:
-  ///   - type: type of the body.
-  ///   - json: text in UTF-8.
-  ///   - read: reads a plain object; `nil` leaves it to the decoder.
   static func decode<Body: Decodable>(
     _ type: Body.Type, from json: [UInt8], plain read: (PlainJSON) -> Body?
   ) throws(ContractProblem) -> Body {

@@ -5,7 +5,6 @@ extension Message {
   /// cannot be published again.
   ///
   /// IDs come back in replies, results and dead letters, in logs and in databases.
-  /// - Throws: a problem that names the property.
   func checkProperties() throws(ContractProblem) {
     if let name = malformedProperties.first {
       throw ContractProblem(

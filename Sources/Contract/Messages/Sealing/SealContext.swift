@@ -42,7 +42,6 @@ public struct SealContext: Sendable, Hashable {
     static let bound = "bound"
   }
 
-  /// Parameters of the protected header.
   var header: [String: String] {
     var header = [Header.messageType: messageType.text, Header.messageID: messageID, Header.recipient: recipient]
     guard !fields.isEmpty else { return header }

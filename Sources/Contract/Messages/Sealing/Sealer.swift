@@ -9,7 +9,6 @@ public import CountersignTelemetry
 public struct Sealer: Sendable {
   private let keys: KeyRing
 
-  /// - Parameter keys: keys; the first one seals, all open.
   public init(keys: KeyRing) {
     self.keys = keys
   }

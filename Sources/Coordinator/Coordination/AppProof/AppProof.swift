@@ -10,7 +10,6 @@ struct AppProof: Sendable, Hashable {
   /// See ``VerificationID``.
   let receipt: String
   let app: String
-  /// Hash of the device token.
   let tokenHash: [UInt8]
   /// Hash of the device token under the previous pepper, if any; it finds receipts that were issued to the device under
   /// that.
@@ -28,7 +27,6 @@ struct AppProof: Sendable, Hashable {
   var endedAt: UnixTime?
   /// Number of times the secret was returned.
   var uses = 0
-  /// Progress of the push.
   var push = PhoneVerification.MessageProgress.outstanding
   /// Reason that the push was not delivered, or that the receipt is no longer accepted.
   var failure: VerificationFailure?
@@ -50,7 +48,6 @@ struct AppProof: Sendable, Hashable {
     expiresAt = now + min(policy.credentialLifetime, ProofPolicy.unusedLifetime)
   }
 
-  /// Its device.
   var token: TokenHash { TokenHash(tokenHash, earlier: earlierTokenHash) }
 }
 
@@ -67,13 +64,11 @@ struct AppProof: Sendable, Hashable {
 enum AppProofState: String, Sendable, CaseIterable {
   /// A push was requested, and not reported on yet.
   case waiting
-  /// Apple accepted the push.
   case delivered
   /// Apple refused the push, or could not be reached in time.
   case undelivered
   /// The secret was returned. Receipt and secret may be used again.
   case proven
-  /// The receipt is too old.
   case expired
   /// The device's token is gone, or the configuration revoked the receipt.
   case revoked
@@ -92,11 +87,6 @@ extension AppProof {
   ///
   /// An event that does not fit the state changes nothing: a push is reported on once, and no event leaves a final
   /// state.
-  ///
-  /// - Parameters:
-  ///   - event: the event.
-  ///   - now: the time at which it is applied.
-  ///   - policy: the rules in force.
   mutating func apply(_ event: AppProofEvent, at now: UnixTime, under policy: ProofPolicy) -> [AppProofAction] {
     switch event {
     case .issued: issue(at: now)
@@ -219,7 +209,6 @@ extension VerificationFailure {
 enum AppProofEvent: Sendable, Hashable {
   /// The receipt is issued. The first event, and effective only once.
   case issued
-  /// A worker reported the outcome of the push.
   case pushFinished(PushReport)
   /// A caller returned the receipt with a secret, which was compared.
   case secretReturned(matches: Bool, app: String)
@@ -242,7 +231,6 @@ struct PushReport: Sendable, Hashable {
 enum AppProofAction: Sendable, Hashable {
   /// Push the secret, once the reply with the receipt is out.
   case push
-  /// Announce that the app has proven itself.
   case announceVerified
   /// Announce that the secret will not arrive.
   case announceUnverified(VerificationFailure)
@@ -250,7 +238,6 @@ enum AppProofAction: Sendable, Hashable {
   case rememberRefusal(VerificationFailure)
   /// Pushes reach this device token again.
   case forgetRefusal
-  /// Revoke all receipts of this device token.
   case revokeAllOfToken
   /// Accept the request: it comes from the app.
   case admit
@@ -289,7 +276,6 @@ public struct ProofPolicy: Sendable, Hashable {
 }
 
 extension ProofPolicy {
-  /// - Parameter section: the section `proof`.
   init(_ section: ConfigurationSection) {
     self.init()
     credentialLifetime = section.seconds(

@@ -64,7 +64,6 @@ struct AppProofFlow: Flow {
   // MARK: app.verify
 
   /// Checks `app.verify`, and does all work that needs no transaction.
-  /// - Throws: the error for the requester.
   private func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
     guard envelope.replyTo != nil else { throw .missingReplyTo }
     let app = try rules.app(command.app)

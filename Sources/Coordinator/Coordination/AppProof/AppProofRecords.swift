@@ -22,9 +22,6 @@ struct AppProofRecords: Sendable {
   }
 
   /// Adds a page of the live receipts of a device token.
-  /// - Parameters:
-  ///   - hash: hash of the token.
-  ///   - receipt: the last receipt of the page before; empty for the first page.
   func addKeys(ofToken hash: [UInt8], behind receipt: String = "", to keys: inout StoreKeys) throws(StoreError) {
     keys.add(group: try GroupKey(Self.tokens, hash), StoreKeys.GroupPage(behind: receipt))
   }
@@ -39,7 +36,6 @@ struct AppProofRecords: Sendable {
   }
 
   /// The loaded page of the live receipts of a device token.
-  /// - Returns: the receipts, and the last one of the page; `nil` when no further page follows.
   func issued(
     toToken hash: [UInt8], in set: WorkingSet
   ) throws(StoreError) -> (proofs: [AppProof], end: String?) {
@@ -79,7 +75,6 @@ extension AppProof {
     static let isOfKnownAddress: UInt8 = 15
   }
 
-  /// Body of its record.
   fileprivate var body: [UInt8] {
     var fields = FieldWriter()
     fields.put(Tag.app, app)
@@ -100,7 +95,6 @@ extension AppProof {
     return fields.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when the body cannot be read.
   init(_ record: Record) throws(StoreError) {
     let fields = try FieldReader(record.body)
     receipt = record.id.text
@@ -136,7 +130,6 @@ struct RefusedTokenRecords: Sendable {
     static let detail: UInt8 = 2
   }
 
-  /// Adds the refusals of a device token in an environment.
   func addKeys(of token: TokenHash, _ environment: PushEnvironment, to keys: inout StoreKeys) throws(StoreError) {
     for hash in token.all { keys.add(record: try Self.id(hash, environment)) }
   }
@@ -194,7 +187,6 @@ struct RefusedTokenRecords: Sendable {
 /// A report revokes a page of them. This holds for the others at once, and has the maintenance revoke them page by
 /// page.
 struct RevokedToken: Sendable, Hashable {
-  /// Hash of the device token.
   let tokenHash: [UInt8]
   /// Receipts issued up to this time are revoked.
   let at: UnixTime

@@ -59,8 +59,6 @@ struct AppProofService: Sendable {
 
   // MARK: Secrets
 
-  /// Judges a receipt and its secret.
-  /// - Returns: the established facts about the request, or the refusal.
   func judge(
     receipt: String, secret: Secret, for app: AppProfile, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Result<ProofNotes, ProofRefusal> {
@@ -150,7 +148,6 @@ struct AppProofService: Sendable {
 // MARK: Reports
 
 extension AppProofService {
-  /// Adds what a report on the push of a receipt changes.
   func addMoreKeys(
     of report: PushReport, on receipt: String, to keys: inout StoreKeys, from set: WorkingSet
   ) throws(StoreError) {

@@ -14,9 +14,6 @@ struct KeyedHashes: Sendable {
   /// Makes the names of counted subjects.
   let subjects: LimitSubjects
 
-  /// - Parameters:
-  ///   - current: pepper of new hashes.
-  ///   - previous: pepper of secrets made before the last change.
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
@@ -61,18 +58,14 @@ struct KeyedHashes: Sendable {
 
   // MARK: Tokens
 
-  /// Hash of a device token of an app.
-  /// - Parameter token: in lower case.
   func hash(deviceToken token: String, app: String) -> TokenHash {
     hash("countersign device token", app, token)
   }
 
-  /// Hash of a reCAPTCHA token.
   func hash(captchaToken token: Secret, app: String) -> TokenHash {
     hash("countersign captcha token", app, token.reveal())
   }
 
-  /// Hash of a token of Sign in with Apple.
   func hash(appleToken token: Secret, app: String) -> TokenHash {
     hash("countersign apple token", app, token.reveal())
   }
@@ -92,10 +85,8 @@ struct SecretAtRest: Sendable, Hashable {
 }
 
 extension SecretAtRest {
-  /// Blob for the database.
   var blob: [UInt8] { pepperID + digest }
 
-  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
     guard blob.count == Pepper.idLength + KeyedHashes.digestLength else { return nil }
     self.init(pepperID: Array(blob[..<Pepper.idLength]), digest: Array(blob[Pepper.idLength...]))

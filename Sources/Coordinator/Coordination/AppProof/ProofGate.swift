@@ -65,7 +65,6 @@ struct ProofGate: Sendable {
 
   // MARK: Verdict
 
-  /// - Returns: the verdict. For an audited app it is never a refusal, and never has to be waited for.
   func judge(
     _ proof: ProofOrder, _ order: StartOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> ProofVerdict {
@@ -151,7 +150,6 @@ struct ProofGate: Sendable {
 
   /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from
   /// elsewhere, or under another correlation ID.
-  /// - Returns: whether the start waits.
   func arriveAgain(
     _ order: StartOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Bool {
@@ -171,7 +169,6 @@ struct ProofGate: Sendable {
   }
 
   /// Requests the assessment of a token.
-  /// - Parameter verificationID: the verification that goes on without the outcome; absent when the start waits for it.
   func assess(
     _ captcha: CaptchaEvidence, _ order: StartOrder, _ envelope: Envelope, verificationID: String?,
     in set: inout WorkingSet

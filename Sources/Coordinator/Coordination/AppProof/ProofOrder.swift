@@ -12,12 +12,9 @@ struct ProofOrder: Sendable {
   enum Evidence: Sendable {
     /// No proof, which only an audited app may omit.
     case none
-    /// A receipt and a secret.
     case pair(receipt: String, secret: Secret)
-    /// One of the two.
     case half(receipt: String?)
     case captcha(CaptchaEvidence)
-    /// A reCAPTCHA token that passed.
     case assessed(AssessedCaptcha)
 
     /// The receipt that it names, if any.
@@ -55,7 +52,6 @@ struct AssessedCaptcha: Sendable, Hashable {
 
 /// Outcome of judging a proof.
 enum ProofVerdict: Sendable {
-  /// The start goes on.
   case admitted(ProofNotes)
   /// The start is answered with this error.
   case refused(CommandAnswer)
@@ -68,7 +64,6 @@ enum ProofVerdict: Sendable {
 
 /// Traces of a proof in its verification.
 struct ProofNotes: Sendable {
-  /// Entries for the timeline.
   var entries: [TimelineEntry] = []
   /// A reCAPTCHA token that is assessed while the verification goes on.
   var audited: CaptchaEvidence?
@@ -86,8 +81,6 @@ struct ProofDecoder: Sendable {
     self.keys = keys
   }
 
-  /// - Returns: `nil` when there is nothing to judge: the service vouches for its client.
-  /// - Throws: the error for the requester.
   func order(_ command: StartVerification, _ app: AppProfile, _ envelope: Envelope) throws(APIError) -> ProofOrder? {
     // Nobody asks for a proof of a fictional number, so this is a real one.
     if command.fictionalOnly == true { throw .notFictional }
@@ -125,7 +118,6 @@ struct ProofDecoder: Sendable {
     }
   }
 
-  /// - Returns: `nil` for a field that is absent or empty.
   private func open(
     _ field: SecretField?, _ context: SealContext, _ name: String
   ) throws(APIError) -> Secret? {
@@ -143,7 +135,6 @@ enum TokenLimit {
   /// Maximum length of the client's user agent, which reCAPTCHA receives. Those of browsers have a few hundred bytes.
   static let maxUserAgentBytes = 512
 
-  /// - Throws: the error for the requester.
   static func check(_ token: Secret, field: String) throws(APIError) {
     guard token.reveal().utf8.count <= maxBytes else {
       throw APIError(.invalidArgument, "\(field) is longer than \(maxBytes) bytes", field: field)
@@ -160,16 +151,12 @@ enum ProofRefusal: Error, Hashable {
   case wrongSecret
   /// Receipt and secret belong together, but to another app.
   case otherApp
-  /// The receipt is too old.
   case expired
-  /// The receipt was revoked.
   case revoked
   /// The receipt came without its secret.
-  /// - Parameter failure: reason that the push with the secret was not delivered, if known.
   case missingSecret(failure: VerificationFailure?)
   /// The reCAPTCHA token was used before.
   case captchaReplayed
-  /// reCAPTCHA rejected the token.
   case captchaRefused(VerificationFailure)
   /// reCAPTCHA could not be reached in time.
   case captchaUndecided(VerificationFailure)
@@ -267,7 +254,6 @@ extension ProofRefusal {
     }
   }
 
-  /// Method and outcome under which it is counted.
   var countedAs: (AppVerified.Method, String) {
     switch self {
     case .unknownReceipt: (.push, "unknown_receipt")

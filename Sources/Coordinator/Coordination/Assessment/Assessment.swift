@@ -25,7 +25,6 @@ struct Assessment: Sendable, Hashable {
   let tokenHash: [UInt8]
   /// The verification that goes on without the outcome, when the app is only audited.
   let verificationID: String?
-  /// The waiting command.
   var command: WaitingStart
   let createdAt: UnixTime
   let expiresAt: UnixTime
@@ -42,7 +41,6 @@ struct Assessment: Sendable, Hashable {
   enum Action: Sendable, Hashable {
     /// Go on with the waiting command: the token passed.
     case proceed
-    /// Answer the waiting command.
     case refuse(ProofRefusal)
     /// Write the outcome into the verification's timeline: no command waits.
     case record

@@ -67,7 +67,6 @@ struct AssessmentService: Sendable {
 
   // MARK: Keys
 
-  /// Adds what a report changes beside its assessment.
   func addMoreKeys(
     of report: JobReport, on id: String, to keys: inout StoreKeys, from set: WorkingSet
   ) throws(StoreError) {

@@ -10,7 +10,6 @@ struct AssessmentRecords: Sendable {
   private static let tokens = KeySpace(kind, "token")
   /// The assessment that a command waits for.
   private static let messages = KeySpace(kind, "message")
-  /// Pending assessments of a number.
   private static let numbers = KeySpace(kind, "number")
 
   private let retention: Duration
@@ -59,7 +58,6 @@ struct AssessmentRecords: Sendable {
     try set.record(Self.kind, id).flatMap { try? Assessment($0) }
   }
 
-  /// The assessment that a command waits for.
   func waiting(_ message: MessageIdentity, in set: WorkingSet) throws(StoreError) -> Assessment? {
     guard let record = try set.holder(of: Self.key(of: message)) else { return nil }
     return try Assessment(record)
@@ -100,7 +98,6 @@ struct AssessmentRecords: Sendable {
   }
 
   /// Deletes the pending assessments of a number, in E.164; the others hold none.
-  /// - Returns: the number of deleted assessments.
   func remove(ofNumber number: String, in set: inout WorkingSet) throws(StoreError) -> Int {
     let records = try set.group(Self.key(ofNumber: number)).records
     for record in records { try set.remove(record.id) }
@@ -119,7 +116,6 @@ extension Assessment {
     static let state: UInt8 = 7
   }
 
-  /// Body of its record.
   fileprivate func body() throws(StoreError) -> [UInt8] {
     var fields = FieldWriter()
     fields.put(Tag.messageID, messageID)
@@ -132,7 +128,6 @@ extension Assessment {
     return fields.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when the body cannot be read.
   init(_ record: Record) throws(StoreError) {
     let fields = try FieldReader(record.body)
     self.init(

@@ -21,7 +21,6 @@ struct ConversionKey: Sendable, Hashable {
     (scope, key, region) = (block.scope, block.key, block.region)
   }
 
-  /// A key by the rest of its counters' names.
   fileprivate init(_ scope: ConversionBlock.Scope, named rest: String) {
     self.scope = scope
     switch scope {
@@ -47,7 +46,6 @@ struct ConversionKey: Sendable, Hashable {
 /// A slot expires as a whole. So a window is up to one twelfth shorter than configured, and has at most twelve cells
 /// however much is counted. A slot is named by its beginning, so that the counts outlive a change of the window.
 struct ConversionCounters: Sendable {
-  /// Slots of a window.
   static let slotCount: Int64 = 12
   /// Missing codes of one asker that count within a window: a fortieth of the default minimum that closes a region.
   ///
@@ -154,7 +152,6 @@ struct ConversionCounters: Sendable {
     return slot >= first(at: now) ? slot : nil
   }
 
-  /// - Parameter number: a negative one takes something back.
   private func add(_ number: Int64, to counter: CounterKey, in slot: Int64, _ set: inout WorkingSet) {
     set.count(
       counter, in: slot, by: number, keepUntil: UnixTime(milliseconds: slot + Self.slotCount * length))
@@ -181,14 +178,12 @@ struct ConversionCounters: Sendable {
 
   // MARK: Counting
 
-  /// Counts of a key within the window.
   func counts(of key: ConversionKey, in set: WorkingSet) throws(StoreError) -> ConversionCounts {
     let (missing, verified) = try Self.counters(of: key)
     let back = Int(try sum(verified, set))
     return ConversionCounts(sent: Int(try sum(missing, set)) + back, verified: back)
   }
 
-  /// Counts a verification that has ended.
   func count(_ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
     let counter = try Self.counter(of: ending, for: key)
@@ -203,7 +198,6 @@ struct ConversionCounters: Sendable {
     if try count(counter, in: slot, set) > 0 { add(-1, to: counter, in: slot, &set) }
   }
 
-  /// Starts a key from zero.
   func forget(_ key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     let (missing, verified) = try Self.counters(of: key)
     for counter in [missing, verified] { try set.forget(counter: counter) }
@@ -212,7 +206,6 @@ struct ConversionCounters: Sendable {
   // MARK: Askers
 
   /// Adds a missing code to those of its asker in its region.
-  /// - Returns: whether it counts for the region.
   func admit(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) -> Bool {
     guard !ending.source.isEmpty else { return true }
     guard let slot = slot(of: ending, at: set.now) else { return false }
@@ -225,7 +218,6 @@ struct ConversionCounters: Sendable {
   }
 
   /// Removes a missing code from those of its asker: first those that do not count.
-  /// - Returns: whether it had counted.
   func withdrawShare(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) -> Bool {
     guard !ending.source.isEmpty else { return true }
     guard let slot = slot(of: ending, at: set.now) else { return false }

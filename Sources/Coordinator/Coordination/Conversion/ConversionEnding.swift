@@ -3,9 +3,7 @@ import CountersignTelemetry
 /// End of a verification for which an SMS was sent; the conversion counts these.
 struct ConversionEnding: Sendable, Hashable {
   enum Outcome: Sendable, Hashable {
-    /// The code came back.
     case verified
-    /// Wrong codes came back.
     case failed
     /// No code came back in time.
     case expired
@@ -22,7 +20,6 @@ struct ConversionEnding: Sendable, Hashable {
 }
 
 extension ConversionEnding {
-  /// - Returns: `nil` for a verification that has not ended, and for one that says nothing about its asker.
   init?(_ verification: PhoneVerification) {
     guard !verification.isTestNumber, let endedAt = verification.endedAt,
       let outcome = Outcome(
@@ -36,12 +33,6 @@ extension ConversionEnding {
 }
 
 extension ConversionEnding.Outcome {
-  /// - Returns: `nil` for a verification that has not ended, and for one that says nothing about its asker:
-  ///   - a canceled verification was given up by the service;
-  ///   - if no provider is known to have accepted an SMS, or each accepted SMS is reported as undelivered, there was no
-  ///     code to check: this concerns lanes and networks. Nor does it pay: networks pay each other for delivery;
-  ///   - if the code was lost by a change of the configuration;
-  ///   - if the command had waited so long that its requester may have gone, unless a code came back.
   init?(
     state: VerificationState, failureCode: String?, messages: [PhoneVerification.MessageProgress], askedLate: Bool
   ) {

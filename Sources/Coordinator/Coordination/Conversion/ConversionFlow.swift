@@ -8,13 +8,6 @@ struct ConversionFlow: Flow {
   private let listener: ConversionListener
   private let areCommandsTaken: @Sendable () -> Bool
 
-  /// - Parameters:
-  ///   - conversions: the conversions that the verifications are counted for.
-  ///   - startedAt: start of the process.
-  ///   - longestSilence: see ``ConversionOutages/longestSilence``.
-  ///   - isShared: whether several coordinators share the store, so that an outage is one of all of them.
-  ///   - areCommandsTaken: whether commands can be sent and carried out at present: the broker accepts and delivers
-  ///     messages, and the store takes their changes.
   init(
     _ conversions: Conversions, startedAt: UnixTime, longestSilence: Duration = ConversionOutages.longestSilence,
     isShared: Bool = false, areCommandsTaken: @escaping @Sendable () -> Bool
@@ -27,7 +20,6 @@ struct ConversionFlow: Flow {
 
   /// Restores the outages of the previous process; the time without a process is one, too. Call before anything is
   /// consumed.
-  /// - Throws: ``StoreError``.
   func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
     try await listener.begin(store, at: now)
     try await count(store)
@@ -85,7 +77,6 @@ struct ConversionListOrder: CommandOrder {
   private let conversions: Conversions
   private var list: ConversionList?
 
-  /// - Throws: the error for the requester.
   init(_ command: ListConversions, _ conversions: Conversions) throws(APIError) {
     limit = command.limit ?? ListConversions.defaultLimit
     guard (1...ListConversions.maxLimit).contains(limit) else {
@@ -102,7 +93,6 @@ struct ConversionListOrder: CommandOrder {
     }
   }
 
-  /// The list, from the store.
   func read(_ store: any Store, at now: UnixTime) async throws(StoreError) -> ConversionList {
     let policy = conversions.policy
     let blocks = try await conversions.records.blocksInForce(from: store, at: now)

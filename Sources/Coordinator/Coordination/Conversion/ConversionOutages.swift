@@ -35,13 +35,11 @@ struct ConversionOutages: Sendable {
   /// Last time at which codes were known to come back.
   private var heardAt: UnixTime
 
-  /// - Parameter startedAt: start of the process.
   init(startedAt: UnixTime) {
     heardAt = startedAt
   }
 
   /// Records that codes can come back now; a silence that was too long is an outage that has just ended.
-  /// - Parameter longestSilence: see ``longestSilence``.
   mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) {
     setBack(to: now)
     if now - heardAt > longestSilence { note(at: now) }
@@ -94,7 +92,6 @@ struct ConversionOutages: Sendable {
 final class ConversionListener: Sendable {
   private struct State {
     var outages: ConversionOutages
-    /// Outages as they are stored.
     var saved: [ConversionOutage] = []
 
     var unsaved: [ConversionOutage] { outages.all.filter { !saved.contains($0) } }
@@ -159,7 +156,6 @@ final class ConversionListener: Sendable {
   }
 
   /// Takes note of what another coordinator knew.
-  /// - Returns: whether one takes commands at present.
   private func hear(of heardAt: UnixTime?, at now: UnixTime, _ state: inout State) -> Bool {
     guard let heardAt, ConversionHearing.isRecent(heardAt, at: now) else { return false }
     state.outages.hear(of: heardAt)

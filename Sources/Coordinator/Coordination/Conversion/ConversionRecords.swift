@@ -22,7 +22,6 @@ struct ConversionRecords: Sendable {
   /// until then.
   let memory: Duration
 
-  /// The group of all records that have a key.
   private static func group(_ space: KeySpace) throws(StoreError) -> GroupKey { try GroupKey(space, [1]) }
 
   // MARK: Blocks
@@ -85,7 +84,6 @@ struct ConversionRecords: Sendable {
       .sorted { $0.since < $1.since }
   }
 
-  /// Stores an outage, or its new end.
   func put(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
     guard let id = outage.recordID else { return }
     try set.store(
@@ -94,9 +92,6 @@ struct ConversionRecords: Sendable {
   }
 
   /// Stores what has changed, and merges the oldest outages when there are too many.
-  /// - Parameters:
-  ///   - saved: outages as they were stored before, by this process.
-  ///   - all: outages as they are to be stored.
   func replace(_ saved: [ConversionOutage], by all: [ConversionOutage], in set: inout WorkingSet) throws(StoreError) {
     let stored = Set(try outages(in: set).map(\.since))
     for outage in saved where stored.contains(outage.since) && !all.contains(where: { $0.since == outage.since }) {
@@ -143,7 +138,6 @@ extension ConversionBlock {
     return fields.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when it cannot be read.
   init(_ record: Record) throws(StoreError) {
     let fields = try FieldReader(record.body)
     self.init(
@@ -171,7 +165,6 @@ extension ConversionOutage {
     return fields.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when it cannot be read.
   fileprivate init(_ record: Record) throws(StoreError) {
     let fields = try FieldReader(record.body)
     self.init(
@@ -196,7 +189,6 @@ struct ConversionBlock: Sendable, Hashable {
   var blockedAt: UnixTime
   var until: UnixTime
   var liftedAt: UnixTime?
-  /// Counts at the time of the block.
   var counts: ConversionCounts
 
   /// End of the block, past or future. Verifications that began before it no longer count against the key: they were

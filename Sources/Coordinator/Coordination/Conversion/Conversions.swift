@@ -38,11 +38,6 @@ struct Conversions: Sendable {
     let state = Mutex(State())
   }
 
-  /// - Parameters:
-  ///   - rules: the rules in force.
-  ///   - metrics: metrics of the conversion.
-  ///   - logger: logger of the service.
-  ///   - maxBlocks: see ``maxBlocks``.
   init(
     _ rules: CoordinatorRules, metrics: ConversionMetrics, logger: Logger, maxBlocks: Int = Self.maxBlocks
   ) {
@@ -111,7 +106,6 @@ struct Conversions: Sendable {
 
   /// Counts a changed verification that counts from now on, or no longer, as far as its counts were looked up. What is
   /// not counted lets messages through.
-  /// - Parameter before: the verification until then.
   func note(
     _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -235,7 +229,6 @@ struct Conversions: Sendable {
   }
 
   /// Ends a block that is in force, and starts its key from zero.
-  /// - Returns: the block, with its end.
   func lift(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) -> ConversionBlock {
     var lifted = block
     lifted.liftedAt = set.now
@@ -270,17 +263,14 @@ public struct ConversionPolicy: Sendable, Hashable {
   var floorPercent = 10
   /// Floors of the regions, and the prefixes in them, that differ; 0 never blocks.
   var regionFloors: [String: Int] = [:]
-  /// Minimum verifications of a prefix for a judgment.
   var minimumPerPrefix = 50
   /// Minimum verifications of a region for a judgment. Larger than for a prefix: traffic through a single prefix, which
   /// is blocked by itself, must not close a small country to everyone.
   var minimumPerRegion = 200
   /// Time for which a verification counts after its end.
   var window = Duration.seconds(3600)
-  /// Duration of a block.
   var blockLength = Duration.seconds(12 * 3600)
 
-  /// The floor for a region and the prefixes in it.
   func floor(of region: String) -> Int {
     regionFloors[region] ?? floorPercent
   }
@@ -297,7 +287,6 @@ public struct ConversionPolicy: Sendable, Hashable {
 }
 
 extension ConversionPolicy {
-  /// - Parameter section: the section `conversion`.
   init(_ section: ConfigurationSection) {
     self.init()
     isEnabled = section.bool(

@@ -43,7 +43,6 @@ struct ResetDevelopmentOrder: CommandOrder {
     }
   }
 
-  /// - Returns: whether there may be more.
   private func removeSome(_ access: StageAccess) async throws(StoreError) -> Bool {
     let claim = DueClaim(VerificationRecords.kind)
     let outcome = try await access.store.sweep(claim, at: access.now() + Self.horizon) {

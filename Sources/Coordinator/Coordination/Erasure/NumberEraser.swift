@@ -27,8 +27,6 @@ struct ForgetNumberCommand: CommandOrder {
     try eraser.records.addKeys(ofNumber: number, to: &keys)
   }
 
-  /// - Returns: an answer that is not recorded: it has nothing to repeat, and neither the number nor its hash may be
-  ///   kept.
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard var forgotten else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
     try eraser.finish(number, envelope, &forgotten, in: &set)
@@ -63,10 +61,6 @@ struct NumberEraser: Sendable {
   // MARK: Before the transaction
 
   /// Erases everything but the last page of verifications.
-  /// - Parameters:
-  ///   - number: E.164.
-  ///   - envelope: properties of the command.
-  /// - Returns: the counts of what was erased.
   func begin(
     _ number: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> NumberForgotten {
@@ -84,7 +78,6 @@ struct NumberEraser: Sendable {
     return forgotten
   }
 
-  /// - Returns: `nil` at the last page, which stays.
   private func forgetPage(
     of number: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> Page? {

@@ -11,7 +11,6 @@ struct Limit: Sendable {
     /// A day in UTC.
     case date
 
-    /// - Returns: `nil` for a day in UTC, which does not slide.
     var sliding: Duration? {
       switch self {
       case .tenMinutes: .seconds(600)
@@ -26,13 +25,11 @@ struct Limit: Sendable {
   let key: String
   /// Value of the label `limit` of the metric.
   let label: String
-  /// Default.
   let figure: Int
   let window: Window
   /// Second part of the stored name of its counter, behind the subject. Never changes its meaning, and has no colon.
   /// Two limits of one subject have two, unless they count the same.
   let counter: String
-  /// Explanation of the key.
   let help: String
   /// Whether it is a quota: no single caller tried too often.
   var isBudget = false
@@ -42,7 +39,6 @@ struct Limit: Sendable {
   var field: String?
   /// Distinguishes limits that no caller reached alone.
   var reason: String?
-  /// Text of the refusal, for people.
   let text: @Sendable (LimitRefusal) -> String
 
   init(
@@ -60,7 +56,6 @@ struct Limit: Sendable {
     self.init("", label, 0, .hour, counter: "", reason: reason, help: "", text: text)
   }
 
-  /// The rule of its counter.
   func rule(_ figure: Int) -> LimitRule { rule(figure, counter: counter) }
 
   /// The same for handles other than the first of their code, which are counted apart.
@@ -176,7 +171,6 @@ extension Limit {
     help: "Checks of codes for one number within an hour."
   ) { _ in "no more codes are compared for this number for now" }
 
-  /// Those of six verifications.
   static let wrongCodesPerAddressPerHour = Limit(
     "wrongCodesPerAddressPerHour", "address_wrong_codes", 30, .hour, counter: "w", field: "client.ip",
     help: "Wrong codes from one IPv4 address or IPv6 /64 within an hour, where the check has client.ip."
@@ -233,7 +227,6 @@ extension Limit {
     help: "Receipts, and so pushes, in all within a day in UTC."
   ) { "the budget of \($0.figure) receipts a day is used up" }
 
-  /// Assessments cost money.
   static let assessmentsPerAppPerDay = Limit(
     "assessmentsPerAppPerDay", "app_assessments", 10_000, .date, counter: "q", isBudget: true,
     help: "Assessments of reCAPTCHA tokens for one app within a day in UTC."

@@ -6,7 +6,6 @@ struct LimitRefusal: Sendable, Hashable {
   var limit: Limit
   /// The figure in force; for the conversion, the percentage that was missed.
   var figure: Int
-  /// Time to wait.
   var wait: Duration
   /// Whether not the address of the client has reached it, but the network around that.
   var isOfNetwork = false
@@ -19,7 +18,6 @@ struct LimitRefusal: Sendable, Hashable {
     Int(max(1, (wait.wholeMilliseconds + 999) / 1000))
   }
 
-  /// The reached limit, for people.
   var text: String { limit.text(self) }
 
   /// Place that has reached a limit of addresses, for ``text``.
@@ -36,7 +34,6 @@ extension APIError {
   }
 
   /// Answers a check for which the wrong codes of all are used up.
-  /// - Parameter wait: time after which a start makes a new code.
   static func wrongCodesUsedUp(_ refusal: LimitRefusal, newCodeIn wait: Duration) -> APIError {
     let seconds = LimitRefusal.seconds(wait)
     return APIError(

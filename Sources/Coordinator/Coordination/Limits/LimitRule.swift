@@ -15,7 +15,6 @@ struct LimitRule: Sendable, Hashable {
   private let step: Int64
 
   /// A sliding window: exact up to ``maxEntries``, by 64ths of the window beyond.
-  /// - Parameter isSummed: whether it goes by 64ths in any case: its limit may grow.
   init(sliding key: String, limit: Int, window: Duration, isSummed: Bool = false) {
     self.key = key
     self.limit = limit
@@ -63,9 +62,6 @@ struct SlidingWindow: Sendable, Hashable {
   /// The cells, oldest first, each time once.
   let cells: [CounterCell]
 
-  /// - Parameters:
-  ///   - cells: cells of the counter.
-  ///   - earlier: cells of the counter under the subject's earlier name.
   init(_ cells: [CounterCell] = [], and earlier: [CounterCell] = []) {
     guard !earlier.isEmpty else {
       self.cells = cells
@@ -116,8 +112,6 @@ struct LimitCounter: Sendable {
   /// Whether the counter of a longer rule holds its events.
   private let isPart: Bool
 
-  /// - Parameter longer: a rule for the same events within a longer window, whose counter holds them, if both rules
-  ///   count each event at its own time.
   init(_ subject: LimitSubject, _ rule: LimitRule, within longer: LimitRule? = nil) throws(StoreError) {
     self.rule = rule
     isPart = rule.isExact && longer?.isExact ?? false
@@ -137,7 +131,6 @@ struct LimitCounter: Sendable {
     if let earlierKey { all.add(counter: earlierKey, since: slot) }
   }
 
-  /// The counted events.
   func window(in set: WorkingSet) throws(StoreError) -> SlidingWindow {
     let cells = try set.cells(of: key)
     guard let earlierKey else { return SlidingWindow(cells) }
@@ -156,7 +149,6 @@ struct LimitCounter: Sendable {
     set.count(key, in: slot, by: -1, keepUntil: rule.end(ofSlot: slot))
   }
 
-  /// Counts one more.
   func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
     if isPart { return }
     let slot = rule.rounded(now)
@@ -169,7 +161,6 @@ struct LimitCounter: Sendable {
   ///
   /// The counter is written anew. Of several writers that do so at once the last one counts; differences would be
   /// subtracted by each of them.
-  /// - Returns: the number of those among them that count as of now.
   private func takeBack(_ key: CounterKey, at now: UnixTime, in set: inout WorkingSet) throws(StoreError) -> Int64 {
     let cells = try set.cells(of: key)
     let latest = rule.rounded(now + StoreLimits.maxAhead)
@@ -188,8 +179,6 @@ struct LimitCounter: Sendable {
 }
 
 extension CounterKey {
-  /// Name of the counter of a limit.
-  /// - Parameter subject: a key of a ``LimitSubject``.
   init(limit: String, subject: String) throws(StoreError) {
     var name: [UInt8] = []
     name.reserveCapacity(subject.utf8.count + 3)
@@ -213,13 +202,11 @@ extension LimitSubject {
     return lists
   }
 
-  /// Adds all of its cells.
   func addKeys(to keys: inout StoreKeys) throws(StoreError) {
     for counter in try counters().joined() { keys.add(counter: counter, since: .min) }
   }
 
   /// Deletes everything that was counted for it.
-  /// - Returns: the number of its names under which something was counted.
   func forget(in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
     for list in try counters() {

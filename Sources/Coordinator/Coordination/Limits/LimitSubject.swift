@@ -4,7 +4,6 @@ import CountersignMessages
 
 /// Name under which an action is counted.
 struct LimitSubject: Sendable, Hashable {
-  /// Key of the stored count.
   let key: String
   /// Key of the count stored before the pepper was changed.
   let earlierKey: String?
@@ -17,13 +16,10 @@ struct LimitSubjects: Sendable {
     case number = "n"
     case prefix = "p"
     case address = "a"
-    /// The network around an address.
     case network = "w"
-    /// A fictional number of an app.
     case fictionalNumber = "f"
     /// A network that tries a fictional number of an app.
     case fictionalNetwork = "g"
-    /// The address of a mail.
     case mailAddress = "m"
     /// An asker; see ``source(of:)``.
     case source = "s"
@@ -35,9 +31,6 @@ struct LimitSubjects: Sendable {
   private let current: Pepper
   private let previous: Pepper?
 
-  /// - Parameters:
-  ///   - current: pepper of new counts.
-  ///   - previous: pepper of counts made before the last change.
   init(current: Pepper, previous: Pepper? = nil) {
     self.current = current
     self.previous = previous
@@ -90,13 +83,11 @@ struct LimitSubjects: Sendable {
 }
 
 extension LimitSubject {
-  /// All callers together.
   static let everybody = LimitSubject("*")
 
   /// A region, or the calling code of numbers that have none.
   static func region(_ region: String) -> LimitSubject { LimitSubject("r\(region)") }
 
-  /// An app of the configuration.
   static func app(_ id: String) -> LimitSubject { LimitSubject("b\(id)") }
 
   /// A subject that does not identify a person is stored as it is.
@@ -107,7 +98,6 @@ extension LimitSubject {
 
 /// Stands for a token that must not be stored.
 struct TokenHash: Sendable, Hashable {
-  /// Hash under the current pepper.
   let current: [UInt8]
   /// Hash under the previous pepper, if it is configured; it finds counts stored before the change.
   let earlier: [UInt8]?

@@ -12,23 +12,19 @@ public struct Limits: Sendable, Hashable {
   /// Wrong codes that are usual for 100 approved ones, and twice as many: people mistype about one in ten.
   var wrongCodesPercent = 20
 
-  /// The figure of a limit.
   subscript(limit: Limit) -> Int {
     get { changed[limit.key] ?? limit.figure }
     set { changed[limit.key] = newValue == limit.figure ? nil : newValue }
   }
 
-  /// The budget of a region for a day.
   func budget(of region: String) -> Int {
     countryBudgets[region] ?? self[.sendsPerCountryPerDay]
   }
 }
 
 extension Limits {
-  /// Limits that can be configured.
   private static let range = 0...1_000_000_000
 
-  /// - Parameter section: the section `limits`.
   init(_ section: ConfigurationSection) {
     self.init()
     for limit in Limit.all {

@@ -26,7 +26,6 @@ extension RateLimits {
     try count(wrongCode(fictional: check, in: set), in: &set)
   }
 
-  /// Remembers the network.
   func countRight(fictional check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard let known = try known(check) else { return }
     if try !isKnown(check, in: set) {

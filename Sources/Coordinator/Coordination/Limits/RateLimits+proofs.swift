@@ -5,7 +5,6 @@ import CountersignTelemetry
 // MARK: Receipts
 
 extension RateLimits {
-  /// Adds the counters of a receipt.
   func addReceiptKeys(
     ofToken token: TokenHash, app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
@@ -37,7 +36,6 @@ extension RateLimits {
 // MARK: Assessments
 
 extension RateLimits {
-  /// Adds the counters of an assessment.
   func addAssessmentKeys(
     app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
@@ -61,16 +59,12 @@ extension RateLimits {
 // MARK: Revocations
 
 extension RateLimits {
-  /// Adds the counters of a revocation and its notice.
-  /// - Parameter address: recipient of the notice, if one is requested.
   func addRevocationKeys(
     app: String, noticeTo address: String?, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
     addKeys(of: try revocation(app, noticeTo: address), to: &keys, at: now)
   }
 
-  /// Counts a revocation and its notice by mail.
-  /// - Parameter address: recipient of the notice, if one is requested.
   func admitRevocation(
     app: String, noticeTo address: String?, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {

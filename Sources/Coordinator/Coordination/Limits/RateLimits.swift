@@ -24,7 +24,6 @@ struct RateLimits: Sendable {
     self.subjects = subjects
   }
 
-  /// Adds the counters of some limits.
   func addKeys(of checks: [Check], to keys: inout StoreKeys, at now: UnixTime) {
     for check in checks {
       check.counter.addKeys(to: &keys, at: now)
@@ -71,11 +70,6 @@ struct RateLimits: Sendable {
 // MARK: Checks
 
 extension RateLimits {
-  /// A limit for a subject.
-  /// - Parameters:
-  ///   - figure: in place of the limit's own, if it differs.
-  ///   - isFirstHandle: whether the first handle of a code is counted, or has no part in it.
-  /// - Throws: ``StoreError`` when its counter cannot be named, which is the case for none.
   func check(
     _ limit: Limit, _ subject: LimitSubject, figure: Int? = nil, isFirstHandle: Bool = true
   ) throws(StoreError) -> Check {
@@ -104,13 +98,11 @@ extension RateLimits {
 // MARK: Erasure
 
 extension RateLimits {
-  /// Adds all counters of subjects.
   func addKeys(ofAll subjects: [LimitSubject], to keys: inout StoreKeys) throws(StoreError) {
     for subject in subjects { try subject.addKeys(to: &keys) }
   }
 
   /// Deletes everything that was counted for subjects.
-  /// - Returns: the number of names under which something was counted.
   func forget(_ subjects: [LimitSubject], in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
     for subject in subjects { count += try subject.forget(in: &set) }
@@ -129,7 +121,6 @@ extension RateLimits {
     ] + checks(.sendsPerAddressPerHour, from: send.address)
   }
 
-  /// The limit of the device that proved its app.
   func checks(ofDevice device: TokenHash?) throws(StoreError) -> [Check] {
     guard let device else { return [] }
     return [try check(.sendsPerDevicePerDay, subjects.device(device))]
@@ -165,7 +156,6 @@ struct LimitedSend: Sendable, Hashable {
   /// The number without its last four digits: the shared part of an artificially inflated block of numbers.
   var prefix: String { Self.prefix(of: number) }
 
-  /// The prefix of a number.
   static func prefix(of number: String) -> String { String(decoding: number.utf8.dropLast(4), as: UTF8.self) }
 }
 
@@ -209,13 +199,11 @@ extension RateLimits {
     return try admit(number(check), in: &set)
   }
 
-  /// Counts a wrong code.
   func countWrong(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countWrong(fictional: check, in: &set) }
     try count(wrongCode(check), in: &set)
   }
 
-  /// Counts a right code.
   func countRight(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countRight(fictional: check, in: &set) }
     for shared in try shared(check) { try shared.approved?.record(at: set.now, in: &set) }
@@ -236,7 +224,6 @@ extension RateLimits {
     return try refusal(checks, in: set) != nil
   }
 
-  /// The budgets of wrong codes.
   private func wrongCode(_ check: LimitedCheck) throws(StoreError) -> [Check] {
     try address(check) + shared(check)
   }

@@ -26,7 +26,6 @@ struct Revocation: Sendable, Hashable {
   /// Recipient of the notice; forgotten as soon as the mail's job is made.
   var notice: StartRevocation.Notice?
   var state = State.revoking
-  /// Deadline of the current step.
   var expiresAt: UnixTime
   var endedAt: UnixTime?
   var ending: OperationEnding?
@@ -55,11 +54,9 @@ struct Revocation: Sendable, Hashable {
 enum RevocationEvent: Sendable, Hashable {
   /// The revocation begins. The first event, and effective only once.
   case started
-  /// The revocation worker reported.
   case revokeFinished(JobReport)
   /// The revocation worker reported that its job takes a retry delay.
   case revokeDelayed(DelayReport)
-  /// The mail worker reported.
   case noticeFinished(JobReport)
   /// The mail worker reported that its job takes a retry delay.
   case noticeDelayed(DelayReport)
@@ -251,7 +248,6 @@ public struct RevocationPolicy: Sendable, Hashable {
 }
 
 extension RevocationPolicy {
-  /// - Parameter section: the section `revocation`.
   init(_ section: ConfigurationSection) {
     self.init()
     deadline = section.seconds(

@@ -64,7 +64,6 @@ struct RevocationFlow: Flow {
   // MARK: revocation.start
 
   /// Checks `revocation.start`, and does all work that needs no transaction.
-  /// - Throws: the error for the requester.
   private func order(
     _ command: StartRevocation, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> RevocationOrder {
@@ -171,7 +170,6 @@ struct RevocationOrder: CommandOrder {
 
 /// A worker's report on a job of a revocation.
 struct RevocationReport: Report {
-  /// ID of the revocation.
   let id: String
   let event: RevocationEvent
   let service: RevocationService

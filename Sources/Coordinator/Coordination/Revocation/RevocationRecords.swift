@@ -29,7 +29,6 @@ struct RevocationRecords: Sendable {
     try set.record(Self.kind, id).map { record throws(StoreError) in try Revocation(record) }
   }
 
-  /// The latest revocation of a token.
   func revocation(ofToken token: TokenHash, in set: WorkingSet) throws(StoreError) -> Revocation? {
     for hash in token.all {
       if let record = try set.holder(of: UniqueKey(Self.token, hash)) { return try Revocation(record) }
@@ -105,7 +104,6 @@ extension Revocation {
     return fields.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when it cannot be read.
   init(_ record: Record) throws(StoreError) {
     let fields = try FieldReader(record.body)
     id = record.id.text

@@ -5,8 +5,6 @@ import CountersignTelemetry
 
 /// Bounds of the command fields that name requester, subject and purpose.
 enum CommandFields {
-  /// The claim of a start.
-  /// - Parameter address: the client's address, if any.
   static func claim(
     of command: StartVerification, at address: ClientAddress?, _ hashes: KeyedHashes
   ) throws(APIError) -> RequesterClaim {
@@ -18,7 +16,6 @@ enum CommandFields {
       client: address.map { hashes.requester(at: $0, instance: instance, app: command.app) })
   }
 
-  /// The subject of a start, which has to fit its purpose.
   static func subject(of command: StartVerification) throws(APIError) -> String? {
     let purpose = command.purpose ?? .signIn
     let subject = try text(command.subject, "subject", max: StartVerification.maxSubjectBytes)
@@ -29,7 +26,6 @@ enum CommandFields {
     return subject
   }
 
-  /// The action that a reCAPTCHA token is for.
   static func recaptchaAction(of proof: StartVerification.Proof) throws(APIError) -> String? {
     let field = "proof.recaptchaAction"
     guard let action = try text(proof.recaptchaAction, field, max: StartVerification.Proof.maxActionBytes) else {
@@ -53,7 +49,6 @@ enum CommandFields {
     text.flatMap { $0.isEmpty ? nil : $0 }
   }
 
-  /// - Returns: `nil` for a field that is absent or empty.
   private static func text(_ text: String?, _ field: String, max: Int) throws(APIError) -> String? {
     guard let text = unlessEmpty(text) else { return nil }
     guard text.utf8.count <= max else {
@@ -77,7 +72,6 @@ extension CoordinatorRules {
 
 extension SecretField {
   /// The text of a field that may be sealed.
-  /// - Parameter field: its name in the command.
   func read(with keys: KeyRing, _ context: SealContext, field: String) throws(APIError) -> Secret {
     do {
       return try open(with: keys, for: context)
@@ -89,7 +83,6 @@ extension SecretField {
 
 /// The syntax of a BCP 47 tag; the workers know the available languages.
 enum LanguageTag {
-  /// - Returns: `nil` for a tag that is absent or empty.
   static func check(_ code: String?, field: String) throws(APIError) -> String? {
     guard let code, !code.isEmpty else { return nil }
     let isTag = code.utf8.allSatisfy { byte in
@@ -119,7 +112,6 @@ struct Requester: Sendable, Hashable {
   /// Value for a row; `nil` for an unnamed requester.
   var stored: [UInt8]? { hash.isEmpty ? nil : hash }
 
-  /// - Parameter stored: a hash of a row.
   func isSame(as stored: [UInt8]) -> Bool {
     stored == hash || formerHash.map { $0 == stored } ?? false
   }
@@ -127,19 +119,16 @@ struct Requester: Sendable, Hashable {
 
 /// A start's requester, as far as the command identifies it.
 struct RequesterClaim: Sendable, Hashable {
-  /// The requester that its service names.
   var named: Requester?
   /// The network of its client, together with the client's instance.
   var client: Requester?
 
   /// The requester that the service names, else the device of the proof, else the client, else an unnamed one.
-  /// - Parameter device: the device of a valid proof, if any.
   func requester(device: TokenHash?) -> Requester {
     named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody
   }
 
   /// Bytes for a fingerprint.
-  /// - Parameter isFormer: whether to use the previous pepper.
   func text(isFormer: Bool) -> [UInt8] {
     let requester = named ?? client ?? .nobody
     return isFormer ? requester.formerHash ?? requester.hash : requester.hash
@@ -147,7 +136,6 @@ struct RequesterClaim: Sendable, Hashable {
 }
 
 extension KeyedHashes {
-  /// Hash of a requester that its service names.
   func requester(named name: String, app: String) -> Requester {
     requester("countersign requester", [Array(app.utf8), Array(name.utf8)])
   }
@@ -170,9 +158,6 @@ extension KeyedHashes {
 /// seal the same secret anew.
 enum CommandFingerprint {
   /// Hash of an order. What a quick search could guess must not be among the parts, or has to be keyed.
-  /// - Parameters:
-  ///   - name: type of the command.
-  ///   - parts: fields that distinguish the order, in a fixed order.
   static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
     var bytes = Array(name.utf8)
     for part in parts {
@@ -182,8 +167,6 @@ enum CommandFingerprint {
     return SHA256.hash(bytes)
   }
 
-  /// A token as a part.
-  /// - Parameter isFormer: whether to use the hash under the previous pepper.
   static func text(_ hash: TokenHash, isFormer: Bool) -> String {
     Base64URL.encode(isFormer ? hash.earlier ?? hash.current : hash.current)
   }

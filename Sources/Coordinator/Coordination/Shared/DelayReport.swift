@@ -6,7 +6,6 @@ import CountersignTelemetry
 struct DelayReport: Sendable, Hashable {
   /// Number of the SMS within its verification, from 1; `nil` for a job that is the only one of its kind.
   var number: Int?
-  /// The worker process.
   var worker: String?
   var reason: VerificationFailure
   /// Number of attempts so far.
@@ -45,11 +44,6 @@ extension Timeline {
 }
 
 extension ReportKind {
-  /// The delay of an operation's job.
-  /// - Parameters:
-  ///   - job: type of the job.
-  ///   - kind: the same in the job's name.
-  ///   - report: makes the report from the operation's ID.
   init(
     onDelayOf job: MessageType, _ kind: JobName.Kind,
     report: @escaping @Sendable (_ id: String, DelayReport) -> any Report

@@ -23,7 +23,6 @@ struct JobName: Sendable, Hashable {
 
   private static func suffix(_ kind: Kind) -> String { ".\(kind.rawValue).1" }
 
-  /// - Returns: `nil` for the job of another service.
   init?(parsing text: String, _ kind: Kind) {
     let suffix = Self.suffix(kind)
     guard text.hasSuffix(suffix) else { return nil }
@@ -34,10 +33,6 @@ struct JobName: Sendable, Hashable {
 
 extension ReportKind {
   /// The result of an operation's job: that of a worker, or that no queue took the job in time.
-  /// - Parameters:
-  ///   - job: type of the job.
-  ///   - kind: the same in the job's name.
-  ///   - report: makes the report from the operation's ID; the worker's result is `nil` when no queue took the job.
   init(
     onJob job: MessageType, _ kind: JobName.Kind,
     report: @escaping @Sendable (_ id: String, JobReport, JobResult?) -> any Report

@@ -20,8 +20,6 @@ extension WorkingSet {
 }
 
 extension RecordID {
-  /// The ID of a record that the coordinator stores or looks up.
-  /// - Throws: ``StoreError/Code/content`` for a text that cannot be one.
   init(stored kind: RecordKind, _ id: String) throws(StoreError) {
     guard let id = RecordID(kind, id) else {
       throw StoreError(

@@ -19,8 +19,6 @@ struct CarryOver: Sendable {
     self.metrics = metrics
   }
 
-  /// Rows with messages among those that were left.
-  /// - Parameter left: number of the rows that were left, by table.
   static func messages(in left: [String: Int]) -> Int {
     [OutboxTable().table, HeldJobTable().table].reduce(0) { $0 + (left[$1] ?? 0) }
   }
@@ -28,9 +26,6 @@ struct CarryOver: Sendable {
   /// Rows between two lines of the log.
   static let rowsPerNote = 8_192
 
-  /// - Parameter store: the store in the file of those tables; it gets their messages, and lives on.
-  /// - Returns: number of the rows that were left, by table.
-  /// - Throws: ``StoreError``, when the store fails; what was carried stays so.
   @discardableResult
   func run(_ store: SQLiteStore, clock: any WallClock) async throws(StoreError) -> [String: Int] {
     let earlier = EarlierTables(beside: store)
@@ -64,8 +59,6 @@ struct CarryOver: Sendable {
     ]
   }
 
-  /// Carries a table.
-  /// - Returns: the reasons of the rows that were left.
   private func carry(
     _ table: some EarlierCarrier, _ earlier: EarlierTables, _ clock: any WallClock
   ) async throws(StoreError) -> [StoreError] {

@@ -74,7 +74,6 @@ struct HeldJobTable: EarlierCarrier {
     }
   }
 
-  /// Longest wait for the reply.
   private static let maxHold = Duration.seconds(30)
 }
 
@@ -100,7 +99,6 @@ struct UsageTable: EarlierCarrier {
 enum EarlierOutbox {
   private static let version: UInt8 = 1
 
-  /// - Throws: ``StoreError/Code/content`` when the bytes are damaged, or of another version.
   static func messages(_ bytes: [UInt8]) throws(StoreError) -> [OutgoingMessage] {
     guard bytes.first == version else { throw unreadable }
     var reader = Reader(bytes: bytes[1...])
@@ -169,12 +167,10 @@ struct EarlierUsage: Sendable, Hashable {
   /// Events of one limit in one slot.
   struct Entry: Sendable, Hashable {
     var limit: String
-    /// Start of the slot.
     var at: UnixTime
     var count: Int64
     /// Time from which they no longer count.
     var end: UnixTime
-    /// Length of the window.
     fileprivate var window: Duration
 
     /// Whether they no longer count, or cannot have happened.
@@ -183,8 +179,6 @@ struct EarlierUsage: Sendable, Hashable {
 
   let entries: [Entry]
 
-  /// - Throws: ``StoreError/Code/content`` when a part of the text cannot be read. None of it counts then: a limit that
-  ///   counts too little for a while does less harm than a number that can never be verified again.
   init(text: String) throws(StoreError) {
     var entries: [Entry] = []
     for part in text.utf8.split(separator: UInt8(ascii: ";")) {

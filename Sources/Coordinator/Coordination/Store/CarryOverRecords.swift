@@ -196,7 +196,6 @@ extension EarlierRow {
 }
 
 extension PhoneVerification {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     guard let code = CodeAtRest(blob: try row.blob("code")) else {
       throw StoreError(.content, "the code of an earlier verification cannot be read")
@@ -229,7 +228,6 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// - Parameter letter: letter of an SMS in the column `messages`.
   fileprivate init(ofEarlier letter: Character) {
     self =
       switch letter {
@@ -245,7 +243,6 @@ extension PhoneVerification.MessageProgress {
 }
 
 extension AppProof {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     guard let secret = SecretAtRest(blob: try row.blob("secret")) else {
       throw StoreError(.content, "the secret of an earlier receipt cannot be read")
@@ -268,7 +265,6 @@ extension AppProof {
 }
 
 extension Assessment {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     self.init(
       id: try row.text("id"), messageID: try row.text("message_id"), tokenHash: try row.blob("token_hash"),
@@ -279,7 +275,6 @@ extension Assessment {
 }
 
 extension Revocation {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     id = try row.text("id")
     app = try row.text("app")
@@ -296,7 +291,6 @@ extension Revocation {
 }
 
 extension ConversionBlock {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     self.init(
       scope: try row.word("scope", Scope.self), key: try row.text("key"), region: try row.text("region"),
@@ -306,7 +300,6 @@ extension ConversionBlock {
 }
 
 extension ConversionOutage {
-  /// - Throws: ``StoreError/Code/content`` for a row that this version cannot read.
   init(_ row: EarlierRow) throws(StoreError) {
     self.init(since: try row.time("since"), until: try row.time("until"))
   }

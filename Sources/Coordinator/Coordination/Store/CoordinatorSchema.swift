@@ -206,7 +206,6 @@ extension CoordinatorSchema {
     """
 }
 
-/// Migrations of stored personal data.
 extension CoordinatorSchema {
   // Counts of numbers, prefixes and addresses were stored under their plain names, and are now stored under keyed
   // hashes, which SQL cannot make: their counts, and those of devices, start from zero once. Counts of regions and of

@@ -12,19 +12,12 @@ public import ServiceRuntime
 
 /// Copies the SQLite database of a coordinator into PostgreSQL, when neither has a coordinator.
 public struct DatabaseMigration: Sendable {
-  /// File of the coordinator.
   private let path: String
   private let settings: PostgreSQLSettings
   private let rules: CoordinatorRules
   private let clock: any WallClock
   private let logger: Logger
 
-  /// - Parameters:
-  ///   - path: file of the coordinator.
-  ///   - settings: database to copy into, with the account of the coordinators.
-  ///   - rules: rules of the coordinator, for tables of an earlier version.
-  ///   - clock: wall clock.
-  ///   - logger: log of rows of earlier versions.
   public init(
     _ path: String, to settings: PostgreSQLSettings, rules: CoordinatorRules, clock: any WallClock, logger: Logger
   ) {
@@ -221,8 +214,6 @@ public struct DatabaseMigration: Sendable {
     try await archive.clear()
   }
 
-  /// - Returns: whether an interrupted migration has left a part.
-  /// - Throws: ``StoreError/Code/content`` for a database with other data.
   private static func isInterrupted(
     _ target: PostgreSQLStore, _ archive: PostgreSQLArchive
   ) async throws(StoreError) -> Bool {

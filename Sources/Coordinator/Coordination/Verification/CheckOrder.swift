@@ -5,7 +5,6 @@ import CountersignTelemetry
 
 /// `verification.check`: compares a code.
 struct CheckOrder: CommandOrder {
-  /// The ID of a handle.
   let verificationID: String
   let code: String
   /// App, purpose and subject of the verification, as far as the command states them.
@@ -69,7 +68,6 @@ extension CheckOrder {
 }
 
 extension VerificationCodes {
-  /// The fingerprint to record.
   fileprivate func fingerprint(of order: CheckOrder) -> [UInt8] { fingerprint(of: order, under: current) }
 
   /// Other fingerprints under which the same check may be recorded.
@@ -90,7 +88,6 @@ extension VerificationCodes {
 // MARK: - Comparing
 
 extension VerificationService {
-  /// Adds what follows from the verification that a check found.
   func addMoreKeys(of order: CheckOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     guard let asked = try records.found(order.verificationID, in: set) else { return }
     try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
@@ -134,7 +131,6 @@ extension VerificationService {
     return try answer(actions, on: asked, nil, envelope, in: &set)
   }
 
-  /// - Parameter check: `nil` for a check that no limit counts.
   private func admit(
     _ check: LimitedCheck?, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
@@ -172,7 +168,6 @@ extension APIError {
 }
 
 extension LimitedCheck {
-  /// - Returns: `nil` for a used code. Comparing with it reveals nothing, and the verification bounds it.
   fileprivate init?(_ order: CheckOrder, _ asked: AskedVerification) {
     let verification = asked.verification
     guard verification.state.isLive else { return nil }
@@ -197,8 +192,6 @@ enum CodeText {
 
   /// The digits of a code: spaces and hyphens are left out, and digits of any script become ASCII ones, since a phone
   /// set to Arabic or Bengali may offer those.
-  ///
-  /// - Returns: `nil` when the text contains anything else, or is empty.
   static func digits(_ text: String) -> String? {
     guard !text.isEmpty, text.utf8.count <= maxLength else { return nil }
     var result = ""

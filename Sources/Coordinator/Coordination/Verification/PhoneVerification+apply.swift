@@ -6,12 +6,6 @@ extension PhoneVerification {
   ///
   /// An event that does not fit the state changes nothing. This absorbs late, repeated and reordered results, because
   /// an SMS is reported on once and no event leaves a final state.
-  ///
-  /// - Parameters:
-  ///   - event: the event.
-  ///   - handle: the handle that the command names.
-  ///   - now: the time at which it is applied.
-  ///   - policy: the rules in force.
   mutating func apply(
     _ event: VerificationEvent, through handle: Int = firstHandle, at now: UnixTime, under policy: VerificationPolicy
   ) -> [VerificationAction] {
@@ -124,15 +118,12 @@ enum VerificationAction: Sendable, Hashable {
 
   /// Enqueue the SMS with this number, from 1. Its code is always the same.
   case sendMessage(number: Int)
-  /// - Parameter to: the handle whose holder is notified.
   case announce(Announcement, to: Int = PhoneVerification.firstHandle)
   /// Compare the code and apply ``VerificationEvent/codeCompared(matches:)``.
   case compareCode
-  /// Answer a start.
   case answerStarted(resent: Bool)
   /// Answer a check: the number is proven.
   case answerApproved
-  /// Answer a cancellation.
   case answerCanceled
   /// Refuse a check or a cancellation.
   case refuse(VerificationRefusal)

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 
 extension PhoneVerification {
-  /// Number of the handle that is the verification itself.
   static let firstHandle = 1
 
   var handleNumbers: ClosedRange<Int> { Self.firstHandle...(handles.later.count + 1) }
@@ -13,19 +12,15 @@ extension PhoneVerification {
     state.isLive && ending(of: number) == nil
   }
 
-  /// The handle with an ID.
   func handle(withID id: String) -> Int? {
     id == self.id ? Self.firstHandle : handles.later.firstIndex { $0.id == id }.map { $0 + 2 }
   }
 
-  /// The open handle of a requester.
-  /// - Parameter isTheirs: matches its hash, under either pepper.
   func openHandle(where isTheirs: ([UInt8]) -> Bool) -> Int? {
     handleNumbers.first { isOpen($0) && isTheirs(requester(of: $0)) }
   }
 
   /// The handle with which a requester continues: the open one, else the one that it canceled.
-  /// - Parameter isTheirs: matches its hash, under either pepper.
   func handleToGoOn(where isTheirs: ([UInt8]) -> Bool) -> Int? {
     openHandle(where: isTheirs)
       ?? handleNumbers.first { ending(of: $0) == .canceled && isTheirs(requester(of: $0)) }
@@ -85,9 +80,6 @@ extension PhoneVerification {
   }
 
   /// Whether the code can still come back, through an open handle or through the current requester's.
-  /// - Parameters:
-  ///   - own: the requester's existing handle; `nil` when it would get another one.
-  ///   - isProven: whether it is a device that has proven itself.
   func canComeBack(through own: Int?, isProven: Bool, under policy: VerificationPolicy) -> Bool {
     if openHandles.contains(where: { checksLeft(of: $0, under: policy) > 0 }) { return true }
     if let own { return checksLeft(of: own, under: policy) > 0 }
@@ -139,7 +131,6 @@ struct VerificationHandle: Sendable, Hashable, Codable {
   /// Whether its requester is a device that has proven itself by push.
   var isProven: Bool
   let createdAt: UnixTime
-  /// Number of checks begun.
   var checks = 0
   /// Absent while the state of the code decides.
   var ending: HandleEnding?
@@ -157,7 +148,6 @@ struct VerificationHandle: Sendable, Hashable, Codable {
 
 /// End of a handle whose code stays valid for others.
 enum HandleEnding: String, Sendable, Codable {
-  /// Its holder ended it.
   case canceled
   /// Wrong codes used up its guesses.
   case exhausted
@@ -240,7 +230,6 @@ extension TimelineEntry.Kind {
 }
 
 extension TimelineEntry {
-  /// The entry, attributed to a handle.
   func of(_ handle: Int) -> TimelineEntry {
     var entry = self
     entry.handle = handle == PhoneVerification.firstHandle ? nil : handle

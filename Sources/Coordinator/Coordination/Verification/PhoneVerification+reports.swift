@@ -131,7 +131,6 @@ extension TimelineEntry.Kind {
 struct JobReport: Sendable, Hashable {
   /// Outcome of the SMS.
   enum Outcome: String, Sendable, Codable {
-    /// A provider accepted it.
     case accepted
     /// It will never be sent.
     case refused
@@ -152,9 +151,7 @@ struct JobReport: Sendable, Hashable {
   var reference: String?
   /// Reason that it was not accepted.
   var reason: VerificationFailure?
-  /// Number of attempts.
   var attempts: Int?
-  /// Number of segments.
   var segments: Int?
 }
 

@@ -17,7 +17,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   let region: String
   /// Whether the number is one of the app's fictional numbers: nothing is sent, and the code is fixed.
   let isTestNumber: Bool
-  /// Purpose of the code.
   let purpose: VerificationPurpose
   /// Subject of the code, if the purpose has one.
   let subject: String?
@@ -40,13 +39,11 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   var resendAfter: UnixTime
   /// Time at which it reached its final state.
   var endedAt: UnixTime?
-  /// Number of checks begun.
   var checks: Int
   /// Progress of each SMS; the first has number 1.
   var messages: [MessageProgress]
   var failure: VerificationFailure?
   var timeline: Timeline
-  /// Handles of other requesters.
   var handles = HandleSet()
 
   /// Progress of one SMS.
@@ -54,7 +51,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
     /// No worker has reported on it.
     case outstanding
     case accepted, refused, expired, unknown
-    /// As its provider reports.
     case delivered, undelivered
 
     /// Whether the SMS may have been received, or still may be.
@@ -67,15 +63,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   }
 
   /// Creates a verification that has not begun: apply ``VerificationEvent/started`` next.
-  /// - Parameters:
-  ///   - id: see ``VerificationID``.
-  ///   - key: number, app, purpose and subject; with its requester, if that is known.
-  ///   - region: region of the number, or its calling code.
-  ///   - languageCode: language of the SMS.
-  ///   - code: the code.
-  ///   - askedLate: whether its command had waited so long that its requester may have gone.
-  ///   - now: the time.
-  ///   - policy: the rules in force.
   init(
     id: String, _ key: VerificationKey, region: String, languageCode: String?, code: CodeAtRest,
     askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
@@ -120,15 +107,12 @@ enum VerificationState: String, Sendable, Codable, CaseIterable {
   case pending
   /// An SMS was requested, and none is known to have been accepted by a provider.
   case sending
-  /// A provider accepted an SMS.
   case sent
   /// The code came back in time. It is used up.
   case approved
   /// No SMS could be sent, or there were too many wrong codes.
   case failed
-  /// The deadline passed.
   case expired
-  /// The requester canceled it.
   case canceled
 
   /// Whether a code can still be checked; the other states are final.
@@ -199,7 +183,6 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// Maximum number of SMS of one verification, whatever the gaps are.
   static let maxMessages = 20
 
-  /// Checks of a later handle of a code.
   static let checksPerLaterHandle = 3
 
   /// Shared checks of the later handles that are reserved for devices that have proven themselves: unproven requesters
@@ -217,12 +200,10 @@ public struct VerificationPolicy: Sendable, Hashable {
   /// in busy networks, and then the code has to be read and typed in.
   static let minimumResendLifetime = Duration.seconds(60)
 
-  /// A handle's own checks.
   func checks(ofHandle number: Int) -> Int {
     number == PhoneVerification.firstHandle ? checksPerCode : min(checksPerCode, Self.checksPerLaterHandle)
   }
 
-  /// Checks that all later handles of a code share.
   var laterChecks: Int { checksPerCode }
 
   /// Checks among ``laterChecks`` that need no proven device.
@@ -232,10 +213,8 @@ public struct VerificationPolicy: Sendable, Hashable {
 }
 
 extension VerificationPolicy {
-  /// Gaps that can be configured.
   static let resendGapSeconds = 0...3600
 
-  /// - Parameter section: the section `verification`.
   init(_ section: ConfigurationSection) {
     self.init(
       codeLength: section.integer("codeLength", default: 6, in: 4...10, "Digits of a code."),

@@ -28,13 +28,11 @@ struct RefusedStart: CommandOrder {
 }
 
 extension RateLimits {
-  /// The limit of starts that are refused for want of a proof.
   func refusedStarts(from address: ClientAddress?) throws(StoreError) -> [Check] {
     try checks(.refusedStartsPerAddressPerHour, from: address)
   }
 
   /// Counts a start that is refused for want of a proof.
-  /// - Returns: the reached limit, which is told instead of the reason.
   func admitRefusedStart(from address: ClientAddress?, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
     try admit(refusedStarts(from: address), in: &set)
   }

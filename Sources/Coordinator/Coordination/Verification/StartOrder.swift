@@ -13,7 +13,6 @@ struct StartOrder: CommandOrder {
   var languageCode: String?
   var address: ClientAddress?
   let claim: RequesterClaim
-  /// The fixed code of a fictional number.
   var fixedCode: String?
   /// Proof of its app; absent when there is nothing to judge.
   var proof: ProofOrder?
@@ -25,7 +24,6 @@ struct StartOrder: CommandOrder {
   /// Limits of its SMS, the device's apart; none for a fictional number. A failure is that of the transaction, which is
   /// logged.
   var limits: Result<[RateLimits.Check], StoreError> = .success([])
-  /// Key of the verification that it requests.
   let key: VerificationKey
   /// The same, as the record of a live one holds it.
   let liveKey: Result<UniqueKey, StoreError>
@@ -33,14 +31,6 @@ struct StartOrder: CommandOrder {
   let message: MessageIdentity?
   private let service: VerificationService
 
-  /// - Parameters:
-  ///   - app: the app.
-  ///   - number: the number.
-  ///   - key: key of the verification, without its requester.
-  ///   - fresh: a new verification.
-  ///   - claim: the requester, as far as the command names it.
-  ///   - message: identity of the command.
-  ///   - service: carries it out.
   init(
     _ app: AppProfile, _ number: PhoneNumber, _ key: VerificationKey, _ fresh: FreshVerification,
     _ claim: RequesterClaim, message: MessageIdentity?, _ service: VerificationService
@@ -105,11 +95,6 @@ struct StartDecoder: Sendable {
   private let fictional: FictionalNumbers
   private let rules: CoordinatorRules
 
-  /// - Parameters:
-  ///   - service: carries the starts out.
-  ///   - proofs: reads proofs of apps.
-  ///   - requesters: hashes what requesters are known by.
-  ///   - fictional: the fictional numbers in force.
   init(
     _ service: VerificationService, proofs: ProofDecoder, requesters: KeyedHashes, fictional: FictionalNumbers
   ) {
@@ -239,7 +224,6 @@ struct StartDecoder: Sendable {
 // They are keyed: a plain hash would reveal a number or a code to a quick search. The former ones are made only if the
 // present one differs: the first delivery of a message needs none of them.
 extension VerificationCodes {
-  /// The fingerprint to record.
   func fingerprint(of order: StartOrder) -> [UInt8] {
     keyed([order.plainFingerprint(isFormer: false)], under: current)
   }
@@ -260,7 +244,6 @@ extension VerificationCodes {
 
 extension StartOrder {
   /// The fingerprint without a key.
-  /// - Parameter isFormer: whether keyed hashes in it are those under the previous pepper.
   fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
     var action = ""
     if case .captcha(let captcha)? = proof?.evidence { action = captcha.action ?? "" }

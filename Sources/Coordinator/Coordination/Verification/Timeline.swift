@@ -6,20 +6,16 @@ import CountersignTelemetry
 /// verification within the default limits has fewer than fifty steps. A full timeline drops the second one: the first
 /// shows the beginning and the last the end.
 struct Timeline: Sendable, Hashable, Codable {
-  /// Maximum number of entries.
   static let capacity = 64
 
-  /// The stored form.
   private(set) var text: String
   private var count: Int
 
-  /// Creates an empty timeline.
   init() {
     text = ""
     count = 0
   }
 
-  /// - Parameter text: a value of ``text``.
   init(text: String) {
     self.text = text
     count = text.isEmpty ? 0 : text.utf8.reduce(1) { $0 + ($1 == TimelineText.lineEnd ? 1 : 0) }
@@ -187,7 +183,6 @@ enum TimelineText {
     put(entry.nextAttemptAt.map { String($0.milliseconds) })
   }
 
-  /// Malformed lines are skipped.
   static func decode(_ text: String) -> [TimelineEntry] {
     text.utf8.split(separator: lineEnd).compactMap(entry)
   }

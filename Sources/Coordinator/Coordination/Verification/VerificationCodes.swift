@@ -17,10 +17,6 @@ struct VerificationCodes: Sendable {
   private let decoy: CodeAtRest
   private static let decoyID = "AAAAAAAAAAAAAAAAAAAAAA"
 
-  /// - Parameters:
-  ///   - current: pepper of new codes.
-  ///   - previous: pepper of codes made before the last change.
-  ///   - length: digits of a code, 4 to 10.
   init(current: Pepper, previous: Pepper? = nil, length: Int = 6) {
     self.current = current
     self.previous = previous
@@ -29,11 +25,6 @@ struct VerificationCodes: Sendable {
     decoy = CodeAtRest(pepperID: current.id, seed: none, digest: none)
   }
 
-  /// Makes a new random code.
-  ///
-  /// - Parameters:
-  ///   - id: the verification it is for.
-  ///   - seed: 32 bytes of the system's cryptographic generator.
   func makeCode(
     for id: String, seed: [UInt8]
   ) -> (code: String, atRest: CodeAtRest) {
@@ -41,14 +32,11 @@ struct VerificationCodes: Sendable {
     return (code, CodeAtRest(pepperID: current.id, seed: seed, digest: Self.digest(current, id: id, code: code)))
   }
 
-  /// The fixed code of a fictional number, for storing with a verification.
   func keep(fixedCode code: String, for id: String) -> CodeAtRest {
     CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
   }
 
   /// Recreates an earlier code for sending it again.
-  ///
-  /// - Returns: `nil` when its pepper is gone, or the length of codes has changed since.
   func code(of atRest: CodeAtRest, for id: String) -> String? {
     guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
     let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
@@ -139,7 +127,6 @@ extension CodeAtRest {
   /// Blob for the database: pepper ID, digest, seed.
   var blob: [UInt8] { pepperID + digest + seed }
 
-  /// - Parameter blob: a value of ``blob``. `nil` when its length is wrong.
   init?(blob: [UInt8]) {
     let digestEnd = Pepper.idLength + VerificationCodes.digestLength
     guard blob.count == digestEnd || blob.count == digestEnd + VerificationCodes.seedLength else { return nil }
@@ -161,7 +148,6 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   /// Tells the doctor whether two processes have the same one.
   let checkValue: String
 
-  /// - Parameter bytes: at least ``minimumLength`` random bytes.
   init(_ bytes: [UInt8]) throws(CoordinationError) {
     guard bytes.count >= Self.minimumLength else {
       throw CoordinationError(
@@ -174,7 +160,6 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
     id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
   }
 
-  /// - Parameter isUsed: whether codes are made with it.
   func checkValue(isUsed: Bool) -> SecretCheck {
     SecretCheck(file: "pepperFile", code: key.authenticate(SecretCheck.label), isUsed: isUsed)
   }

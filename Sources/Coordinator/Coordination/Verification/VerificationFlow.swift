@@ -14,12 +14,6 @@ struct VerificationFlow: Flow {
   private let events: VerificationEvents
   let reports: [ReportKind]
 
-  /// - Parameters:
-  ///   - rules: the rules in force.
-  ///   - service: carries the commands out.
-  ///   - starts: reads starts.
-  ///   - keys: keys that the codes of checks are sealed for.
-  ///   - eraser: erases numbers.
   init(
     _ rules: CoordinatorRules, service: VerificationService, starts: StartDecoder, keys: KeyRing, eraser: NumberEraser
   ) {

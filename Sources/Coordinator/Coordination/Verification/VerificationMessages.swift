@@ -13,10 +13,6 @@ struct VerificationEvents: Sendable {
     self.metrics = metrics
   }
 
-  /// Publishes the events among the actions, and counts them.
-  /// - Parameters:
-  ///   - report: the report about an SMS that led to them, if one did.
-  ///   - cause: properties of the message that led to them.
   func publish(
     _ actions: [VerificationAction], of verification: PhoneVerification, report: (any MessageReport)? = nil,
     cause: Envelope?, in set: inout WorkingSet
@@ -29,17 +25,12 @@ struct VerificationEvents: Sendable {
     }
   }
 
-  /// Counts the events among the actions.
   func count(_ actions: [VerificationAction], on verification: PhoneVerification, in set: inout WorkingSet) {
     let isCounted = actions.contains { if case .announce = $0 { true } else { false } }
     guard isCounted else { return }
     set.afterCommit { [metrics] in metrics.count(actions, on: verification) }
   }
 
-  /// - Parameters:
-  ///   - handle: the handle whose holder is notified.
-  ///   - report: the report about an SMS, for events that need one.
-  ///   - cause: properties of the message that led to it.
   func message(
     _ announcement: VerificationAction.Announcement, of verification: PhoneVerification,
     to handle: Int = PhoneVerification.firstHandle, report: (any MessageReport)? = nil, cause: Envelope?,

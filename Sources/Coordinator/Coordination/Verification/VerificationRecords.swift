@@ -25,7 +25,6 @@ struct VerificationRecords: Sendable {
 
   // MARK: Keys
 
-  /// Adds the verification that the ID of a handle leads to.
   func addKeys(ofID id: String, to keys: inout StoreKeys) throws(StoreError) {
     guard let record = Self.recordID(id) else { return }
     keys.add(record: record)
@@ -37,7 +36,6 @@ struct VerificationRecords: Sendable {
     if let record = Self.recordID(id) { keys.add(record: record) }
   }
 
-  /// Adds the live verification of a key.
   func addKeys(ofLive key: VerificationKey, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(holderOf: try Self.key(ofLive: key))
   }
@@ -62,13 +60,11 @@ struct VerificationRecords: Sendable {
     try conversions.addKeys(of: verification, to: &keys, at: now)
   }
 
-  /// - Returns: `nil` for a text that cannot be an ID.
   private static func recordID(_ id: String) -> RecordID? {
     guard id.utf8.count <= VerificationID.maxLength else { return nil }
     return RecordID(kind, id)
   }
 
-  /// Key of a live verification.
   static func key(ofLive key: VerificationKey) throws(StoreError) -> UniqueKey {
     let texts = [key.app, key.purpose.rawValue, key.subject ?? "", key.phoneNumber]
     let parts = [[key.isTestNumber ? 1 : 0], key.requester]
@@ -86,7 +82,6 @@ struct VerificationRecords: Sendable {
 
   // MARK: Look-ups
 
-  /// The verification and the handle that an ID names.
   func found(_ id: String, in set: WorkingSet) throws(StoreError) -> AskedVerification? {
     guard Self.recordID(id) != nil else { return nil }
     if let verification = try verification(id, in: set) { return AskedVerification(verification: verification) }
@@ -124,9 +119,6 @@ struct VerificationRecords: Sendable {
   // MARK: Changes
 
   /// Stores a verification, and counts its end for the conversion.
-  /// - Parameters:
-  ///   - before: the verification as it was stored; `nil` for a new one.
-  ///   - liveKey: key of a new live one, if it is known.
   func put(
     _ verification: PhoneVerification, before: PhoneVerification?, liveKey: UniqueKey? = nil,
     in set: inout WorkingSet
@@ -195,12 +187,10 @@ extension PhoneVerification {
     static let handles: UInt8 = 22
   }
 
-  /// - Throws: ``StoreError/Code/content`` for a body that this version cannot read.
   init(_ record: Record) throws(StoreError) {
     try self.init(id: record.id.text, FieldReader(record.body))
   }
 
-  /// - Throws: ``StoreError/Code/content`` for fields that this version cannot read.
   init(id: String, _ fields: FieldReader) throws(StoreError) {
     guard let code = CodeAtRest(blob: fields.block(Tag.code) ?? []) else { throw FieldReader.unreadable }
     self.id = id
@@ -229,8 +219,6 @@ extension PhoneVerification {
     if let text = fields.text(Tag.handles) { handles = try StoredJSON.read(text) }
   }
 
-  /// The body of its record.
-  /// - Throws: ``StoreError/Code/content`` when its handles cannot be written.
   func body() throws(StoreError) -> [UInt8] {
     var fields = FieldWriter()
     fields.put(Tag.app, app)

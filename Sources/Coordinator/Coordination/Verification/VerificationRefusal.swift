@@ -7,15 +7,12 @@ enum VerificationRefusal: Sendable, Hashable {
   case wrongCode(checksLeft: Int)
   /// The code was wrong in all allowed attempts.
   case tooManyAttempts
-  /// The verification has expired.
   case expired
   /// The code is right, but was used before.
   case alreadyUsed
   /// The guesses that this handle shares with others are used up. The code stays valid for holders with guesses of
   /// their own.
-  /// - Parameter wait: its remaining validity.
   case sharedChecksUsed(wait: Duration)
-  /// The requester canceled the verification.
   case canceled
   /// No SMS could be sent, so there is no code to check.
   case notSent(VerificationFailure)
@@ -88,7 +85,6 @@ extension APIError {
       field: "phoneNumber", retryAfter: seconds, reason: "TOO_MANY_REQUESTERS")
   }
 
-  /// - Parameter field: the field in which the verification differs from the command.
   static func otherVerification(_ field: String) -> APIError {
     APIError(
       .invalidSessionInfo, "there is no such verification of this \(field): give back the code where it was asked for",

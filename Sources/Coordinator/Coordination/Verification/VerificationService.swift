@@ -40,7 +40,6 @@ final class VerificationService: Sendable {
     try perform(actions, on: asked, order, envelope, in: &set) ?? CommandAnswer(.notStored)
   }
 
-  /// - Returns: the answer, when one of the actions is one.
   @discardableResult
   func perform(
     _ actions: [VerificationAction], on asked: AskedVerification, _ order: StartOrder?, _ envelope: Envelope,
@@ -108,7 +107,6 @@ extension CommandAnswer {
 
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
-  /// Adds what a start looks up.
   func addKeys(of order: StartOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     keys.add(holderOf: try order.liveKey.get())
     guard order.fixedCode == nil else {
@@ -324,7 +322,6 @@ extension PhoneVerification {
 
 extension VerificationService {
   /// Starts a verification whose command carries a proof of its app.
-  /// - Returns: `nil` when the start waits for reCAPTCHA.
   func startProven(
     _ order: StartOrder, _ envelope: Envelope,
     in set: inout WorkingSet
@@ -343,7 +340,6 @@ extension VerificationService {
     }
   }
 
-  /// Records the outcome of its proof in the verification.
   private func leave(
     _ notes: ProofNotes, _ order: StartOrder, _ envelope: Envelope,
     in set: inout WorkingSet

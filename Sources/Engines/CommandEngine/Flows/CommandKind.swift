@@ -124,8 +124,6 @@ public struct CommandStage: Sendable {
 
   let run: @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
 
-  /// - Parameter run: does the work; may use transactions of its own, and must be able to run again, because a crash
-  ///   after it repeats it. Stops early when its task is canceled, which happens after ``longest``.
   public init(_ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder) {
     self.run = run
   }
@@ -180,12 +178,6 @@ public struct CommandAnswer: Sendable, Hashable {
   /// answer from them once more.
   public var note: [UInt8]?
 
-  /// - Parameters:
-  ///   - type: type of the reply.
-  ///   - body: its body.
-  ///   - error: the code of the error.
-  ///   - label: label for the metrics.
-  ///   - isTransient: whether the same command may succeed later.
   public init(
     type: MessageType, body: [UInt8], error: APIErrorCode? = nil, label: String? = nil, isTransient: Bool = false
   ) {
@@ -198,7 +190,6 @@ public struct CommandAnswer: Sendable, Hashable {
 }
 
 extension CommandAnswer {
-  /// Code in the metrics.
   var metricCode: String { label ?? error?.rawValue ?? "OK" }
 
   /// - Throws: ``StoreError/Code/content`` when the body cannot be written.

@@ -83,11 +83,6 @@ public struct DueRecords: Sendable {
   let also: @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void
   let end: @Sendable (Record, inout WorkingSet) throws(StoreError) -> Void
 
-  /// - Parameters:
-  ///   - kind: kind of the records.
-  ///   - part: part of the maintenance that ends them.
-  ///   - also: adds what ending a record looks up.
-  ///   - end: ends a record that is due, or deletes it; a record that it leaves as it is, or cannot read, is put off.
   public init(
     _ kind: RecordKind, part: MaintenancePart,
     also: @escaping @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void = { _, _ in },
@@ -115,7 +110,6 @@ public struct MaintenancePart: RawRepresentable, Sendable, Hashable {
   static let purgeOutbox = MaintenancePart(rawValue: "purge_outbox")
   static let measure = MaintenancePart(rawValue: "measure")
 
-  /// Those of the engine itself.
   static let own = [publishLeftovers, purgeReplies, purgeCounts, purgeRecords, purgeOutbox, measure]
 }
 
@@ -125,9 +119,6 @@ public struct FlowTask: Sendable {
   public let part: MaintenancePart
   let run: @Sendable (any Store, UnixTime) async throws(StoreError) -> Bool
 
-  /// - Parameters:
-  ///   - part: part of the maintenance.
-  ///   - run: does the task; returns whether there may be more of it.
   public init(
     _ part: MaintenancePart, run: @escaping @Sendable (any Store, UnixTime) async throws(StoreError) -> Bool
   ) {
@@ -142,9 +133,6 @@ public struct OperationRecords: Sendable {
   public let kind: RecordKind
   let status: @Sendable (Record, UnixTime) throws(StoreError) -> OperationStatus
 
-  /// - Parameters:
-  ///   - kind: kind of the records.
-  ///   - status: the state of a record at a time, including an expiry that the maintenance has not processed yet.
   public init(
     _ kind: RecordKind, status: @escaping @Sendable (Record, UnixTime) throws(StoreError) -> OperationStatus
   ) {

@@ -18,13 +18,6 @@ public struct ReportKind: Sendable {
   let read: @Sendable (ReceivedReport) throws(ContractProblem) -> (any Report)?
   let dropped: (@Sendable (_ jobID: String) -> (any Report)?)?
 
-  /// - Parameters:
-  ///   - type: its type.
-  ///   - origin: its sender.
-  ///   - dropped: makes the report on a job that no queue took before its deadline, as a worker would make it; `nil`
-  ///     when no operation waits for it.
-  ///   - read: reads a report; returns `nil` for one of a job that is not this flow's, and throws the problem for which
-  ///     it becomes a dead letter.
   public init(
     _ type: MessageType, from origin: Origin, dropped: (@Sendable (_ jobID: String) -> (any Report)?)? = nil,
     read: @escaping @Sendable (ReceivedReport) throws(ContractProblem) -> (any Report)?
@@ -45,10 +38,6 @@ public struct ReceivedReport: Sendable {
   /// The outcome in its routing key, which the body has to match; `nil` when there is nothing to compare.
   public let outcome: String?
 
-  /// - Parameters:
-  ///   - envelope: properties of the message.
-  ///   - body: its body.
-  ///   - outcome: the outcome in its routing key.
   public init(envelope: Envelope, body: [UInt8], outcome: String? = nil) {
     self.envelope = envelope
     self.body = body

@@ -15,7 +15,6 @@ public final class Maintenance: Sendable {
   static let measuringInterval = Duration.seconds(15)
   /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
   static let maxRounds = 16
-  /// Rows of one purge.
   static let maxPurgedRows = 1024
 
   /// - Parameters:
@@ -144,14 +143,12 @@ struct Sweeper: Sendable {
 
   /// Delay before a record that was stepped around is tried again: another version of the program may run by then.
   static let pause = Duration.seconds(3600)
-  /// Records of one transaction.
   static let maxRecords = 256
   /// Records of one sweep that the log names; more would add nothing.
   static let maxLogged = 16
 
   /// Ends the records of a kind that have been due longest. When the content of one of them makes the transaction fail,
   /// each gets a transaction of its own. Any other failure may be the store's, and is held against no record.
-  /// - Returns: whether there may be more.
   func sweep(_ due: DueRecords) async throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try await sweep(due, limit: Self.maxRecords)
@@ -169,7 +166,6 @@ struct Sweeper: Sendable {
     return true
   }
 
-  /// Steps around the record that has been due longest.
   private func stepAround(_ kind: RecordKind, _ error: StoreError) async throws(StoreError) {
     let claim = DueClaim(kind, limit: 1, pause: Self.pause)
     let outcome = try await context.store.sweep(claim, at: context.clock.now()) { records, set throws(StoreError) in

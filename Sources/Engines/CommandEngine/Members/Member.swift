@@ -98,7 +98,6 @@ struct MemberView: Sendable {
       hint: "give this process the same file, and restart it")
   }
 
-  /// - Parameter rest: time after which the pepper of a member that is gone binds no longer.
   private func lacks(_ pepper: SecretCheck, of member: Member, restIn rest: Duration?) -> Attendance.Problem {
     let previous = "previous" + pepper.file.prefix(1).uppercased() + pepper.file.dropFirst()
     let hint = "give this process the same file; to change it, name that file as \(previous) first; then restart"

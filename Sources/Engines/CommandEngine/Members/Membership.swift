@@ -12,9 +12,6 @@ public struct MemberFacts: Sendable {
   /// Digest of projects and apps, which may change.
   public var projects: @Sendable () -> String
 
-  /// - Parameters:
-  ///   - secrets: check values of its secrets.
-  ///   - projects: digest of projects and apps.
   public init(secrets: [SecretCheck] = [], projects: @escaping @Sendable () -> String = { "" }) {
     self.secrets = secrets
     self.projects = projects
@@ -70,8 +67,6 @@ final class Membership: Sendable {
       "Other members of the service that have had other projects or apps for a minute: their number.")
   }
 
-  /// One look at the others.
-  /// - Throws: ``StoreError``; what was known before stays.
   func round(at now: ContinuousClock.Instant) async throws(StoreError) {
     let (secrets, projects) = (facts.secrets, facts.projects())
     let wasAside = state.withLock { $0.wasAside }
@@ -96,7 +91,6 @@ final class Membership: Sendable {
     state.withLock { $0.wasAside = view.problem != nil }
   }
 
-  /// - Returns: the reason to wait for members to step aside.
   private func wait(for lagging: [Member], at now: ContinuousClock.Instant) -> Attendance.Problem? {
     let since = state.withLock { state in
       state.waitingSince = lagging.isEmpty ? nil : state.waitingSince ?? now

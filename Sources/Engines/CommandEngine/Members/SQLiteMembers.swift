@@ -26,9 +26,6 @@ final class SQLiteMembers: MemberRegister {
   private let name: String
   private let clock: any WallClock
 
-  /// - Parameters:
-  ///   - name: name of this process, for operators.
-  ///   - clock: clock for the time at which a process was seen.
   init(_ database: Database, name: String, clock: any WallClock) {
     self.database = database
     self.name = name

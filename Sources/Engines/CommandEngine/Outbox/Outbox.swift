@@ -40,7 +40,6 @@ public final class Outbox: Sendable {
   ///
   /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused. Stored
   /// messages that are no longer ours are left to whoever claims them; see ``Store/owned(_:)``.
-  /// - Returns: the outcome of each of `others`.
   func publish(
     _ stored: [StoredMessage], with others: [Publication] = []
   ) async throws(AMQPError) -> [PublishOutcome] {
@@ -117,7 +116,6 @@ public final class Outbox: Sendable {
     return readable
   }
 
-  /// Reason that a message has to stay in its row.
   private func reasonToKeep(
     _ message: OutgoingMessage, _ outcome: SendOutcome
   ) async throws(AMQPError) -> PublishOutcome? {
@@ -128,7 +126,6 @@ public final class Outbox: Sendable {
   }
 
   /// Makes a dead letter of an unpublishable message.
-  /// - Returns: the reason to keep it, when the broker does not take the dead letter.
   private func bury(_ message: OutgoingMessage, _ error: AMQPError) async throws(AMQPError) -> PublishOutcome? {
     let burial = message.burial(error, by: author, at: clock.now())
     health.buried(error.description)
@@ -217,7 +214,6 @@ public final class Outbox: Sendable {
 
 /// Outcome of a publication.
 enum SendOutcome: Sendable, Hashable {
-  /// The broker has answered.
   case answered(PublishOutcome)
   /// It was not sent, and never can be: AMQP has no room for it.
   case unpublishable(AMQPError)
@@ -226,8 +222,6 @@ enum SendOutcome: Sendable, Hashable {
 extension MessageSink {
   /// Publishes like ``MessageSink/publish(_:)``, except that an unpublishable message fails alone, and the others go
   /// out.
-  ///
-  /// - Throws: errors that concern no single message, such as the end of the publisher.
   func publishApart(_ batch: [Publication]) async throws(AMQPError) -> [SendOutcome] {
     do throws(AMQPError) {
       return try await publish(batch).map { .answered($0) }

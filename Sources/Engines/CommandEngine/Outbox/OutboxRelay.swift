@@ -30,7 +30,6 @@ public final class OutboxRelay: Sendable {
   }
 
   /// Publishes the messages whose time has come.
-  /// - Returns: whether there may be more.
   func relay() async throws -> Bool {
     // A confirmed message must not be claimed: past its deadline, it would be reported as a job that no queue took.
     try await context.outbox.settle()

@@ -172,7 +172,6 @@ extension WorkingSet {
 }
 
 extension OutgoingMessage {
-  /// The reply to a command.
   static func reply(
     _ answer: CommandAnswer, to queue: String, _ envelope: Envelope, at now: UnixTime
   ) -> OutgoingMessage {
@@ -185,7 +184,6 @@ extension OutgoingMessage {
 
   private static let suffix = ".reply"
 
-  /// The publication of the message.
   func publication(by author: Author) -> Publication {
     var headers: [String: FieldValue] = [:]
     headers.reserveCapacity(2)
@@ -203,10 +201,6 @@ extension OutgoingMessage {
 
 extension OutgoingMessage {
   /// The dead letter of a message that AMQP has no room for. Fields that are too long for AMQP are left out.
-  ///
-  /// - Parameters:
-  ///   - error: the reason it cannot be published.
-  ///   - author: the process that gives it up.
   func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
     // A job lies among the dead letters of its queue; a reply or an event has no such queue, and lies with the
     // commands.
@@ -267,7 +261,6 @@ enum OutboxCodec {
     return writer.bytes
   }
 
-  /// - Throws: ``StoreError/Code/content`` when the bytes are not those of ``encode(_:)``.
   static func decode(_ row: OutboxMessage) throws(StoreError) -> OutgoingMessage {
     let reader = try FieldReader(row.content)
     guard let duty = reader.number(Tag.duty).flatMap({ UInt8(exactly: $0) }).flatMap(OutgoingMessage.Duty.init)

@@ -21,7 +21,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     var staged: [Staged<Work.Prepared>] = []
   }
 
-  /// Progress of a batch.
   private struct Progress {
     let deliveries: [Delivery]
     /// `nil` for a delivery that needs no transaction.
@@ -42,8 +41,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   static var maxDoubtfulRounds: Int { 23 }
 
   /// Tries until all messages are stored or given up.
-  /// - Returns: `nil` when the process is to end first, or the broker has all deliveries back meanwhile: they arrive again,
-  ///   here or at another process.
   func commit(_ deliveries: [Delivery], isCrashed: Bool) async -> Committed? {
     await commit(begin(deliveries, isCrashed: isCrashed))
   }
@@ -136,7 +133,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   // MARK: Storing
 
   /// Stores the rest of a batch, as far as that is possible now.
-  /// - Returns: the reason that messages are left; `nil` when none is.
   private func advance(_ progress: inout Progress) async -> StoreError? {
     guard let error = await advance(progress.left, &progress) else {
       progress.left = []
@@ -186,8 +182,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     return suspects.isEmpty ? nil : last
   }
 
-  /// Stores messages in one transaction.
-  /// - Returns: the reason that they are not stored.
   private func advance(_ indices: [Int], _ progress: inout Progress) async -> StoreError? {
     let committed: Committed
     do throws(StoreError) {
@@ -241,7 +235,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   ///
   /// A read changes nothing, so a failed one is answered at once, and repeated by its requester: the committed batch
   /// must not wait for it.
-  /// - Returns: `nil` when the process is to end first.
   private func look(_ progress: Progress) async -> Committed? {
     let now = progress.now
     var committed = progress.committed

@@ -27,17 +27,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   /// Batches that may be in publication while another is processed; a further one waits.
   static var maxPublishing: Int { 4 }
 
-  /// - Parameters:
-  ///   - source: deliveries of the queue.
-  ///   - work: meaning of its messages.
-  ///   - context: parts of the engine.
-  ///   - marks: marks of redelivered messages.
-  ///   - prefetch: deliveries that the source takes ahead. Half of them may have a stage at once: the rest is left to
-  ///     commands that wait for nothing.
-  ///   - retryDelays: delays after a failed transaction. The last one is how long a queue may still stand after the store
-  ///     is back, so it is short. An attempt while the store is away costs little: its connection waits up to 1 s between
-  ///     two attempts to connect, and fails at once in between.
-  ///   - longestStage: time limit of a stage.
   init(
     source: any MessageSource, work: Work, _ context: EngineContext, marks: CrashMarks? = nil,
     prefetch: Int = Turn.sharedPrefetch,
@@ -110,7 +99,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     var staged: [Staged<Work.Prepared>] = []
   }
 
-  /// - Returns: `nil` when the process is to end first; the deliveries then arrive again.
   func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
     let startedAt = ContinuousClock.now
     context.metrics.batchSize(of: work.queue, deliveries.count)
@@ -122,7 +110,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
   // MARK: Publishing
 
-  /// - Returns: whether its deliveries are settled.
   @discardableResult
   func publish(_ batch: Batch) async -> Bool {
     var others: [Publication] = []
@@ -217,8 +204,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
 extension BatchPipeline {
   /// Processes redelivered messages, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
-  ///
-  /// - Returns: the other deliveries, which arrive for the first time.
   func workOffRedelivered(_ deliveries: [Delivery]) async -> [Delivery] {
     let redelivered = deliveries.filter(\.isRedelivered)
     if redelivered.isEmpty { return deliveries }
@@ -228,7 +213,6 @@ extension BatchPipeline {
     return deliveries.filter { !$0.isRedelivered }
   }
 
-  /// - Returns: the deliveries that are not settled.
   private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
     if step.treatment == .leave {
       for delivery in step.deliveries { source.reject(delivery.tag, requeue: false) }
@@ -261,7 +245,6 @@ extension BatchPipeline {
   }
 
   /// Runs the stage of a delivery, and then its own transaction.
-  /// - Returns: whether the delivery is settled.
   @discardableResult
   private func finish(_ staged: Staged<Work.Prepared>, _ delivery: Delivery) async -> Bool {
     let startedAt = ContinuousClock.now

@@ -14,8 +14,6 @@ protocol BatchQueue: Sendable {
   func sender(of message: Message) -> String
 
   /// Parses a delivery and does all work that needs no transaction.
-  /// - Parameter isNew: whether it is prepared for the first time; otherwise it could not be stored.
-  /// - Throws: the conclusion of a delivery that needs no more.
   func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared
 
   /// Work of a delivery that has to wait, before a writing transaction of its own; `nil` when there is no such work.
@@ -30,8 +28,6 @@ protocol BatchQueue: Sendable {
   /// Adds what follows from the records that the first keys have found.
   func addMoreKeys(of prepared: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
 
-  /// Carries out a prepared delivery.
-  /// - Throws: an error that undoes the whole batch.
   func process(_ prepared: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion
 
   /// The delivery after its stage.
@@ -64,7 +60,6 @@ struct Conclusion: Error {
   /// learns of the receipt from the reply. When the command is not redelivered after a crash, its messages go out after
   /// ``WorkingSet/longestHold``.
   var holder: InboxKey?
-  /// Label of the metrics.
   var label: CommandLabel?
 
   static let nothing = Conclusion()
@@ -72,7 +67,6 @@ struct Conclusion: Error {
 
 /// Reason that a message could not be processed.
 struct DeadReason: Sendable, Hashable {
-  /// A word in capitals.
   var code: String
   /// For people; without secrets.
   var text: String

@@ -9,7 +9,6 @@ final class CommandRequest: Sendable {
   let envelope: Envelope
   let order: any CommandOrder
   let kind: CommandKind
-  /// Key of the message in the inbox.
   let key: InboxKey
 
   init(envelope: Envelope, order: any CommandOrder, kind: CommandKind, key: InboxKey) {
@@ -107,7 +106,6 @@ struct CommandQueue: BatchQueue {
   }
 
   /// Carries a command out, or returns the recorded answer of an earlier time.
-  /// - Returns: `nil` when the command waits: it is answered later.
   private func answer(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     // A look changes nothing, so it is neither recorded nor answered from a record.
     if request.kind.isLook { return try request.order.carryOut(request.envelope, in: &set) }
@@ -286,9 +284,6 @@ public enum CommandAge {
 }
 
 extension APIError {
-  /// - Parameters:
-  ///   - age: the measured age.
-  ///   - limit: see ``EngineRules/maxCommandAge``.
   static func commandTooOld(_ age: Duration, limit: Duration) -> APIError {
     APIError(
       .internalError,

@@ -38,7 +38,6 @@ struct ReportQueue: BatchQueue {
     return read
   }
 
-  /// - Returns: `nil` for the report on a job of another sender.
   private func read(_ delivery: Delivery) throws(ContractProblem) -> Prepared? {
     let envelope = try Envelope(delivery)
     guard !isForeign(envelope.type) else {
@@ -127,10 +126,6 @@ final class ForeignReports: Sendable {
 struct ReportOrigin: Sendable {
   enum Verdict: Sendable {
     /// A report on a job of ours, or the reply to a command of ours.
-    /// - Parameters:
-    ///   - kinds: the kinds of its type that its user may send.
-    ///   - outcome: the outcome in its routing key, which the body has to match; `nil` for a report that an operator
-    ///     has redriven, and for the reply of a service.
     case ours([ReportKind], outcome: String?)
     /// A result of another sender's job, or of a job that waited in `sms.bulk`: this service sends none there.
     case foreign
@@ -155,9 +150,6 @@ struct ReportOrigin: Sendable {
   private let rules: [MessageType: [Rule]]
   private let everybody: SenderRule
 
-  /// - Parameters:
-  ///   - kinds: the reports of all flows.
-  ///   - user: our own user of the broker, which sends our jobs.
   init(_ kinds: [ReportKind], user: String) {
     self.user = user
     rules = Dictionary(grouping: kinds.compactMap(Self.rule), by: \.kind.type)
@@ -176,7 +168,6 @@ struct ReportOrigin: Sendable {
     }
   }
 
-  /// - Throws: the problem of a forged report, which becomes a dead letter: `FORGED_RESULT`.
   func judge(_ delivery: Delivery, _ envelope: Envelope) throws(ContractProblem) -> Verdict {
     guard let all = rules[envelope.type] else { return .foreign }
     guard let reporter = envelope.userID else {

@@ -22,7 +22,6 @@ public final class Attendance: Sendable {
     case none
     /// That of the commands, as soon as its lock is held.
     case commands
-    /// All.
     case all
   }
 
@@ -117,7 +116,6 @@ public final class Attendance: Sendable {
 }
 
 extension [Attendance.Reason: Attendance.Problem] {
-  /// - Returns: the problem so far.
   fileprivate mutating func replace(
     _ problem: Attendance.Problem?, for reason: Attendance.Reason
   ) -> Attendance.Problem? {
@@ -193,7 +191,6 @@ struct SessionAbsence {
 
   private var since: ContinuousClock.Instant?
 
-  /// - Returns: the reason to step aside, if there is one.
   mutating func problem(_ session: SessionState, at now: ContinuousClock.Instant) -> Attendance.Problem? {
     switch session {
     case .up: since = nil

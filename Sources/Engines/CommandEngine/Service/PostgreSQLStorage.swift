@@ -17,7 +17,6 @@ struct PostgreSQLStorage: ServiceStorage {
   private let logger: Logger
 
   /// Waits until the server takes a session.
-  /// - Throws: ``StartError`` when an operator has to act before any attempt can succeed.
   static func open(_ settings: PostgreSQLSettings, _ context: ServiceContext) async throws -> PostgreSQLStorage {
     var endpoint = settings.endpoint
     endpoint.applicationName = context.instance

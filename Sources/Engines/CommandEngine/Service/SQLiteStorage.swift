@@ -16,7 +16,6 @@ struct SQLiteStorage: ServiceStorage {
   private let owner: FileOwner
 
   /// Waits until no other process has the file, and opens it.
-  /// - Throws: ``StartError``.
   static func open(
     _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, _ context: ServiceContext
   ) async throws -> SQLiteStorage {

@@ -20,15 +20,8 @@ public struct ServiceSettings: Sendable {
   /// Interval between rounds of the maintenance.
   public var maintenanceInterval = Duration.seconds(1)
 
-  /// Commands taken ahead.
   func commandPrefetch(isShared: Bool) -> Int { isShared ? min(prefetch, Turn.sharedPrefetch) : prefetch }
 
-  /// - Parameters:
-  ///   - process: a process of the service, in texts for operators.
-  ///   - broker: the broker, and the service's user there.
-  ///   - database: the database.
-  ///   - lockQueue: queue whose only consumer may take commands.
-  ///   - reports: the results and replies in the names of connections and services.
   public init(
     of process: String, broker: BrokerConfiguration, database: DatabaseSettings, lockQueue: String,
     reports: String = "results"

@@ -52,11 +52,6 @@ public enum ServiceSchema {
 extension DatabaseSettings {
   /// Opens the database, and waits until it may be used: until no other process has the file, or the server takes a
   /// session.
-  /// - Parameters:
-  ///   - migrations: the tables of an SQLite file.
-  ///   - turn: waits for the file.
-  ///   - context: gets the health of the wait.
-  /// - Throws: `StartError` when the database cannot be opened.
   func open(_ migrations: [Migration], _ turn: Turn, _ context: ServiceContext) async throws -> any ServiceStorage {
     switch self {
     case .sqlite(let path, let options):

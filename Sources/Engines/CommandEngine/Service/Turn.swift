@@ -29,13 +29,11 @@ public final class Turn: Sendable {
   private let process: String
   private let isWaiting = Mutex(false)
 
-  /// - Parameter process: a process of the service, in texts for operators: `coordinator`.
   public init(of process: String) {
     self.process = process
   }
 
   /// Waits until no other process has the database.
-  /// - Parameter sleep: waits between two attempts; a parameter for tests.
   func claim(
     _ path: String, log: Logger, sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) async throws -> FileOwner {

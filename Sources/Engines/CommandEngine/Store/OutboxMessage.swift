@@ -20,20 +20,12 @@ public struct OutboxMessage: Sendable, Hashable {
     /// Time at which the message goes even without: the command was not redelivered.
     public var until: UnixTime
 
-    /// - Parameters:
-    ///   - command: the command whose reply goes out first.
-    ///   - until: time at which the message goes even without the reply.
     public init(untilReplyTo command: InboxKey, orAt until: UnixTime) {
       self.command = command
       self.until = until
     }
   }
 
-  /// - Parameters:
-  ///   - type: type of the message, up to ``StoreLimits/maxIDBytes`` bytes.
-  ///   - content: the message in the engine's own format.
-  ///   - discardAt: time after which it is useless.
-  ///   - hold: hold until the reply to a command is out.
   public init(type: String, content: [UInt8], discardAt: UnixTime? = nil, hold: Hold? = nil) {
     self.type = type
     self.content = content
@@ -41,17 +33,12 @@ public struct OutboxMessage: Sendable, Hashable {
     self.hold = hold
   }
 
-  /// - Parameters:
-  ///   - message: the message.
-  ///   - hold: hold until the reply to a command is out.
   init(_ message: OutgoingMessage, hold: Hold?) {
     self.init(
       type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold)
     original = SharedMessage(message)
   }
 
-  /// The message in it.
-  /// - Throws: ``StoreError/Code/content`` when this version cannot read it.
   func outgoing() throws(StoreError) -> SharedMessage {
     if let original { return original }
     return SharedMessage(try OutboxCodec.decode(self))
@@ -87,11 +74,6 @@ public struct StoredMessage: Sendable, Hashable {
   /// Session of the store under which the caller has it; see ``Store/owned(_:)``. 0 where there is but one.
   public var owner: Int64
 
-  /// - Parameters:
-  ///   - number: number of its row.
-  ///   - message: the message.
-  ///   - mayBeOut: whether it may have been published already.
-  ///   - owner: session of the store under which the caller has it.
   public init(number: Int64, message: OutboxMessage, mayBeOut: Bool, owner: Int64 = 0) {
     self.number = number
     self.message = message
@@ -111,7 +93,6 @@ public struct OutboxSettlement: Sendable, Hashable {
 
   public init() {}
 
-  /// - Parameter finished: rows that go.
   public init(finished: [Int64]) {
     self.finished = finished
   }

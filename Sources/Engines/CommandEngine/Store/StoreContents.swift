@@ -80,10 +80,6 @@ public struct InboxEntry: Sendable, Hashable {
   /// Time from which the entry may be purged.
   public var keepUntil: UnixTime
 
-  /// - Parameters:
-  ///   - state: progress of the message.
-  ///   - fingerprint: fingerprint of the order, up to ``StoreLimits/maxFingerprintBytes`` bytes.
-  ///   - keepUntil: time from which the entry may be purged.
   public init(_ state: State, fingerprint: [UInt8], keepUntil: UnixTime) {
     self.state = state
     self.fingerprint = fingerprint
@@ -114,9 +110,6 @@ public struct CounterCell: Sendable, Hashable {
   /// Events in it. Increments may be negative, and so may a sum that was reduced twice: readers take it for 0.
   public var count: Int64
 
-  /// - Parameters:
-  ///   - slot: start of the slot.
-  ///   - count: events in it.
   public init(slot: Int64, count: Int64) {
     self.slot = slot
     self.count = count
@@ -130,9 +123,6 @@ public struct CounterSum: Sendable, Hashable {
   /// Sum of its cells, above 0.
   public var count: Int64
 
-  /// - Parameters:
-  ///   - key: the counter.
-  ///   - count: sum of its cells.
   public init(key: CounterKey, count: Int64) {
     self.key = key
     self.count = count

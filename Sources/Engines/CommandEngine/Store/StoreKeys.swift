@@ -9,9 +9,6 @@ public struct StoreKeys: Sendable {
     /// Records of the page, 1...``StoreLimits/maxGroupPage``.
     public var limit: Int
 
-    /// - Parameters:
-    ///   - behind: the last ID of the page before; empty for the first page.
-    ///   - limit: records of the page, 1...``StoreLimits/maxGroupPage``.
     public init(behind: String = "", limit: Int = StoreLimits.maxGroupPage) {
       self.behind = behind
       self.limit = limit
@@ -71,7 +68,6 @@ public struct StoreKeys: Sendable {
     for (key, slot) in other.counters { add(counter: key, since: slot) }
   }
 
-  /// - Throws: ``StoreError/Code/tooLarge`` when there are more keys, or a larger page, than a store takes.
   func check() throws(StoreError) {
     try StoreError.check(count, 0...StoreLimits.maxKeysPerLoad, "a number of keys")
     for page in groups.values { try StoreError.check(page.limit, 1...StoreLimits.maxGroupPage, "a page of a group") }
@@ -88,9 +84,6 @@ public struct StoreLoad: Sendable {
   /// Makes the keys of the second round; there is no third.
   public var then: SecondRound?
 
-  /// - Parameters:
-  ///   - keys: keys of the first round.
-  ///   - then: makes the keys of the second round; it may run more than once.
   public init(_ keys: StoreKeys = StoreKeys(), then: SecondRound? = nil) {
     self.keys = keys
     self.then = then
@@ -169,7 +162,6 @@ public struct KeySpace: Sendable, Hashable, CustomStringConvertible {
     self.name = name
   }
 
-  /// A name that was stored, and is one.
   init(_ kind: RecordKind, stored name: String) {
     self.kind = kind
     self.name = name

@@ -41,11 +41,6 @@ public struct DueClaim: Sendable {
   /// Makes further keys to load, from the claimed records. It may run more than once.
   public var also: (@Sendable ([Record]) throws(StoreError) -> StoreKeys)?
 
-  /// - Parameters:
-  ///   - kind: kind of the records.
-  ///   - limit: the most records, 1...``StoreLimits/maxDueRecords``.
-  ///   - pause: delay of a record that is stepped around: another version of the program may run by then.
-  ///   - also: makes further keys to load, from the claimed records.
   public init(
     _ kind: RecordKind, limit: Int = 256, pause: Duration = .seconds(3600),
     also: (@Sendable ([Record]) throws(StoreError) -> StoreKeys)? = nil
@@ -68,11 +63,6 @@ public struct Swept<Result: Sendable>: Sendable {
   /// Records that the body left as they were, and that were put off.
   public var untouched: Int
 
-  /// - Parameters:
-  ///   - result: result of the body.
-  ///   - rows: rows that were due and are no longer.
-  ///   - unreadable: rows that the store could not read.
-  ///   - untouched: records that the body left as they were.
   public init(result: Result, rows: Int, unreadable: Int, untouched: Int) {
     self.result = result
     self.rows = rows
@@ -98,9 +88,6 @@ public struct StoreFigures: Sendable, Hashable {
   /// Messages that are set aside because no running version can read them.
   public var setAside: Int
 
-  /// - Parameters:
-  ///   - messages: messages in the outbox.
-  ///   - setAside: messages that are set aside.
   public init(messages: Int, setAside: Int) {
     self.messages = messages
     self.setAside = setAside
@@ -171,9 +158,6 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The failure, and its remedy if an operator can fix it.
   public var message: String
 
-  /// - Parameters:
-  ///   - code: the kind of the failure.
-  ///   - message: text for operators, without IDs, hashes and bodies.
   public init(_ code: Code, _ message: String) {
     self.code = code
     self.message = message
@@ -203,14 +187,12 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 }
 
 extension StoreError {
-  /// - Throws: ``Code/tooLarge`` when a size exceeds its bound.
   static func check(_ size: Int, _ bounds: ClosedRange<Int>, _ what: String) throws(StoreError) {
     guard bounds.contains(size) else {
       throw StoreError(.tooLarge, "\(what) of \(size) is outside \(bounds.lowerBound)...\(bounds.upperBound)")
     }
   }
 
-  /// - Throws: ``Code/content`` for a text with a zero byte, which not every store takes.
   static func check(_ text: String, _ what: String) throws(StoreError) {
     guard !text.utf8.contains(0) else { throw StoreError(.content, "\(what) has a zero byte") }
   }

@@ -61,7 +61,6 @@ public struct WorkingSet: Sendable {
     var isLoaded: Bool
     /// The sums, with this set's own increments, oldest first.
     var cells: [CounterCell] = []
-    /// This set's own increments, one for each slot.
     var increments: [StoreChanges.Increment] = []
     /// Whether the stored cells go.
     var isForgotten = false
@@ -156,7 +155,6 @@ public struct WorkingSet: Sendable {
     counters[key] = CounterSlot(isLoaded: true, isForgotten: true, isChanged: true)
   }
 
-  /// - Returns: whether it is the first change of the counter.
   private static func count(
     _ slot: inout CounterSlot, in cell: Int64, by increment: Int64, keepUntil: UnixTime, _ key: CounterKey,
     _ journal: inout Journal

@@ -6,14 +6,6 @@ import ServiceRuntime
 
 extension LedgerSettings {
   /// Opens the marks of redelivered jobs: in the ledger, or without one in a file where it would be.
-  ///
-  /// - Parameters:
-  ///   - ledger: the ledger.
-  ///   - context: the process, whose `/readyz` and log tell while a server is waited for.
-  ///   - check: name of the check of the ledger in `/readyz`.
-  ///   - sleep: waits between two attempts to reach a server; a parameter for tests.
-  /// - Returns: `nil` when they cannot be kept. A crash may then cost innocent jobs, and the twentieth delivery of a job
-  ///   is its last.
   func openMarks(
     in ledger: any Ledger, for context: ServiceContext, check: String = "ledger",
     sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

@@ -6,7 +6,6 @@ struct IncomingJob: Sendable {
   var envelope: Envelope
   /// The user that sent it; see `SenderRule`.
   var sender: String
-  /// The job that results name.
   var jobID: String
   var preparation: Preparation
 

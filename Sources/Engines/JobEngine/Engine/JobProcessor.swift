@@ -19,8 +19,6 @@ struct JobProcessor: Sendable {
     }
   }
 
-  /// Hands a delivery back.
-  /// - Parameter wasBegun: whether the next delivery must not count as the first one.
   func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
     context.metrics.handedBack.increment()
     // Where a redelivered job counts as begun, an unbegun one goes back as a new message.

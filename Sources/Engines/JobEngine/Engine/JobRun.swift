@@ -12,7 +12,6 @@ struct JobRun {
   let context: WorkerContext
   let delivery: Delivery
   let envelope: Envelope
-  /// The user that sent the job.
   private let sender: String
   /// The envelope under the ID of the job that results name.
   private let reported: Envelope
@@ -66,7 +65,6 @@ struct JobRun {
       callTimeouts: facts.lanes.compactMap { context.lanes[$0]?.configuration.callTimeout })
   }
 
-  /// Runs the job to its end.
   mutating func run() async {
     var action = life.begin(now: context.clock.now())
     while true {

@@ -32,9 +32,6 @@ public struct JobWorkerOptions: Sendable, Hashable {
   /// Duration of the pause: doubled from the shortest to the longest, with jitter.
   public var ledgerPause: ClosedRange<Duration> = .seconds(1) ... .seconds(30)
 
-  /// - Parameters:
-  ///   - queue: the queue of the jobs.
-  ///   - author: the program and the user of the broker that messages name.
   public init(queue: String, author: Author) {
     self.queue = queue
     self.author = author

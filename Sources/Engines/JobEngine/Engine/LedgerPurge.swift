@@ -5,7 +5,6 @@ import CountersignTelemetry
 struct LedgerPurge: Sendable {
   /// Jobs deleted in one transaction: a few milliseconds.
   static let batch = 1000
-  /// Pause between rounds.
   static let interval: Duration = .seconds(30)
   /// Transactions in one round: 13,000 jobs a second, three times the fastest rate of one worker.
   static let maxBatches = 400

@@ -19,7 +19,6 @@ struct MarkedJobs: Sendable {
     return max(CrashMarks.quietPatience, rules.maxSlotWait + longestCall + .seconds(20))
   }
 
-  /// Processes the redelivered jobs of a batch.
   func workOff(_ redelivered: [Delivery]) async {
     await withDiscardingTaskGroup { group in
       await marks.admit(redelivered, spawn: { work in group.addTask { await work() } }) { await workOff($0) }
@@ -36,7 +35,6 @@ struct MarkedJobs: Sendable {
     inFlight.end()
   }
 
-  /// - Returns: the deliveries that went back to the queue, by us or with their channel.
   private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
     let notes = processor.context.requeueTracker
     let tags = step.deliveries.map(\.tag)

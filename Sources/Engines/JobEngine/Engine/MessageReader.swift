@@ -10,7 +10,6 @@ struct MessageReader<Handler: JobHandler>: Sendable {
   }
 
   let handler: Handler
-  /// Resolves who sent a message.
   let senders: SenderRule
 
   func read(_ delivery: Delivery, now: UnixTime) throws(ContractProblem) -> IncomingJob {

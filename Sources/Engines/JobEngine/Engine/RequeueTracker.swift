@@ -15,7 +15,6 @@ final class RequeueTracker: MessageSource {
     self.source = source
   }
 
-  /// Starts recording for deliveries.
   func watch(_ tags: some Sequence<DeliveryTag>) {
     state.withLock { $0.watched.formUnion(tags) }
   }

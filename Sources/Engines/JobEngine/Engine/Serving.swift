@@ -1,6 +1,5 @@
 /// Jobs that a worker can serve at a time.
 enum Serving: Sendable, Hashable {
-  /// All are served.
   case all
   /// A failed part is tried again with single jobs, so that a failure delays that job and no other.
   case oneByOne(Reason)

@@ -28,7 +28,6 @@ final class WorkerContext: Sendable {
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
-  /// Resolves who sent a message.
   let senders: SenderRule
   let results: ResultWriter
   let stages: StageWriter
@@ -110,7 +109,6 @@ final class WorkerContext: Sendable {
     { [source, tag = delivery.tag] in source.isLive(tag) }
   }
 
-  /// Jobs that can be served now.
   func serving(now: MonotonicTime) -> Serving {
     let (isOpen, isFailing) = ledgerBreaker.withLock { ($0.isOpen(now: now), $0.isFailing) }
     if isOpen { return .none(.ledgerUnavailable) }

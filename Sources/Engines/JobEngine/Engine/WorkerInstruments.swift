@@ -9,9 +9,6 @@ public struct WorkerBroker: Sendable {
   /// Publisher of results, retries and dead letters.
   public var sink: any MessageSink
 
-  /// - Parameters:
-  ///   - source: source of the jobs.
-  ///   - sink: publisher of results, retries and dead letters.
   public init(source: any MessageSource, sink: any MessageSink) {
     self.source = source
     self.sink = sink
@@ -27,10 +24,6 @@ public struct WorkerInstruments: Sendable {
   /// Registry of its metrics.
   public var metrics: MetricsRegistry
 
-  /// - Parameters:
-  ///   - clocks: the time of day, and monotonic time.
-  ///   - logger: logger of the worker.
-  ///   - metrics: registry of its metrics.
   public init(clocks: Clocks = .system, logger: Logger, metrics: MetricsRegistry) {
     self.clocks = clocks
     self.logger = logger

@@ -38,8 +38,6 @@ final class WorkerPulse: Sendable {
     self.inFlight = inFlight
   }
 
-  /// Runs one tick.
-  /// - Returns: work that takes longer than a tick may.
   func beat() -> [@Sendable () async -> Void] {
     let now = context.monotonic.now()
     context.timers.fire(now: now)

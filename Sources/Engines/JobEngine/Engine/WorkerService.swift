@@ -78,10 +78,6 @@ public struct WorkerQueue: Sendable {
   /// Distinguishes the connections and checks of several workers of one process: `recaptcha.`.
   public var prefix: String
 
-  /// - Parameters:
-  ///   - name: name of the queue; `nil` for the queue named like the type of its jobs.
-  ///   - prefetch: number of jobs taken ahead; `nil` for that of the settings.
-  ///   - prefix: distinguishes the connections and checks of several workers of one process.
   public init(name: String? = nil, prefetch: Int? = nil, prefix: String = "") {
     self.name = name
     self.prefetch = prefetch

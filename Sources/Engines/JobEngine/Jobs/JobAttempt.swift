@@ -21,15 +21,6 @@ public struct JobAttempt: Sendable {
   /// The trace that the job belongs to.
   public var trace: TraceContext?
 
-  /// - Parameters:
-  ///   - job: sender and message ID of the job.
-  ///   - correlationID: the sender's correlation ID.
-  ///   - number: the number of this attempt, from 1.
-  ///   - deadline: time after which the job is worthless.
-  ///   - timeout: maximum duration of the call, more than zero.
-  ///   - startedAt: start of the call.
-  ///   - unknownCalls: earlier calls with an unknown end.
-  ///   - trace: the trace that the job belongs to.
   public init(
     job: MessageIdentity, correlationID: String? = nil, number: Int = 1, deadline: UnixTime, timeout: Duration,
     startedAt: UnixTime, unknownCalls: Int = 0, trace: TraceContext? = nil

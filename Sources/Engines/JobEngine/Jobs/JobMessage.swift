@@ -20,15 +20,6 @@ public struct JobMessage: Sendable {
   /// The trace that the job belongs to.
   public var trace: TraceContext?
 
-  /// - Parameters:
-  ///   - messageID: the sender's ID of the message.
-  ///   - messageType: type and version.
-  ///   - sender: the user of the broker that sent it.
-  ///   - correlationID: the sender's correlation ID.
-  ///   - attempt: the number of this attempt, from 1.
-  ///   - stageOf: the job of which this message is a further stage.
-  ///   - receivedAt: time at which the engine took the message up.
-  ///   - trace: the trace that the job belongs to.
   public init(
     messageID: String, messageType: MessageType, sender: String = SenderRule.unnamed, correlationID: String? = nil,
     attempt: Int = 1, stageOf: String? = nil, receivedAt: UnixTime, trace: TraceContext? = nil

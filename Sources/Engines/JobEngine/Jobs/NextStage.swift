@@ -7,9 +7,6 @@ public struct NextStage: Sendable, Hashable {
   /// Its body, JSON. Secrets in it are sealed: it is kept in the ledger as well.
   public var body: [UInt8]
 
-  /// - Parameters:
-  ///   - messageID: its message ID, always the same for the same job.
-  ///   - body: its body, JSON, with its secrets sealed.
   public init(messageID: String, body: [UInt8]) {
     self.messageID = messageID
     self.body = body

@@ -20,14 +20,6 @@ public struct PreparedJob<Job: Sendable>: Sendable {
   /// Reason in a result with an unknown outcome: the loss, and the remedy. `nil`: the reason of the last call.
   public var unknownReason: Reason?
 
-  /// - Parameters:
-  ///   - job: argument of ``JobHandler/perform(_:on:_:)``.
-  ///   - lanes: the lanes that may serve it, in the order of attempts.
-  ///   - deadline: time after which the job is worthless.
-  ///   - onUnknown: action when it is unknown whether the job was carried out.
-  ///   - extras: fields that the type adds to every result of this job.
-  ///   - maxUnknownResends: maximum repetitions when its outcome is unknown; `nil` for the worker's configuration.
-  ///   - unknownReason: reason in a result with an unknown outcome; `nil` for the reason of the last call.
   public init(
     _ job: Job, lanes: [String], deadline: UnixTime, onUnknown: OnUnknown = .report, extras: ResultExtras = [:],
     maxUnknownResends: Int? = nil, unknownReason: Reason? = nil

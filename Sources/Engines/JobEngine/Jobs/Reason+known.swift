@@ -12,20 +12,17 @@ extension Reason {
   /// The provider call was ended by the engine, because the handler did not end it in time.
   static let callTimedOut = Reason("CALL_TIMED_OUT", "The provider did not answer in time.")
 
-  /// All slots of the lane stayed taken.
   static let laneBusy = Reason("LANE_BUSY", "All slots of the lane were busy for too long.")
 
   /// The ledger could not be written, so the job was not begun.
   static let ledgerUnavailable = Reason("LEDGER_UNAVAILABLE", "The ledger could not be written; the job was not begun.")
 
-  /// Another worker is carrying out this job.
   static let heldElsewhere = Reason("HELD", "Another worker is carrying out this job.")
 
   /// The result was recorded but could not be published.
   static let resultUndeliverable = Reason(
     "RESULT_UNDELIVERABLE", "The result is recorded in the ledger but could not be published yet.")
 
-  /// The worker stopped before it could begin the job.
   static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")
 
   /// The job names no lane that this worker has.

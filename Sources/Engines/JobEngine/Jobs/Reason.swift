@@ -9,10 +9,6 @@ public struct Reason: Sendable, Hashable, CustomStringConvertible {
   /// The provider's own code, unchanged (`21610`, `BadDeviceToken`), if any.
   public var providerCode: String?
 
-  /// - Parameters:
-  ///   - code: code for callers, such as `INVALID_NUMBER`.
-  ///   - detail: one sentence for people; truncated to `Reason.maxDetailBytes` when it is published.
-  ///   - providerCode: the provider's own code, if any.
   public init(_ code: String, _ detail: String, providerCode: String? = nil) {
     self.code = code
     self.detail = detail

@@ -19,7 +19,6 @@ final class Lane: Sendable {
 
   var name: String { configuration.name }
 
-  /// Reads the state.
   func read<Value: Sendable>(_ body: (LaneState) -> Value) -> Value {
     guarded.withLock { body($0.state) }
   }
@@ -41,7 +40,6 @@ final class Lane: Sendable {
     }
   }
 
-  /// Returns a slot.
   func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime) {
     mutate { $0.finish(grant, report, now: now, jitter: .random(in: 0..<1)) }
   }

@@ -98,7 +98,6 @@ struct LaneState: Sendable {
     return nil
   }
 
-  /// Returns a slot with the report of its call.
   mutating func finish(_ grant: SlotGrant, _ report: CallReport, now: MonotonicTime, jitter: Double) -> [Resumption] {
     inFlight -= 1
     switch report {

@@ -6,7 +6,6 @@ enum SlotAnswer: Sendable, Hashable {
   case granted(SlotGrant)
   /// The lane is down; it is probed or tried again at that time.
   case down(Reason, until: MonotonicTime)
-  /// The caller's patience is over.
   case busy
   /// The worker is stopping and begins no further calls.
   case stopping

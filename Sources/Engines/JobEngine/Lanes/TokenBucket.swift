@@ -6,7 +6,6 @@ struct TokenBucket: Sendable {
   private var tokens: Double
   private var updatedAt: MonotonicTime
 
-  /// A full bucket.
   init(_ rate: LaneRate, now: MonotonicTime) {
     self.rate = rate
     tokens = Double(rate.burst)
@@ -21,7 +20,6 @@ struct TokenBucket: Sendable {
     return true
   }
 
-  /// Returns an unused token.
   mutating func putBack() {
     tokens = min(tokens + 1, Double(rate.burst))
   }

@@ -21,7 +21,6 @@ final class LedgerBatcher: Sendable {
   private let ledger: any Ledger
   private let state = Mutex(State())
 
-  /// - Parameter ledger: the ledger that the batches go to.
   init(_ ledger: any Ledger) {
     self.ledger = ledger
   }
@@ -43,8 +42,6 @@ final class LedgerBatcher: Sendable {
   }
 
   /// See ``LedgerEntry/settle(_:result:at:)``. Suspends until the commit.
-  ///
-  /// - Returns: `nil` when this result stands, otherwise the earlier one.
   func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]? {
     guard case .settled(let standing) = try await write(.settle(claim, result: result, at: time)).get() else {
       throw .wrongAnswer

@@ -72,10 +72,6 @@ public struct LedgerMatch: Sendable, Hashable {
   /// The job's `correlation_id`.
   public var correlationID: String?
 
-  /// - Parameters:
-  ///   - lane: the lane.
-  ///   - reference: the provider's own ID.
-  ///   - correlationID: the job's `correlation_id`.
   public init(lane: String, reference: String, correlationID: String? = nil) {
     self.lane = lane
     self.reference = reference

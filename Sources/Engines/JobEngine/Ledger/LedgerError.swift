@@ -5,9 +5,6 @@ public struct LedgerError: Error, Sendable, CustomStringConvertible {
   /// Whether the same call may succeed later.
   public var isRetriable: Bool
 
-  /// - Parameters:
-  ///   - message: description; safe to log.
-  ///   - isRetriable: whether the same call may succeed later.
   public init(_ message: String, isRetriable: Bool) {
     self.message = message
     self.isRetriable = isRetriable

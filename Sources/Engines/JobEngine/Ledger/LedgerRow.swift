@@ -24,7 +24,6 @@ struct LedgerRow: Sendable, Hashable {
 extension LedgerRow {
   /// Consequence of a claim to a job that has a row.
   enum Consequence: Sendable, Hashable {
-    /// Nothing is written.
     case answer(ClaimAnswer)
     /// The open claim comes from the future, since when the clock was set back. From now on it runs for its original
     /// duration, so that a job whose worker died does not wait until the clock has caught up.
@@ -33,12 +32,6 @@ extension LedgerRow {
     case takeOver(unknownCalls: Int, ClaimAnswer)
   }
 
-  /// Decides about a claim.
-  ///
-  /// - Parameters:
-  ///   - token: the claim's own.
-  ///   - now: the time by the clock that wrote the row.
-  ///   - judgedAt: the time by which its lease is judged.
   func consequence(ofClaim token: Int64, now: UnixTime, judgedAt: UnixTime) -> Consequence {
     switch state {
     case .settled: return .answer(.settled(result: result))

@@ -9,7 +9,6 @@ public struct LedgerSize: Sendable, Hashable {
   /// Last write of the oldest remembered job; `nil` when there is none.
   public var oldest: UnixTime?
 
-  /// Bytes of the file that are free.
   var freeBytes: Int64 { fileBytes - usedBytes }
 }
 

@@ -21,8 +21,6 @@ enum LedgerStatements {
 
   /// Carries out a batch. A failing entry leaves no change behind, so the others are carried out nonetheless; after a
   /// failure of the database itself none is.
-  ///
-  /// - Throws: the error that ended the transaction, which undid the whole batch.
   static func write(
     _ entries: [LedgerEntry], looksForJobsWithoutSender: Bool, _ session: Session
   ) throws(DatabaseError) -> [Result<LedgerAnswer, LedgerError>] {

@@ -7,6 +7,5 @@ struct JobEnding: Sendable, Hashable {
   var reference: String?
   var reason: Reason?
   var extras: ResultExtras = [:]
-  /// Number of attempts made.
   var attempts: Int
 }

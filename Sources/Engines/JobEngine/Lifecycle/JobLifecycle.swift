@@ -40,10 +40,7 @@ struct JobLifecycle: Sendable {
     /// Publish to a delay queue, then acknowledge. Ends the life.
     case delay(JobDelay)
     /// Return the message to its queue. Ends the life.
-    /// - Parameter wasBegun: whether a call was made or its result is recorded, so that the next delivery must not
-    ///   count as the first one.
     case handBack(wasBegun: Bool)
-    /// Ends the life.
     case acknowledge
     /// Move the message to the dead letters. Ends the life.
     case bury
@@ -116,10 +113,6 @@ struct JobLifecycle: Sendable {
   /// Reason that a lane needs more time than is left.
   private var tooLate: Reason?
 
-  /// - Parameters:
-  ///   - facts: the job.
-  ///   - rules: limits of its life.
-  ///   - callTimeouts: maximum duration of a call, for each lane of the job.
   init(_ facts: JobFacts, rules: JobRules, callTimeouts: [Duration]) {
     precondition(callTimeouts.count == facts.lanes.count, "Each lane needs its timeout.")
     self.facts = facts
@@ -140,7 +133,6 @@ struct JobLifecycle: Sendable {
     return acquire(now)
   }
 
-  /// The next action.
   mutating func handle(_ event: Event, now: UnixTime) -> Action {
     switch (state, event) {
     case (.acquiring, .slotGranted): return claimForCall(now)

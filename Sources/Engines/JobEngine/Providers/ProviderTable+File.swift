@@ -12,7 +12,6 @@ extension ProviderTable {
     case receipts
   }
 
-  /// Largest file that is read.
   static let maxFileBytes = 1024 * 1024
   /// File next to the tables with the rows that several of them share.
   static let commonFile = "common.json5"

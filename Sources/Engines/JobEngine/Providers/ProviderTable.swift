@@ -2,17 +2,12 @@
 ///
 /// A table is data, read from `Config/providers/`, because providers add and split codes at will.
 public struct ProviderTable: Sendable {
-  /// Rules by the provider's own code.
   private let codes: [String: ProviderRule]
   /// Rules by HTTP status (`429`) or its hundred (`4xx`).
   private let statuses: [String: ProviderRule]
   /// Reasons by the code in a delivery report; the list differs from that of the answers.
   private let receipts: [String: ProviderReceiptRule]
 
-  /// - Parameters:
-  ///   - codes: rules by the provider's own code.
-  ///   - statuses: rules by HTTP status (`429`) or its hundred (`4xx`).
-  ///   - receipts: reasons by the code in a delivery report.
   public init(
     codes: [String: ProviderRule] = [:], statuses: [String: ProviderRule] = [:],
     receipts: [String: ProviderReceiptRule] = [:]
@@ -107,9 +102,6 @@ public struct ProviderReceiptRule: KeyedPart, Sendable, Hashable {
 
   enum CodingKeys: String, CodingKey, CaseIterable { case reason, detail }
 
-  /// - Parameters:
-  ///   - reason: reason code of this system.
-  ///   - detail: one sentence for people.
   public init(reason: String, detail: String) {
     self.reason = reason
     self.detail = detail

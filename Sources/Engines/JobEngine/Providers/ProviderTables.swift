@@ -9,9 +9,6 @@ public struct ProviderTables: Sendable {
     /// Sections the file must have.
     public let sections: Set<ProviderTable.Section>
 
-    /// - Parameters:
-    ///   - name: name of the file, without its suffix.
-    ///   - sections: sections the file must have.
     public init(_ name: String, sections: Set<ProviderTable.Section> = [.codes, .statuses]) {
       self.name = name
       self.sections = sections
@@ -47,7 +44,6 @@ public struct ProviderTables: Sendable {
     self.tables = tables
   }
 
-  /// - Parameter tables: tables by source, for tests and tools.
   public init(_ tables: [Source: ProviderTable]) {
     self.tables = tables
   }

@@ -7,7 +7,6 @@ struct JobPublications: Sendable {
 
   private(set) var essential: Publication?
   private(set) var copy: Publication?
-  /// Number of attempts.
   private(set) var tries = 0
 
   init(_ essential: Publication, copy: Publication? = nil) {
@@ -15,7 +14,6 @@ struct JobPublications: Sendable {
     self.copy = copy
   }
 
-  /// A copy alone.
   init(copy: Publication) {
     self.copy = copy
   }
@@ -24,7 +22,6 @@ struct JobPublications: Sendable {
   var batch: [Publication] { [essential, copy].compactMap { $0 } }
 
   /// Applies the broker's answers to the batch; pass none when it could not be published.
-  /// - Returns: the failure of the essential message.
   mutating func take(_ outcomes: [PublishOutcome]) -> PublishOutcome? {
     tries += 1
     var outcomes = outcomes[...]

@@ -13,11 +13,6 @@ enum RecordedEnding: Sendable, Hashable {
   private static let resultVersion: UInt8 = 1
   private static let stageVersion: UInt8 = 2
 
-  /// Reads a record.
-  /// - Parameters:
-  ///   - record: the ledger's bytes.
-  ///   - messageID: the message whose record it is.
-  /// - Throws: a problem when this version cannot read it.
   init(_ record: [UInt8], of messageID: String) throws(ContractProblem) {
     switch record.first {
     case Self.resultVersion:
@@ -33,8 +28,6 @@ enum RecordedEnding: Sendable, Hashable {
     }
   }
 
-  /// The record.
-  /// - Parameter messageID: the message whose record it is.
   func record(of messageID: String) -> [UInt8] {
     switch self {
     case .result(let result):
@@ -49,7 +42,6 @@ enum RecordedEnding: Sendable, Hashable {
     }
   }
 
-  /// For the log.
   var text: String {
     switch self {
     case .result(let result): result.outcome.rawValue

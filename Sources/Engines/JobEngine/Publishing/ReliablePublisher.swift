@@ -5,7 +5,6 @@ import CountersignTelemetry
 /// Publishes messages that must arrive: retries with backoff while the broker returns or refuses them.
 struct ReliablePublisher: Sendable {
   enum Delivered: Sendable, Hashable {
-    /// The broker has taken responsibility.
     case confirmed
     /// It was returned or refused in all attempts.
     case undeliverable
@@ -29,12 +28,6 @@ struct ReliablePublisher: Sendable {
   let metrics: WorkerMetrics
 
   /// Publishes, and suspends until the broker has taken it or it is given up.
-  /// - Parameters:
-  ///   - publications: the messages.
-  ///   - jobID: the job, for the log.
-  ///   - givesUp: `false` continues until the worker stops.
-  ///   - isWanted: asked before each attempt. A message that replaces a delivery is unwanted once the broker has that
-  ///     again: there would be two.
   func deliver(
     _ publications: JobPublications, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
   ) async -> Delivered {

@@ -4,11 +4,9 @@ import CountersignTelemetry
 
 /// Writes results and the messages that carry them.
 struct ResultWriter: Sendable {
-  /// Type of the jobs.
   let jobType: MessageType
   /// Queue of the jobs: the first part of the routing key.
   let queue: String
-  /// Author of the messages.
   let author: Author
 
   /// A job's result, bounded to fit into a message.
@@ -55,9 +53,6 @@ struct ResultWriter: Sendable {
   private var hasListener: Bool { queue == jobType.name }
 
   /// The report that a job is delayed; `nil` for a further delay with the same reason, and where nobody listens.
-  /// - Parameters:
-  ///   - job: the envelope of this attempt, under the ID of the job that results name.
-  ///   - sender: the user that sent it.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
     guard hasListener, job.lastError.flatMap(Reason.init(lastError:))?.code != delay.reason.code else { return nil }
     let next = max(now + delay.step.delay, delay.notBefore ?? now)

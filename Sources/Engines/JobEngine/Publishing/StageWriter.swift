@@ -4,18 +4,10 @@ import CountersignTelemetry
 
 /// Writes the message with which a job continues.
 struct StageWriter: Sendable {
-  /// Author of the messages.
   let author: Author
   /// The queue of the job, which is bound under its name.
   let queue: String
 
-  /// - Parameters:
-  ///   - stage: the next stage.
-  ///   - job: the message of the current stage.
-  ///   - sender: the sender of that message, and so of this one.
-  ///   - jobID: the job that the result will name.
-  ///   - startedAt: start of this attempt.
-  ///   - now: the current time.
   func publication(
     _ stage: NextStage, job: Envelope, sender: String, jobID: String, startedAt: UnixTime, now: UnixTime
   ) -> Publication {

@@ -16,9 +16,6 @@ public final class ThrottledLog: Sendable {
   private let clock: any MonotonicClock
   private let entries = Mutex<[String: Entry]>([:])
 
-  /// - Parameters:
-  ///   - logger: receives the events.
-  ///   - clock: measures the time between events.
   public init(_ logger: Logger, clock: any MonotonicClock = SystemMonotonicClock()) {
     self.logger = logger
     self.clock = clock

@@ -5,7 +5,6 @@ extension PrintedText {
   private static let nonJoiner: Unicode.Scalar = "\u{200C}"
   private static let joiner: Unicode.Scalar = "\u{200D}"
 
-  /// - Parameter scalar: U+200B, U+200C or U+200D.
   static func isJoiner(
     _ scalar: Unicode.Scalar, allowedBetween before: Unicode.Scalar?, and next: Unicode.Scalar?
   ) -> Bool {

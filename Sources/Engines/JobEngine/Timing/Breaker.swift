@@ -8,9 +8,6 @@ struct Breaker: Sendable {
   private var failures = 0
   private(set) var openUntil: MonotonicTime?
 
-  /// - Parameters:
-  ///   - threshold: consecutive failures that open it, 1 or more.
-  ///   - delay: duration of the opening: doubled from the shortest to the longest, with jitter.
   init(threshold: Int, delay: ClosedRange<Duration>) {
     self.threshold = threshold
     backoff = Backoff(delay, jitter: .half)

@@ -16,10 +16,6 @@ struct CallGuard: Sendable {
   let timers: Timers
   let clock: any MonotonicClock
 
-  /// Runs a call.
-  /// - Parameters:
-  ///   - timeout: maximum duration.
-  ///   - abandoned: the answer when it does not end.
   func run<Answer: Sendable>(
     timeout: Duration, abandoned: Answer, _ call: @escaping @Sendable () async -> Answer
   ) async -> Answer {
@@ -49,7 +45,6 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
   private let slot = OneShot<Answer>()
   private let timer = Mutex<(id: Int?, isOver: Bool)>((nil, false))
 
-  /// - Returns: `false` when the call is over, so the caller has to cancel the timer.
   func setTimer(_ id: Int) -> Bool {
     timer.withLock { timer in
       if !timer.isOver { timer.id = id }
@@ -57,9 +52,6 @@ private final class PendingAnswer<Answer: Sendable>: Sendable {
     }
   }
 
-  /// Refuses further timers.
-  ///
-  /// - Returns: the timer to cancel.
   func end() -> Int? {
     timer.withLock { timer in
       timer.isOver = true

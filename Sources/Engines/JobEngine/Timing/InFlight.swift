@@ -16,9 +16,6 @@ final class InFlight: Sendable {
   private let onBegin: @Sendable () -> Void
   private let state = Mutex(State())
 
-  /// - Parameters:
-  ///   - limit: jobs in flight at which `waitForRoom` waits, 1 or more.
-  ///   - onBegin: called when a job begins while none was in flight.
   init(limit: Int, onBegin: @escaping @Sendable () -> Void = {}) {
     self.limit = limit
     self.onBegin = onBegin

@@ -17,7 +17,6 @@ final class LeaseClock: Sendable {
   private let clocks: Clocks
   private let filter: Mutex<StepFilter>
 
-  /// - Parameter longestLease: the maximum duration of a lease.
   init(_ clocks: Clocks, longestLease: Duration) {
     self.clocks = clocks
     var filter = StepFilter(longestLease: longestLease)
@@ -25,7 +24,6 @@ final class LeaseClock: Sendable {
     self.filter = Mutex(filter)
   }
 
-  /// The time by which leases are judged.
   func now() -> UnixTime {
     // Read under the lock, so that no reading is older than the previous one.
     filter.withLock { $0.time(clocks.wall.now(), at: clocks.monotonic.now()) }

@@ -8,19 +8,13 @@ struct StepFilter: Sendable {
   private let longestLease: Duration
   /// Last reading at which the clock agreed with monotonic time.
   private var agreed: (wall: UnixTime, monotonic: MonotonicTime)?
-  /// The ignored step, and the time of its detection.
   private var step: (size: Duration, seenAt: MonotonicTime)?
 
-  /// - Parameter longestLease: the maximum duration of a lease.
   init(longestLease: Duration) {
     self.longestLease = longestLease
   }
 
   /// The time by which leases are judged.
-  ///
-  /// - Parameters:
-  ///   - wall: the clock's reading.
-  ///   - monotonic: the time of the reading.
   mutating func time(_ wall: UnixTime, at monotonic: MonotonicTime) -> UnixTime {
     if let agreed {
       let expected = agreed.wall + (monotonic - agreed.monotonic)

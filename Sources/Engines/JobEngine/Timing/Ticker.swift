@@ -3,7 +3,6 @@ import Synchronization
 /// Drives the engine's time: at each tick, timers fire, lanes advance, and pauses are decided.
 protocol Ticker: Sendable {
   /// Suspends until the next tick; ends early when its task is canceled. One caller at a time.
-  /// - Parameter limit: maximum time to the tick, unless `wake` is called before.
   func next(within limit: Duration) async
   /// Brings a later tick forward to now. Does not wait.
   func wake()

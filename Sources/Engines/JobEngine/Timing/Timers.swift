@@ -39,8 +39,6 @@ final class Timers: Sendable {
   /// Time before which nothing is due.
   var earliest: MonotonicTime? { state.withLock { $0.earliest } }
 
-  /// Schedules an action.
-  /// - Returns: the argument for `cancel`.
   func schedule(at time: MonotonicTime, _ action: @escaping @Sendable () -> Void) -> Int {
     state.withLock { state in
       let id = state.nextID()
@@ -55,8 +53,6 @@ final class Timers: Sendable {
   }
 
   /// Waits until a time.
-  /// - Returns: `false` when the wait was cut short because the worker stops. It does not end when its task is
-  ///   canceled.
   func sleep(until time: MonotonicTime) async -> Bool {
     await withCheckedContinuation { continuation in
       let isStopped = state.withLock { state in
@@ -69,7 +65,6 @@ final class Timers: Sendable {
     }
   }
 
-  /// Runs due actions.
   func fire(now: MonotonicTime) {
     let (actions, awake) = state.withLock { state in
       guard let earliest = state.earliest, earliest <= now else { return ([@Sendable () -> Void](), [Awake]()) }

@@ -1,10 +1,6 @@
 import CountersignConcurrency
 
 /// Runs a body, and stops waiting for it at an instant. It goes on then, and its answer is ignored.
-///
-/// - Parameters:
-///   - instant: the end of the wait.
-///   - late: the answer when the body has not ended by then.
 func withTimeLimit<Answer: Sendable>(
   _ instant: ContinuousClock.Instant, late: Answer, _ body: @escaping @Sendable () async -> Answer
 ) async -> Answer {

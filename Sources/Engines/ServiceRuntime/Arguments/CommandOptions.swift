@@ -60,7 +60,6 @@ public final class OptionReader {
   private(set) var operands: [CommandOperand] = []
   private var problem: UsageError?
 
-  /// - Parameter arguments: the arguments to read, or `nil` to collect the syntax only.
   public init(_ arguments: CommandArguments?) {
     self.arguments = arguments
   }

@@ -1,4 +1,3 @@
-/// The text of `--help`.
 struct HelpText {
   private let syntax: CommandSyntax
   private let path: [String]

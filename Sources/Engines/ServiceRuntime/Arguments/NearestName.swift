@@ -14,7 +14,6 @@ public enum NearestName {
     return wanted.count >= minAbbreviation && longer.count == 1 ? longer[0] : nil
   }
 
-  /// Minimum letters of an abbreviation.
   private static let minAbbreviation = 3
 
   private static func folded(_ name: String) -> [Character] {

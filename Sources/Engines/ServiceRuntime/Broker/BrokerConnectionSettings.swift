@@ -115,7 +115,6 @@ public struct BrokerConnectionSettings: Sendable {
 }
 
 extension ConnectionEvent {
-  /// Host that the event names.
   fileprivate var host: BrokerHost? {
     switch self {
     case .connected(let host), .disconnected(_, let host, _): host

@@ -3,7 +3,6 @@ import CountersignTelemetry
 
 /// Logs events of a connection, with constant messages and with hints for an operator.
 enum BrokerEventLog {
-  /// - Parameter isRepeated: whether the same was logged a moment ago; it is only worth a debug line then.
   static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to logger: Logger) {
     switch event {
     case .connected:

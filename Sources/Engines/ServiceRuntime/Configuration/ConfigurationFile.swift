@@ -2,14 +2,12 @@ import CountersignEncoding
 
 /// A configuration file: JSON5, so that it may contain comments.
 struct ConfigurationFile {
-  /// The path as it was given.
   let path: String
   let fields: [String: ConfigurationValue]
 
   /// Maximum size of a configuration file; a larger one is a mistake.
   static let maxBytes = 1 << 20
 
-  /// - Throws: an error when the file cannot be read or is not JSON5.
   init(path: String) throws(ConfigurationError) {
     self.path = path
     let bytes = try Self.read(path)

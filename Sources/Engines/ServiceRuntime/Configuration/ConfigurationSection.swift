@@ -48,7 +48,6 @@ public struct ConfigurationSection {
     reader.declare(key, in: path, nil)
   }
 
-  /// Makes a key known.
   func declare(_ key: String, kind: String, _ help: String) {
     reader.declare(
       key, in: path, ConfigurationKey(path: Self.join(path, key), kind: kind, help: help))

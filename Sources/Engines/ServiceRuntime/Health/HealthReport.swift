@@ -32,7 +32,6 @@ public struct HealthReport: Codable, Sendable, Hashable {
     ready = checks.allSatisfy(\.ok)
   }
 
-  /// The report as JSON.
   func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

@@ -16,12 +16,6 @@ final class ProcessStop: Sendable {
   private let abandon: @Sendable (ExitCode) -> Void
   private let sleep: @Sendable (Duration) async throws -> Void
 
-  /// - Parameters:
-  ///   - logger: log of a start that does not end.
-  ///   - ceiling: maximum duration of a canceled start.
-  ///   - onCanceling: called when a start is canceled: the place to become "not ready".
-  ///   - abandon: ends the process when a canceled start does not end.
-  ///   - sleep: waits; a parameter for tests.
   init(
     logger: Logger, ceiling: Duration, onCanceling: @escaping @Sendable () -> Void = {},
     abandon: @escaping @Sendable (ExitCode) -> Void = { ProcessExit.now($0) },
@@ -52,9 +46,6 @@ final class ProcessStop: Sendable {
     if isRequested { action() }
   }
 
-  /// Runs a start that a request cancels.
-  /// - Returns: `nil` when it has not succeeded because of a request.
-  /// - Throws: its error, unless a stop was requested.
   func canceling<Value: Sendable>(_ start: @escaping @Sendable () async throws -> Value) async throws -> Value? {
     state.withLock { $0.isStarting = true }
     let task = Task { try await start() }

@@ -111,7 +111,6 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
     public var checkValues: [String: String] = [:]
   }
 
-  /// The report as JSON.
   func json() throws -> [UInt8] {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]

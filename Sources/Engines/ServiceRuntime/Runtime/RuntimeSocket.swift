@@ -19,11 +19,6 @@ final class RuntimeSocket: Sendable {
   let path: String
   private let source: Mutex<(any DispatchSourceRead)?>
 
-  /// Starts to listen.
-  /// - Parameters:
-  ///   - path: path of the socket, at most 107 bytes. What a killed process left there is replaced.
-  ///   - document: makes the document, for each connection.
-  /// - Throws: a hint that names the path.
   init(path: String, document: @escaping @Sendable () -> [UInt8]) throws(StartError) {
     self.path = path
     let listener = try Self.listen(path)

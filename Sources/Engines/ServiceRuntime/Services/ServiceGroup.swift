@@ -23,13 +23,6 @@ public final class ServiceGroup: Sendable {
   private let stopRequested = Latch()
   private let exitCode = Mutex<ExitCode?>(nil)
 
-  /// - Parameters:
-  ///   - services: in the order in which they start.
-  ///   - logger: logger of starts, stops and failures.
-  ///   - ceiling: maximum duration of the stop of all services together.
-  ///   - onStopping: called once when the stop begins, before any service is asked: the place to become "not ready".
-  ///   - abandon: ends the process when a service does not end even after cancellation.
-  ///   - sleep: waits; a parameter for tests.
   public init(
     _ services: [any Service], logger: Logger, ceiling: Duration = .seconds(20),
     onStopping: @escaping @Sendable () -> Void = {},

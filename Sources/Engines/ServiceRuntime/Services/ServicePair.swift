@@ -5,9 +5,6 @@ public struct ServicePair: Service {
   private let second: any Service
   private let finish: @Sendable () async -> Void
 
-  /// - Parameters:
-  ///   - name: name of the pair in logs.
-  ///   - finish: called when both have ended: closes shared resources.
   public init(
     name: String, _ first: any Service, _ second: any Service, finish: @escaping @Sendable () async -> Void = {}
   ) {

@@ -98,7 +98,6 @@ struct AccountCalls: Sendable {
     return known.isEmpty ? nil : known
   }
 
-  /// Providers to unlink that an account can have.
   private static func providers(_ body: CallBody) throws(ProtocolError) -> [String]? {
     try body.texts("deleteProvider").contains(AccountView.phoneProvider) ? [AccountView.phoneProvider] : nil
   }
@@ -122,7 +121,6 @@ extension AccountView {
     return user
   }
 
-  /// Its ways to sign in.
   fileprivate var providers: [CallAnswer] {
     guard let phoneNumber else { return [] }
     var phone = CallAnswer()

@@ -13,7 +13,6 @@ struct Backend: Sendable {
     self.misconfigurations = misconfigurations
   }
 
-  /// Public key for the secrets of replies.
   var replyKey: String { rules.replyKeyText }
 
   /// Asks for something that has no secret.
@@ -69,8 +68,6 @@ struct CommandExchange<C: Command>: Sendable {
     }
   }
 
-  /// Sends the command.
-  /// - Throws: the refusal in the protocol's words.
   func ask(_ command: C, timeout: Duration = Broker.usualTimeout) async throws(ProtocolError) -> C.Reply {
     switch try await attempt(command, timeout: timeout) {
     case .success(let reply): return reply
@@ -78,8 +75,6 @@ struct CommandExchange<C: Command>: Sendable {
     }
   }
 
-  /// Sends the command.
-  /// - Returns: the reply, or the service's own refusal.
   func attempt(_ command: C, timeout: Duration) async throws(ProtocolError) -> Result<C.Reply, APIError> {
     try await broker.ask(command, messageID: messageID, timeout: timeout)
   }
@@ -113,7 +108,6 @@ struct OpenTokens: Sendable {
 }
 
 extension CallAnswer {
-  /// Puts the fields of tokens.
   mutating func put(_ tokens: OpenTokens) {
     put("idToken", tokens.idToken.reveal())
     put("refreshToken", tokens.refreshToken.reveal())

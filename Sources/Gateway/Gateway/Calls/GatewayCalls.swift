@@ -5,7 +5,6 @@ import ServiceRuntime
 
 /// The calls that the gateway answers, and the services that they need.
 struct GatewayCalls: Sendable {
-  /// Addresses of the calls.
   let routes: [Route]
   /// Services of the calls in the order in which they start, between the broker's connection and the port.
   let services: [any Service]
@@ -18,9 +17,6 @@ struct GatewayCalls: Sendable {
       messages: rules.isDevelopment ? rules.simulatorURL.flatMap(Self.simulator) : nil)
   }
 
-  /// - Parameters:
-  ///   - messages: source of sent SMS, for development mode.
-  ///   - pause: waits before the next look at them; a parameter for tests.
   init(
     _ rules: GatewayRules, broker: Broker, context: ServiceContext, messages: (any SentMessages)?,
     pause: @escaping DevelopmentCalls.Pause = { try? await Task.sleep(for: $0) }
@@ -46,7 +42,6 @@ struct GatewayCalls: Sendable {
     self.keys = keys
   }
 
-  /// - Returns: `nil` when no client can be made; codes are then not known.
   private static func simulator(_ url: String) -> (any SentMessages)? {
     (try? HTTPClient()).map { SimulatorMessages(url, client: $0) }
   }

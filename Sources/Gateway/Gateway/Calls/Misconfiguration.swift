@@ -23,7 +23,6 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   /// A command of the gateway breaks the contract.
   case command = "INVALID_COMMAND"
 
-  /// - Returns: `nil` for a refusal with another cause.
   init?(_ error: APIError) {
     if let reason = error.reason, let known = Self(reason: reason) {
       self = known
@@ -56,7 +55,6 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   /// Whether clients get the service's code nevertheless, since it is the protocol's own.
   var isToldToClient: Bool { self == .trustedApp || self == .development }
 
-  /// Remedy, for operators.
   var hint: String {
     switch self {
     case .seal: "give the gateway the public keys of the key file that 'accounts' has ('accountsKeysFile')"

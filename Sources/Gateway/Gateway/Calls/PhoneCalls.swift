@@ -120,7 +120,6 @@ struct PhoneCalls: Sendable {
   }
 
   /// Puts a temporary proof and its number, or session and code, into the command.
-  /// - Returns: the session, if the call has one.
   private static func put(
     evidenceOf call: Call, into command: inout SignInWithPhone, _ exchange: CommandExchange<SignInWithPhone>
   ) throws(ProtocolError) -> String? {

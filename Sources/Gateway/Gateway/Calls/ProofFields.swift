@@ -21,7 +21,6 @@ struct ProofFields: Sendable {
   /// the coordinator knows.
   let lacksToken: Bool
 
-  /// - Parameter enforcement: enforcement of reCAPTCHA Enterprise for the project's phone numbers.
   init(_ body: CallBody, enforcement: Project.Recaptcha.Enforcement) throws(ProtocolError) {
     _ = try body.enumeration("clientType", ProtocolEnumeration.clientType)
     _ = try body.enumeration("recaptchaVersion", ProtocolEnumeration.recaptchaVersion)
@@ -41,7 +40,6 @@ struct ProofFields: Sendable {
   }
 
   /// Proof as the command has it; `nil` without one. A receipt beside a token tells of a push that did not arrive.
-  /// - Parameter seal: seals a secret for the coordinator.
   func field(
     sealed seal: (Secret) throws(ProtocolError) -> SecretField
   ) throws(ProtocolError) -> StartVerification.Proof? {

@@ -24,13 +24,11 @@ extension CallBody {
   static let maxWordBytes = 256
 
   /// A secret or a token; `nil` when it is absent or empty.
-  /// - Parameter code: error for a longer one, which cannot be one of ours.
   func secret(_ name: String, else code: String) throws(ProtocolError) -> String? {
     try text(name, max: Self.maxSecretBytes, else: code)
   }
 
   /// An ID, a number, a code; `nil` when it is absent or empty.
-  /// - Parameter code: error for a longer one.
   func word(_ name: String, else code: String) throws(ProtocolError) -> String? {
     try text(name, max: Self.maxWordBytes, else: code)
   }
@@ -41,7 +39,6 @@ extension CallBody {
     return text
   }
 
-  /// The ID token of a call that needs one.
   func requiredIDToken() throws(ProtocolError) -> String {
     guard let token = try secret("idToken", else: "INVALID_ID_TOKEN") else { throw .account("MISSING_ID_TOKEN") }
     return token

@@ -77,7 +77,6 @@ struct DevelopmentCalls: Sendable {
 }
 
 extension CallAnswer {
-  /// Answer by which the emulator says that it runs.
   fileprivate static var emulatorIsReady: CallAnswer {
     var (answer, emulator) = (CallAnswer(), CallAnswer())
     emulator.put("ready", true)

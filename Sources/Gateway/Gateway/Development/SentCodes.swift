@@ -13,9 +13,7 @@ final class SentCodes: Sendable {
     /// E.164.
     var phoneNumber: String
     var sessionInfo: String
-    /// Digits of the code.
     var codeLength: Int
-    /// Earliest time of the SMS.
     var since: UnixTime
     var expiresAt: UnixTime
   }
@@ -37,12 +35,10 @@ final class SentCodes: Sendable {
     }
   }
 
-  /// Forgets a session whose code was used.
   func forget(sessionInfo: String, project: String) {
     sessions.withLock { $0.removeAll { $0.sessionInfo == sessionInfo && $0.project == project } }
   }
 
-  /// Forgets all sessions of a project.
   func forgetAll(of project: String) {
     sessions.withLock { $0.removeAll { $0.project == project } }
   }
@@ -74,7 +70,6 @@ struct SentMessage: Sendable, Hashable, Decodable {
 
 extension SentCodes.Session {
   /// The code of the newest SMS to the number since the session began.
-  /// - Parameter messages: SMS, oldest first.
   func code(in messages: [SentMessage]) -> String? {
     messages.last { $0.to == phoneNumber && $0.receivedAt >= since }?.code(digits: codeLength)
   }

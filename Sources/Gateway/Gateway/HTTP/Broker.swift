@@ -15,7 +15,6 @@ extension RequestClient: CommandTransport {}
 
 /// Sends commands for calls and waits for their replies.
 struct Broker: Sendable {
-  /// Time for an answer.
   static let usualTimeout: Duration = .seconds(15)
   /// Time for the answer to a start, which waits for the assessment of a reCAPTCHA token, and to a sign-in, above the
   /// deadline that `accounts` gives a check: a code is not used up for nobody. Below the time-outs of SDKs (30 s and
@@ -32,13 +31,6 @@ struct Broker: Sendable {
   let logger: Logger
   private let gate = LogGate()
 
-  /// Sends a command and waits for its reply.
-  /// - Parameters:
-  ///   - command: the command.
-  ///   - messageID: ID of the message, which sealed fields are bound to; a new one for each HTTP request.
-  ///   - timeout: time to wait for the answer. The command may still be carried out after it.
-  /// - Returns: the reply, or the service's refusal.
-  /// - Throws: unavailable, when broker or service do not answer; a bad body, when the command is too large.
   func ask<C: Command>(
     _ command: C, messageID: String, timeout: Duration = usualTimeout
   ) async throws(ProtocolError) -> Result<C.Reply, APIError> {

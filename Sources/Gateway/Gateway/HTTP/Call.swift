@@ -24,14 +24,11 @@ struct Call: Sendable {
   /// Time by which the client is answered.
   let deadline: MonotonicTime
 
-  /// Project of a call that has one.
-  /// - Throws: not found; only open addresses have none.
   func project() throws(ProtocolError) -> Project {
     guard let projectOrNil else { throw .notFound }
     return projectOrNil
   }
 
-  /// App of a call that needs one.
   func requiredApp() throws(ProtocolError) -> ProjectApp {
     guard let app else {
       throw .appBlocked("Requests without an app are blocked: send X-Ios-Bundle-Identifier or X-Firebase-GMPID.")

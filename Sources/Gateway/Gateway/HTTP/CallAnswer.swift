@@ -10,7 +10,6 @@ struct CallAnswer: Sendable {
 
   init() {}
 
-  /// The object.
   var json: [UInt8] { [UInt8(ascii: "{")] + fields + [UInt8(ascii: "}")] }
 
   mutating func put(_ name: String, _ text: String?) {
@@ -19,7 +18,6 @@ struct CallAnswer: Sendable {
     JSONString.append(text, to: &fields)
   }
 
-  /// Puts either value.
   mutating func put(_ name: String, _ flag: Bool) {
     put(name, literal: flag ? "true" : "false")
   }
@@ -50,7 +48,6 @@ struct CallAnswer: Sendable {
     put(name, list: objects.map(\.json))
   }
 
-  /// Leaves out an empty list.
   mutating func put(_ name: String, texts: [String]) {
     put(name, list: texts.map { Array(JSONString.quote($0).utf8) })
   }

@@ -17,7 +17,6 @@ struct CallBody: Sendable, Hashable {
     self.path = path
   }
 
-  /// Reads a JSON object.
   init(json: [UInt8]) throws(ProtocolError) {
     guard json.count <= CallLimits.maxBodyBytes else { throw .bodyTooLarge }
     self.init(try CallJSON.object(json))
@@ -29,7 +28,6 @@ struct CallBody: Sendable, Hashable {
     try self.init(encoded: form, maxFields: CallLimits.maxFormFields)
   }
 
-  /// - Parameter encoded: fields of a form or a query, percent-encoded.
   init(encoded: some Collection<UInt8>, maxFields: Int) throws(ProtocolError) {
     guard encoded.lazy.filter({ $0 == UInt8(ascii: "&") }).count < maxFields else {
       throw .badBody("There are more than \(maxFields) fields.")
@@ -85,7 +83,6 @@ struct CallBody: Sendable, Hashable {
   }
 
   /// Name of an enumeration's case, given by name or by number, the latter also as text; `nil` when it is absent.
-  /// - Parameter names: names of the cases in the order of their numbers, from 0.
   func enumeration(_ name: String, _ names: [String]) throws(ProtocolError) -> String? {
     guard let value = value(name), value != .text("") else { return nil }
     return try Self.word(value, names, at: path + name)

@@ -20,14 +20,12 @@ final class CallPlaces: Sendable {
   private let taken = Mutex<[CallClass: Int]>([:])
   private let metrics: GatewayMetrics
 
-  /// - Parameter perClass: places of each class.
   init(perClass: Int, metrics: GatewayMetrics) {
     self.perClass = perClass
     self.metrics = metrics
   }
 
   /// Has a call take place, or refuses it without waiting.
-  /// - Throws: unavailable while all places of the class are taken.
   func hold<Value>(
     _ callClass: CallClass, _ work: () async throws(ProtocolError) -> Value
   ) async throws(ProtocolError) -> Value {

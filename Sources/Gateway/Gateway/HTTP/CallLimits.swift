@@ -9,7 +9,6 @@ enum CallLimits {
   static let maxValues = 1_000
   /// Maximum number of fields of a form; the protocol's forms have two.
   static let maxFormFields = 64
-  /// Maximum number of parameters of a query.
   static let maxQueryParameters = 64
   /// Memory of a connection for request line and headers; requests with more are refused by the server. Browsers send a
   /// few KiB.

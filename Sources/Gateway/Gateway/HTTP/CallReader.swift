@@ -8,10 +8,6 @@ struct CallReader: Sendable {
   let rules: GatewayRules
   let proxies: TrustedProxies
 
-  /// - Parameters:
-  ///   - match: route of the request.
-  ///   - requestID: ID of the request in logs.
-  ///   - deadline: time by which the client is answered.
   func call(
     _ request: HTTPServerRequest, _ match: CallRouter.Match, requestID: String, deadline: MonotonicTime
   ) throws(ProtocolError) -> Call {

@@ -37,9 +37,6 @@ struct CallRouter: Sendable {
     self.patterns = patterns
   }
 
-  /// - Parameters:
-  ///   - method: method of the request; `HEAD` finds what `GET` does.
-  ///   - path: path as sent, percent-encoded, without the query.
   func find(_ method: String, _ path: some StringProtocol) -> Match {
     guard path.utf8.count <= Self.maxPathBytes, let segments = Self.segments(path) else { return .unknown }
     let method = method == "HEAD" ? "GET" : method

@@ -15,7 +15,6 @@ import ServiceRuntime
 /// project's domains; in development mode pages of this machine are accepted.
 struct CallerApp: Sendable, Hashable {
   let app: ProjectApp?
-  /// Name that the request gave.
   let name: String?
   let origin: String?
 

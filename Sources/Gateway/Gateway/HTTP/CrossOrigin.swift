@@ -14,8 +14,6 @@ enum CrossOrigin {
   }
 
   /// Answer to a preflight: origin, method and headers are reflected.
-  /// - Parameter isDevelopment: whether pages of other networks may reach a gateway on their user's machine (W3C Private
-  ///   Network Access): those of a tunnel, or of an editor in a cloud.
   static func preflight(_ request: HTTPServerRequest, isDevelopment: Bool) -> HTTPServerResponse {
     var response = HTTPServerResponse(status: 204)
     add(to: &response, request)
@@ -32,8 +30,6 @@ enum CrossOrigin {
     return response
   }
 
-  /// Adds what every answer has.
-  /// - Parameter keepsUsers: whether failures of ours are ``hidden``.
   static func add(to response: inout HTTPServerResponse, _ request: HTTPServerRequest, keepsUsers: Bool = false) {
     response.headers.add(
       name: "Vary",

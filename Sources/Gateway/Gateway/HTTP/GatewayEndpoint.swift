@@ -22,9 +22,6 @@ final class GatewayEndpoint: Sendable {
   private let logger: Logger
   private let gate = LogGate()
 
-  /// - Parameters:
-  ///   - maxInFlight: requests of each class that are answered at a time; further ones get 503 at once.
-  ///   - answerTime: time for an answer; a parameter for tests.
   init(
     _ routes: [Route], _ rules: GatewayRules, proxies: TrustedProxies, maxInFlight: Int,
     answerTime: Duration = CallLimits.answerTime, clock: any MonotonicClock, metrics: GatewayMetrics, logger: Logger

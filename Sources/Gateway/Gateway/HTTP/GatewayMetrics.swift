@@ -46,6 +46,5 @@ struct GatewayMetrics: Sendable {
 
   func countCommand(_ type: String, _ outcome: String) { commands.with(type, outcome).increment() }
 
-  /// - Parameter reason: one of a few words: `SEAL`, `PROJECT_NOT_FOUND`.
   func countMisconfigured(_ reason: String) { misconfigured.with(reason).increment() }
 }

@@ -5,7 +5,6 @@ import Projects
 
 /// Rules and keys that the calls share.
 struct GatewayRules: Sendable {
-  /// Projects in force.
   let projects: ProjectsSource
   /// Whether development mode is on, in which calls show secrets to clients on this machine.
   let isDevelopment: Bool
@@ -34,9 +33,6 @@ struct GatewayRules: Sendable {
   var replyKeyText: String { replyKey.publicKey.jwk }
 
   /// Seals a secret into a command to `accounts`, and binds it to the key for the reply.
-  /// - Parameters:
-  ///   - command: type of the command.
-  ///   - messageID: ID of its message.
   func seal<C: Command>(
     _ secret: Secret, for command: C.Type, _ messageID: String
   ) throws(ProtocolError) -> SecretField {
@@ -50,10 +46,6 @@ struct GatewayRules: Sendable {
     }
   }
 
-  /// Opens a secret of a reply.
-  /// - Parameters:
-  ///   - type: type of the reply.
-  ///   - messageID: ID of the command's message.
   func open(_ field: SecretField, of type: MessageType, _ messageID: String) throws(ProtocolError) -> Secret {
     do {
       return try field.open(

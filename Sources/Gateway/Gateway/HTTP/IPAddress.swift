@@ -71,10 +71,8 @@ extension IPAddress: CustomStringConvertible {
 /// Addresses with a common beginning: `10.0.0.0/8`, `2001:db8::/32`, or a single one.
 struct AddressRange: Sendable, Hashable {
   let base: IPAddress
-  /// Number of bits in common.
   let bits: Int
 
-  /// - Parameter text: an address, or an address, a slash and the number of bits.
   init?(_ text: String) {
     let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     guard let first = parts.first, let base = IPAddress(first) else { return nil }
@@ -112,9 +110,6 @@ struct TrustedProxies: Sendable, Hashable {
 
   /// The client's address: the right-most one that is not a trusted proxy's. Only trusted proxies' entries are read, so
   /// entries that the client wrote itself do not count.
-  /// - Parameters:
-  ///   - peer: the other end of the connection.
-  ///   - forwarded: values of all `X-Forwarded-For` fields, in their order.
   func client(peer: String, forwarded: [String]) -> String {
     guard var client = IPAddress(peer) else { return peer }
     let entries = forwarded.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }

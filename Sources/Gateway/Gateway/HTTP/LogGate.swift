@@ -11,7 +11,6 @@ final class LogGate: Sendable {
   private static let interval: Duration = .seconds(1)
   private let state = Mutex(State())
 
-  /// - Returns: number of events withheld since the last one, if this one may be logged.
   func admits(at now: MonotonicTime) -> Int? {
     state.withLock { state in
       if let next = state.next, now < next {

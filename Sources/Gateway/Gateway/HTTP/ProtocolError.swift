@@ -50,9 +50,6 @@ struct ProtocolError: Error, Sendable, Hashable {
 
 extension ProtocolError {
   /// Error about an account, a number, a token: 400, whatever it is.
-  /// - Parameters:
-  ///   - code: code that clients map: `INVALID_CODE`.
-  ///   - text: explanation for people; must not repeat input.
   static func account(_ code: String, _ text: String? = nil, retryAfter: Int? = nil) -> ProtocolError {
     ProtocolError(status: 400, text.map { "\(code) : \($0)" } ?? code, retryAfter: retryAfter)
   }
@@ -120,7 +117,6 @@ extension ProtocolError {
   static let unavailable = ProtocolError(
     status: 503, "The service is currently unavailable.", word: "UNAVAILABLE", reason: "backendError", retryAfter: 1)
 
-  /// Failure of ours.
   static let internalError = ProtocolError(
     status: 500, "Internal error encountered.", word: "INTERNAL", reason: "internalError")
 

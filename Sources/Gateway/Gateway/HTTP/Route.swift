@@ -4,7 +4,6 @@ struct Route: Sendable {
 
   /// Condition under which a call is answered.
   enum Access: Sendable, Hashable {
-    /// The request has an API key of a project.
     case apiKey
     /// Anyone may call.
     case open
@@ -29,7 +28,6 @@ struct Route: Sendable {
   /// Paths. A segment `{name}` is a variable, a last segment `*` anything that follows.
   let paths: [String]
   let access: Access
-  /// Class of its calls, by what they wait for.
   let waitsFor: CallClass
   /// Whether the body may be a form.
   let takesForm: Bool
@@ -64,9 +62,6 @@ enum HostPrefix {
 
 extension Route {
   /// Call of an app in v1.
-  /// - Parameters:
-  ///   - path: name after `/v1/`: `accounts:signUp`.
-  ///   - old: name of v3: `signupNewUser`.
   static func v1(
     _ name: String, _ method: Method, _ path: String, old: String, waitsFor: CallClass, keepsUsers: Bool = false,
     _ implementation: @escaping Implementation
@@ -97,7 +92,6 @@ extension Route {
   }
 
   /// Call of development mode. Its class is that of what it may wait for longest.
-  /// - Parameter path: path after `/emulator/v1/projects/{project}/`: `accounts`.
   static func development(
     _ name: String, _ method: Method, _ path: String, _ implementation: @escaping Implementation
   ) -> Route {

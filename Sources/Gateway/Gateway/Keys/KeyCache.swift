@@ -10,7 +10,6 @@ import Synchronization
 /// refuses every user. Keys that could not be fetched again for ``freshness`` are given out with a short life instead,
 /// so that a verifier asks again before a new key signs.
 final class KeyCache: Service {
-  /// Interval of the fetches.
   static let interval = Duration.seconds(60)
   /// Age up to which verifiers may keep the keys for their whole life. A new key signs this much later than the life of
   /// its first publication demands.
@@ -41,7 +40,6 @@ final class KeyCache: Service {
   private let state = Mutex(State())
   private let stopRequested = Latch()
 
-  /// - Parameter fetch: asks `accounts` for the keys.
   init(
     clock: any MonotonicClock, log: Logger, metrics: MetricsRegistry,
     fetch: @escaping @Sendable () async throws(ProtocolError) -> KeysPublished
@@ -60,7 +58,6 @@ final class KeyCache: Service {
   var isFilled: Bool { state.withLock { $0.keys != nil } }
 
   /// The keys; fetched first if there are none.
-  /// - Throws: 503 while there are none.
   func current() async throws(ProtocolError) -> Answer {
     if let answer { return answer }
     if !isPausing { await refresh() }

@@ -10,7 +10,6 @@ import ServiceRuntime
 struct KeyEvents: Service {
   /// Events that wait at most; one is enough.
   static let maxWaiting = 4
-  /// The gateway's own queue of them.
   static let queue = Consumer.OwnQueue(
     exchange: Topology.Exchanges.events, routingKey: KeysPublished.routingKey, maxLength: maxWaiting)
 

@@ -6,7 +6,6 @@ struct PublicKeys: Sendable {
   /// Seconds for which verifiers may keep them.
   let maxAge: Int
 
-  /// - Returns: `nil` without a key, which would make verifiers refuse every user.
   init?(_ published: KeysPublished) {
     guard !published.keys.isEmpty else { return nil }
     keys = published.keys

@@ -10,11 +10,8 @@ public struct GatewayConfiguration: ProcessConfiguration {
   public let common: CommonConfiguration
   /// Port for clients and its limits.
   let listen: ListenSettings
-  /// Proxies that are believed.
   let proxies: TrustedProxies
-  /// Projects file.
   let projects: ProjectsFile
-  /// Public keys of `accounts`.
   let accountsKeys: PublicSealingKeys?
   /// Whether development mode is on.
   let isDevelopment: Bool
@@ -98,9 +95,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
 /// The section `listen`: the port for clients, plain HTTP behind a proxy that ends TLS.
 struct ListenSettings: Sendable {
   let address: CommonConfiguration.HTTPConfiguration
-  /// Open connections.
   let connections: Int
-  /// Open connections of one client.
   let connectionsPerClient: Int
   /// Requests of each class that are answered at a time.
   let maxInFlight: Int
@@ -121,7 +116,6 @@ struct ListenSettings: Sendable {
   /// connection to the broker keeps.
   private static let mostInFlight = RequestClient.defaultMaxOutstanding / (CallClass.allCases.count + 1)
 
-  /// - Parameter health: address of health and metrics, which clients must not share.
   init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration, isDevelopment: Bool) {
     address = CommonConfiguration.HTTPConfiguration(
       host: section.string(

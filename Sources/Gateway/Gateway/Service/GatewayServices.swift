@@ -126,7 +126,6 @@ final class GatewayPort: Service {
     context.logger.info("answering clients", ["http": "\(settings.address.host):\(listener.port)"])
   }
 
-  /// Port it listens on.
   var port: UInt16 { listener.port }
 
   func run() async {

@@ -88,13 +88,11 @@ struct KnownJob: Sendable {
     check = { (json) throws(ContractProblem) in _ = try Body(json: json) }
   }
 
-  /// The types of this version.
   static let all = [
     KnownJob(SMSDispatchJob.self), KnownJob(PushVerifyJob.self), KnownJob(RecaptchaAssessJob.self),
     KnownJob(MailRelayJob.self), KnownJob(AppleRevokeJob.self),
   ]
 
-  /// Names of the types, for people.
   static var names: String { all.map(\.type.name).joined(separator: ", ") }
 
   /// The type with a name, with or without its version.

@@ -17,7 +17,6 @@ enum MailCommand {
         [CommandEntry(ListSuppressions.self), CommandEntry(LiftSuppression.self), CommandEntry(CopySuppressions.self)]),
     ])
 
-  /// Options of all mail commands.
   struct WorkerOptions: CommandOptions {
     let workerConfig: String?
 

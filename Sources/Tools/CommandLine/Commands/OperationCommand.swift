@@ -59,19 +59,11 @@ enum OperationText {
 /// Follows an operation until its outcome is known.
 struct OperationWatch {
   let backend: any OperatorBackend
-  /// Waits between two requests.
   var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
-  /// Time between two requests.
   static let interval = Duration.milliseconds(500)
 
   /// Asks until the outcome is known, or the time is over.
-  /// - Parameters:
-  ///   - id: operation ID.
-  ///   - time: maximum time to wait in all.
-  ///   - timeout: maximum time to wait for one answer.
-  ///   - isDone: whether a status is final.
-  /// - Returns: the latest status.
   func wait(
     for id: String, within time: Duration, timeout: Duration, until isDone: (OperationStatus) -> Bool
   ) async throws -> OperationStatus {

@@ -7,7 +7,6 @@ protocol OperatorBackend: Sendable {
   /// Directory of the processes' configuration files, if it is known.
   var configDirectory: String? { get }
 
-  /// Lends the management API of the broker.
   func withManagement<Result: Sendable>(
     _ body: (ManagementAPI) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
@@ -17,7 +16,6 @@ protocol OperatorBackend: Sendable {
     _ body: (any DeadQueue) async throws(CommandLineError) -> DeadLetters.Outcome
   ) async throws(CommandLineError) -> DeadLetters.Outcome
 
-  /// Sends a command to the coordinator and waits for its reply.
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
   /// Sends a command to the coordinator under the operator's user, and waits for its reply.
@@ -26,20 +24,14 @@ protocol OperatorBackend: Sendable {
   /// Sends a job to its worker and waits for the result.
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
-  /// Reads the configuration of the mail-worker.
-  /// - Parameter file: its path; `nil` means the directory of the configuration files.
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration
 
-  /// Reads the configuration of the coordinator.
-  /// - Parameter file: its path; `nil` means the directory of the configuration files.
   func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration
 
-  /// Checks the senders of mail.
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding]
 
   /// Checks the PostgreSQL databases that the configuration files name.
   func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding]
 
-  /// Checks the installation.
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]
 }

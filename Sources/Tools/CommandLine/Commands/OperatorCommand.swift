@@ -6,7 +6,6 @@ protocol OperatorCommand: SendableMetatype {
   associatedtype Options: CommandOptions
   static var syntax: CommandSyntax { get }
 
-  /// Carries out the command.
   static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput
 }
 
@@ -72,17 +71,12 @@ struct CommandEntry: Sendable {
   private let commands: [CommandEntry]
   private let action: Action?
 
-  /// A command.
   init<Command: OperatorCommand>(_ command: Command.Type) {
     syntax = Command.syntax
     commands = []
     action = { (arguments, context) in try await Command.run(Command.Options.read(arguments), in: context) }
   }
 
-  /// A group of commands.
-  /// - Parameters:
-  ///   - options: the type whose options all commands of the group take.
-  ///   - commands: the commands, in the order of the help.
   init<Shared: CommandOptions>(
     _ name: String, _ summary: String, discussion: String? = nil, options: Shared.Type, _ commands: [CommandEntry]
   ) {

@@ -12,10 +12,6 @@ public struct ProgramStreams: Sendable {
   let error: @Sendable (String) -> Void
   let input: @Sendable () throws(CommandLineError) -> [UInt8]
 
-  /// - Parameters:
-  ///   - output: writes text to standard output.
-  ///   - error: writes text to standard error.
-  ///   - input: reads standard input to its end, at most ``InputFile/maxBytes``.
   public init(
     output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
     input: @escaping @Sendable () throws(CommandLineError) -> [UInt8]
@@ -66,11 +62,6 @@ public enum InputFile {
   /// reported.
   public static let maxBytes = 1_048_576
 
-  /// Reads a file.
-  /// - Parameters:
-  ///   - path: path of the file.
-  ///   - limit: maximum size in bytes.
-  /// - Throws: ``CommandLineError/Code-swift.struct/noInput`` if it cannot be read or is too long.
   static func read(_ path: String, limit: Int = maxBytes) throws(CommandLineError) -> [UInt8] {
     let data: Data
     do {

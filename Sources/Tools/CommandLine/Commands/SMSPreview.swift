@@ -5,7 +5,6 @@ import SMS
 struct SMSPreview {
   /// Cost of a message in segments, each of which is billed.
   enum CostClass: String {
-    /// One segment, the minimum.
     case single
     /// Several, and no setting of a lane saves one.
     case several
@@ -39,7 +38,6 @@ struct SMSPreview {
 
   private var limit: Int { text.segments == 1 ? text.encoding.singleLimit : text.partLimit }
 
-  /// For people.
   var lines: String {
     var lines = [
       "encoding  \(text.encoding.rawValue)",
@@ -57,7 +55,6 @@ struct SMSPreview {
     return lines.joined(separator: "\n")
   }
 
-  /// For programs.
   var json: JSONValue {
     let parts = text.parts().map { part in
       JSONValue.object(["text": .text(part), "units": .integer(Int64(SMSText.units(of: part, in: text)))])
@@ -85,7 +82,6 @@ struct SMSPreview {
     return "\(text.segments) segment\(text.segments == 1 ? "" : "s") of \(text.encoding.rawValue)\(language)"
   }
 
-  /// Maximum number of characters listed.
   private static let maxListed = 10
 
   /// `ç U+00E7, ã U+00E3`.
@@ -100,7 +96,6 @@ struct SMSPreview {
 }
 
 extension SMSText {
-  /// Units of one of a text's parts, in its encoding.
   fileprivate static func units(of part: String, in text: SMSText) -> Int {
     let octets = text.octets(of: part).count
     return text.encoding == .ucs2 ? octets / 2 : octets

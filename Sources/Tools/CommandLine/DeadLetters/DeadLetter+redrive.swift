@@ -8,9 +8,6 @@ extension DeadLetter {
   /// The message to publish again: the same ID, type and body, attempts counted anew, traces of the first life removed.
   ///
   /// RabbitMQ 3.10 continues the count of an `x-death` that a client sends, so that header is removed, too.
-  /// - Parameters:
-  ///   - redriveID: ID of the redrive.
-  ///   - user: the operator's user, which publishes it.
   func revived(redriveID: String, by user: String) -> Message {
     var message = message
     for header in Self.leftBehind { message.headers[header] = nil }

@@ -74,7 +74,6 @@ public struct DeadLetter: Sendable, Hashable {
 
 /// Headers added by a redrive.
 enum RedriveHeader {
-  /// ID of the redrive, the same for all its messages.
   static let id = "x-redrive-id"
   /// Number of redrives of the message.
   static let count = "x-redrive-count"

@@ -15,7 +15,6 @@ struct DeadLetters {
   struct Outcome: Sendable {
     /// The matching letters, in the order of the queue.
     var letters: [DeadLetter] = []
-    /// Number of messages looked at.
     var scanned = 0
     /// Number of messages not looked at, because the limit was reached.
     var unseen = 0
@@ -23,11 +22,6 @@ struct DeadLetters {
     var worn: [DeadLetter] = []
   }
 
-  /// Lists the matching letters of a work queue.
-  /// - Parameters:
-  ///   - queue: work queue.
-  ///   - filter: selection.
-  ///   - limit: maximum number of letters, at least 1.
   func list(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, _) throws(CommandLineError) in true }
   }
@@ -39,12 +33,6 @@ struct DeadLetters {
   /// Requires the user `operator`: no other user's statement about the sender of a message is trusted (`SenderRule`),
   /// so a service's command would be carried out with the rights of the redriving user, and a result would count as
   /// forged.
-  /// - Parameters:
-  ///   - queue: work queue.
-  ///   - filter: selection.
-  ///   - limit: maximum number of letters, at least 1.
-  ///   - redriveID: value of the header `x-redrive-id`.
-  ///   - pause: waits between two messages.
   func redrive(
     queue: String, filter: DeadLetterFilter, limit: Int, redriveID: String,
     pause: () async throws(CommandLineError) -> Void
@@ -78,10 +66,6 @@ struct DeadLetters {
   }
 
   /// Removes the matching letters for good.
-  /// - Parameters:
-  ///   - queue: work queue.
-  ///   - filter: selection.
-  ///   - limit: maximum number of letters, at least 1.
   func drop(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, tag) throws(CommandLineError) in
       try await attempt { () throws(AMQPError) in try await broker.remove(tag) }

@@ -2,11 +2,9 @@ import CountersignAMQP
 
 /// Connection to the dead queues; closing it returns all messages that were taken and not settled.
 protocol DeadQueue: Sendable {
-  /// User of the connection.
   var user: String { get }
   /// Takes the next message of a queue and counts the rest; `nil` if the queue is empty.
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)?
-  /// Removes a taken message.
   func remove(_ tag: DeliveryTag) async throws(AMQPError)
   /// Publishes a message and waits for the broker's answer.
   func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome

@@ -29,7 +29,6 @@ enum RedactedJSON {
     return "\(Redaction.placeholder) (\(text.count) characters)"
   }
 
-  /// Fields with a phone number.
   private static let phoneNumbers: Set<String> = ["to", "phoneNumber"]
 
   /// Fields of the contract that hold neither a secret nor personal data.

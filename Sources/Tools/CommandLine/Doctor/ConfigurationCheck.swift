@@ -1,8 +1,6 @@
 /// Runs `--check` of processes that do not answer on their configuration files: only the process knows every key.
 struct ConfigurationCheck {
-  /// Directory of the programs.
   let programs: String
-  /// Runs a program with arguments.
   let run: @Sendable (_ path: String, _ arguments: [String]) async -> ChildProcess.Outcome?
 
   /// Checks the files named after a program (`sms-worker.json5`); others have no findings.

@@ -12,10 +12,8 @@ struct ConfigurationFiles {
     let value: String
   }
 
-  /// One file.
   struct File: Sendable {
     let name: String
-    /// Directory of relative paths.
     let directory: String
     /// `nil` if the file cannot be read, or is not JSON5.
     let settings: [Setting]?
@@ -28,7 +26,6 @@ struct ConfigurationFiles {
   init(files: [File]) { self.files = files }
 
   /// Reads every `.json5` file of a directory.
-  /// - Throws: if the directory cannot be read.
   init(directory: String) throws(CommandLineError) {
     let names: [String]
     do {
@@ -73,6 +70,5 @@ struct ConfigurationFiles {
 }
 
 extension ConfigurationFiles.File {
-  /// Resolves a path of the file as the process does.
   func resolve(_ path: String) -> String { path.hasPrefix("/") ? path : "\(directory)/\(path)" }
 }

@@ -6,15 +6,12 @@ import PostgreSQL
 struct DatabaseCheck: Sendable {
   /// The oldest version of the server, as it numbers itself.
   static let oldestVersion = 130_000
-  /// Connections that should stay free.
   static let spareConnections = 10
 
   /// Subject of the findings, `database of the coordinator`.
   let name: String
   let endpoint: PostgreSQLEndpoint
-  /// Tables that the process uses.
   let parts: [PostgreSQLSchemaPart]
-  /// Local time.
   let clock: any WallClock
   let timeout: Duration
 

@@ -4,7 +4,6 @@ import ServiceRuntime
 
 /// Facts that the doctor has found out, before it judges.
 struct DoctorFacts: Sendable {
-  /// Local time.
   var now: UnixTime
   /// The login as a service, and as the operator.
   var service: [Finding] = []
@@ -23,7 +22,6 @@ struct DoctorFacts: Sendable {
   /// Answers of the management API; `nil` if it does not answer.
   var known: ManagementFacts? { try? management.get() }
 
-  /// Names of the processes that run or are to run.
   var namesInUse: Set<String> { Set(processes.filter(\.isInUse).map(\.name)) }
 
   /// Running processes of a name, with their reports.
@@ -60,7 +58,6 @@ struct ManagementFacts: Sendable {
   var topology: TopologyReport
   var queues: [QueueState] = []
   var consumers: [ConsumerState] = []
-  /// Room for further queues.
   var queueCount: [Finding] = []
   /// Header `date` of an answer, and local time when it came.
   var date: (header: String?, at: UnixTime)
@@ -79,7 +76,6 @@ struct ProcessFacts: Sendable {
   /// Local time in the middle of the question for the report.
   var askedAt = UnixTime(milliseconds: 0)
 
-  /// Name and address, for people.
   var place: String { "\(name) at \(url)" }
 
   var answers: Bool { (try? readiness.get()) != nil }
@@ -97,7 +93,6 @@ struct ProcessFacts: Sendable {
   /// Path of a file that it was started with, for hints.
   func path(_ key: String) -> String { report?.guarded?.settings[key].map { "\(key) (\($0))" } ?? key }
 
-  /// Asks a process.
   static func ask(
     _ address: ProcessAddress, _ probe: any HTTPProbe, clock: any WallClock,
     socket: @Sendable (String) async -> RuntimeReport? = { await RuntimeReport.ask(socket: $0) }

@@ -8,18 +8,14 @@ struct Finding: Sendable, Hashable, Codable {
     case follows
     /// It works, but may stop soon.
     case warning
-    /// Intended, and worth knowing.
     case note
     /// Not checked, because something the check needs is missing.
     case skipped
-    /// As it should be.
     case ok
   }
 
-  /// Subject of the check.
   let check: String
   private(set) var status: Status
-  /// Observation.
   let detail: String
   /// Way to fix the problem, if there is one.
   let hint: String?
@@ -30,13 +26,6 @@ struct Finding: Sendable, Hashable, Codable {
   /// Parts that explain it: if one of each set has failed, it follows from the first of them.
   let needs: [Set<Part>]
 
-  /// - Parameters:
-  ///   - check: subject of the check.
-  ///   - status: severity.
-  ///   - detail: observation.
-  ///   - hint: way to fix the problem.
-  ///   - part: part that it is about, which other findings may need.
-  ///   - needs: parts that explain it.
   init(
     _ check: String, _ status: Status, _ detail: String, hint: String? = nil, about part: Part? = nil,
     needs: [Set<Part>] = []
@@ -63,9 +52,7 @@ struct Finding: Sendable, Hashable, Codable {
   enum Part: Sendable, Hashable {
     case broker
     case topology
-    /// Configuration of a process.
     case settings(String)
-    /// Keys of a process.
     case keys(String)
     /// A process, under the name of its executable.
     case process(String)
@@ -73,15 +60,12 @@ struct Finding: Sendable, Hashable, Codable {
     case database(String)
     /// Host of a provider, as a URL.
     case provider(String)
-    /// Lanes of a worker.
     case lanes(String)
   }
 }
 
 extension Finding {
   /// Puts each failure before what follows from it, and all failures before the rest.
-  ///
-  /// - Parameter findings: causes before consequences, in the order of the checks.
   static func ordered(_ findings: [Finding]) -> [Finding] {
     var causes: [Part: String] = [:]
     var judged: [Finding] = []

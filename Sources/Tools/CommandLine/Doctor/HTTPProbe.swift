@@ -2,8 +2,6 @@ import HTTPClient
 
 /// Reads URLs to find out whether a web server answers.
 protocol HTTPProbe: Sendable {
-  /// Reads a URL.
-  /// - Throws: if there is no answer; any status is an answer. The reason is safe to show.
   func get(_ url: String) async throws(CommandLineError) -> HTTPProbeAnswer
 }
 

@@ -96,8 +96,6 @@ extension MailCheck {
   }
 
   /// Number of look-ups of a record and of those that it includes or redirects to, counted up to one too many.
-  ///
-  /// - Parameter chain: names that led here; a repeated name is counted and not followed.
   private func spfLookUps(_ terms: [String], in chain: Set<String>) async -> Int {
     var count = 0
     for term in terms where Self.looksUp(term) && count <= Self.maxSPFLookUps {

@@ -7,7 +7,6 @@ struct ProcessAddress: Sendable, Hashable {
   /// Whether it is configured or enabled, so that its absence is a failure.
   let isExpected: Bool
 
-  /// Executables with their default ports.
   static let defaultPorts: KeyValuePairs = [
     "coordinator": 8080, "sms-worker": 8081, "push-worker": 8082, "revocation-worker": 8083, "mail-worker": 8084,
     "accounts": 8085, "gateway": 8086,

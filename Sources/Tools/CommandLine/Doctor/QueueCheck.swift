@@ -5,9 +5,6 @@ enum QueueCheck {
   /// Maximum number of waiting messages; beyond it the consumers do not keep up.
   static let maxReady = 10_000
 
-  /// - Parameters:
-  ///   - queues: state of all queues.
-  ///   - inUse: names of the processes that run or are to run.
   static func findings(_ queues: [QueueState], inUse: Set<String>) -> [Finding] {
     TopologyDeclaration.workQueues.flatMap { name -> [Finding] in
       let dead = Topology.Queues.dead(name)

@@ -20,10 +20,6 @@ enum ChildProcess {
   /// Maximum number of bytes kept of the output.
   static let maxOutput = 16 * 1024
 
-  /// - Parameters:
-  ///   - path: absolute path of the program.
-  ///   - arguments: its arguments, without its name.
-  /// - Returns: the outcome, or `nil` if the program cannot be started.
   static func run(_ path: String, _ arguments: [String]) async -> Outcome? {
     await withCheckedContinuation { continuation in
       // Reading and waiting block, so they run outside the cooperative pool.

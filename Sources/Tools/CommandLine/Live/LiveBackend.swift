@@ -107,7 +107,6 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  /// - Parameter limit: maximum time for the connection, and for the login.
   func open(
     _ endpoint: BrokerEndpoint, within limit: Duration = .seconds(10)
   ) async throws(CommandLineError) -> AdminConnection {

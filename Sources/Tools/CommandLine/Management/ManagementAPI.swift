@@ -6,13 +6,9 @@ import FoundationEssentials
 /// (https://rawcdn.githack.com/rabbitmq/rabbitmq-server/v3.10.8/deps/rabbitmq_management/priv/www/api/index.html).
 struct ManagementAPI: Sendable {
   let transport: any ManagementTransport
-  /// Virtual host of all paths.
   let virtualHost: String
 
   /// Reads a resource of the virtual host.
-  /// - Parameters:
-  ///   - resource: `queues`, `bindings`, …; the virtual host is appended.
-  ///   - query: query of the URL, with its question mark.
   func list<Row: Decodable>(_ resource: String, query: String = "") async throws(CommandLineError) -> [Row] {
     try await get("/api/\(resource)/\(PercentEncoding.encode(virtualHost))\(query)")
   }
@@ -36,10 +32,6 @@ struct ManagementAPI: Sendable {
   }
 
   /// Creates or changes a resource of the virtual host.
-  /// - Parameters:
-  ///   - method: `PUT`, `POST` or `DELETE`.
-  ///   - components: path after `/api/`; the virtual host is inserted after the first component.
-  ///   - body: encoded as JSON.
   func write(
     _ method: String, _ components: [String], _ body: some Encodable
   ) async throws(CommandLineError) {
@@ -49,10 +41,6 @@ struct ManagementAPI: Sendable {
   }
 
   /// Creates or changes a resource of the whole broker.
-  /// - Parameters:
-  ///   - method: `PUT`, `POST` or `DELETE`.
-  ///   - components: path after `/api/`.
-  ///   - body: encoded as JSON.
   func write(
     _ method: String, path components: [String], _ body: some Encodable
   ) async throws(CommandLineError) {
@@ -68,7 +56,6 @@ struct ManagementAPI: Sendable {
   }
 
   /// Removes a resource of the virtual host.
-  /// - Parameter components: path after `/api/`; the virtual host is inserted after the first component.
   func delete(_ components: [String]) async throws(CommandLineError) {
     var path = components
     path.insert(virtualHost, at: 1)

@@ -7,11 +7,6 @@ import Synchronization
 
 /// Sends requests to the management API of the broker.
 protocol ManagementTransport: Sendable {
-  /// - Parameters:
-  ///   - method: `GET`, `PUT`, `POST` or `DELETE`.
-  ///   - path: path from `/api/` on, percent-encoded.
-  ///   - body: JSON.
-  /// - Throws: if there is no answer; any status is an answer.
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(CommandLineError) -> ManagementResponse
 }
 
@@ -100,7 +95,6 @@ struct HTTPAddress: Sendable, Hashable {
   }
 
   /// Reads a URL whose host may be a list with commas, as that of the broker: an address for each host.
-  /// - Throws: if the text is not such a URL.
   static func list(_ text: String) throws(CommandLineError) -> [HTTPAddress] {
     guard let scheme = text.firstRange(of: "://") else { return [try HTTPAddress(text)] }
     let rest = text[scheme.upperBound...]

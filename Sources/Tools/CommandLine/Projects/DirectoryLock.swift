@@ -10,15 +10,11 @@
 /// The file itself cannot have the lock, since each change puts a new one in its place. The kernel releases the lock
 /// however the process ends, and nothing is left over.
 struct DirectoryLock {
-  /// Interval between two attempts.
   private static let interval: useconds_t = 20_000
 
   private let descriptor: Int32
 
   /// Waits until no other command has the lock. Blocks.
-  /// - Parameters:
-  ///   - path: the file, which need not exist.
-  ///   - patience: time to wait.
   init(of path: String, patience: Duration) throws(CommandLineError) {
     let directory = Self.directory(of: path)
     descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)

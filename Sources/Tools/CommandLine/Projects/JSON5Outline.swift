@@ -5,7 +5,6 @@
 struct JSON5Outline {
   /// Place of an object.
   private struct Place {
-    /// Offset of its closing brace.
     let close: Int
     /// Offset after its last token that is not a comment.
     let end: Int
@@ -31,7 +30,6 @@ struct JSON5Outline {
   func has(_ path: [String]) -> Bool { places[path] != nil }
 
   /// The text with a member added to the object at a path, indented as the object is; `nil` without the object.
-  /// - Parameter lines: the member without comma, its further lines indented relative to the first.
   func adding(_ lines: [String], to path: [String]) -> [UInt8]? {
     guard let place = places[path] else { return nil }
     let indent = indentation(at: place.close)

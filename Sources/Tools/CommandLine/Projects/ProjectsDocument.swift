@@ -28,8 +28,6 @@ struct ProjectsDocument {
 
     """
 
-  /// Reads a file.
-  /// - Parameter isMade: whether a missing one counts as empty.
   init(_ path: String, isMade: Bool = false) throws(CommandLineError) {
     self.path = path
     if isMade, access(path, F_OK) != 0, errno == ENOENT {
@@ -57,9 +55,6 @@ struct ProjectsDocument {
   // MARK: Additions
 
   /// Reads a file and changes it, alone: the change of another command is over before, and stays.
-  /// - Parameters:
-  ///   - isMade: whether a missing file counts as empty.
-  ///   - patience: time to wait for another command.
   static func change<Value>(
     _ path: String, isMade: Bool = false, patience: Duration = patience,
     _ body: (inout ProjectsDocument) throws(CommandLineError) -> Value
@@ -70,7 +65,6 @@ struct ProjectsDocument {
     return try body(&document)
   }
 
-  /// Adds a project, and writes the file.
   mutating func add(_ project: Project) throws(CommandLineError) {
     guard projects[project.id] == nil else {
       throw CommandLineError(.badInput, "\(path) has a project \(project.id) already")
@@ -84,7 +78,6 @@ struct ProjectsDocument {
     try replace(by: added) { $0[project.id] == project }
   }
 
-  /// Adds an app to a project, and writes the file.
   mutating func add(_ app: ProjectApp, to project: Project) throws(CommandLineError) {
     if let owner = projects.all.values.first(where: { $0.app(id: app.id) != nil }) {
       throw CommandLineError(.badInput, "the project \(owner.id) of \(path) has an app \(app.id) already")
@@ -155,7 +148,6 @@ struct ProjectsDocument {
     (text, self.projects) = (new, projects)
   }
 
-  /// The file behind symbolic links.
   private static func target(of path: String) -> String {
     guard let resolved = realpath(path, nil) else { return path }
     defer { free(resolved) }

@@ -28,9 +28,7 @@ struct OperatorConfiguration: Configuration {
     }
   }
 
-  /// The broker for a service that uses Countersign.
   let service: Broker
-  /// The broker for the operator.
   let operatorUser: Broker
   /// The management API; without a user in the URL, the operator's user and password apply.
   let managementURL: Secret?
@@ -45,7 +43,6 @@ struct OperatorConfiguration: Configuration {
   let services: [(name: String, urls: [String])]
   /// Addresses of the gateway for apps, whose certificates end.
   let gatewayURLs: [String]
-  /// Directory of the processes' configuration files.
   var configDirectory: String?
 
   init(_ section: ConfigurationSection) {
@@ -86,7 +83,6 @@ struct OperatorConfiguration: Configuration {
 
 extension OperatorConfiguration.Broker {
   /// The broker's address with user and password.
-  /// - Throws: if it is not known, or not a URL.
   func endpoint() throws(CommandLineError) -> BrokerEndpoint {
     guard let url else {
       let variable = key == "amqp.url" ? "COUNTERSIGN_AMQP_URL" : "COUNTERSIGN_OPERATOR_AMQP_URL"

@@ -15,7 +15,6 @@ struct StoreAddress: CommandOptions {
   }
 
   /// The database; `nil` when none is named.
-  /// - Throws: for a URL or a file that cannot be used.
   func endpoint() throws(CommandLineError) -> PostgreSQLEndpoint? {
     guard let url else { return nil }
     var endpoint: PostgreSQLEndpoint

@@ -11,7 +11,6 @@ struct StoreCreation: Sendable {
   let parts: [PostgreSQLSchemaPart]
   let timeout: Duration
 
-  /// - Returns: what was done, a line each.
   func run() async throws(PostgreSQLError) -> [String] {
     let lines: [String]
     do throws(PostgreSQLError) {
@@ -25,9 +24,7 @@ struct StoreCreation: Sendable {
 
   // MARK: Steps
 
-  /// SQLSTATE invalid_catalog_name.
   static let noSuchDatabase = "3D000"
-  /// Database that every server has.
   private static let maintenanceDatabase = "postgres"
 
   static func createDatabase(_ name: String, owner: String) -> String {

@@ -9,7 +9,6 @@ struct StoreRoles: Sendable, Hashable {
   /// User of the workers, who learn nothing about verifications; `nil` in a database that they do not use.
   var worker: String? = "countersign_worker"
 
-  /// Those of the database of accounts.
   static let accounts = StoreRoles(service: "countersign_accounts", worker: nil)
 
   /// Roles that processes log in with.
@@ -29,7 +28,6 @@ struct StoreRoles: Sendable, Hashable {
       && text.utf8.allSatisfy { isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Makes a role.
   static func create(_ name: String, hasLogin: Bool) -> String {
     "CREATE ROLE \(name) \(hasLogin ? "LOGIN" : "NOLOGIN")"
   }

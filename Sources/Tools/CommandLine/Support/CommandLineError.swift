@@ -68,7 +68,6 @@ extension CommandLineError {
 }
 
 extension CommandLineError {
-  /// An error of the client, for an operator at a terminal.
   init(_ error: ClientError) {
     switch error.code {
     case .refused(let apiError): self.init(apiError)

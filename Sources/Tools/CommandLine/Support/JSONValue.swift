@@ -93,12 +93,10 @@ extension JSONValue {
     return .object(fields)
   }
 
-  /// A text, or `null`.
   static func optional(_ text: String?) -> JSONValue { text.map(JSONValue.text) ?? .null }
 }
 
 extension JSONValue {
-  /// The value of a header.
   init(_ value: FieldValue) {
     switch value {
     case .bool(let flag): self = .bool(flag)

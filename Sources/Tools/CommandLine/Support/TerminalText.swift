@@ -7,10 +7,8 @@ import CountersignTelemetry
 /// (ECMA-48, 5.4) could write to the clipboard or overwrite other lines; an override of the writing direction (Unicode
 /// UAX #9, 2) could show one identifier as another.
 enum TerminalText {
-  /// The text with invisible characters escaped, except line feeds.
   static func lines(_ text: String) -> String { escaped(text, keepsLineFeeds: true) }
 
-  /// The text on one line, with line feeds escaped as well.
   static func line(_ text: String) -> String { escaped(text, keepsLineFeeds: false) }
 
   private static func escaped(_ text: String, keepsLineFeeds: Bool) -> String {

@@ -3,10 +3,8 @@ enum NamePattern {
   /// Matches nothing: no queue and no exchange has an empty name.
   static let nothing = "^$"
 
-  /// Name of the default exchange in permissions.
   static let defaultExchange = "amq.default"
 
-  /// Pattern that matches exactly these names, or one of the patterns.
   static func names(_ names: [String], or patterns: [String] = []) -> String {
     let alternatives = names.map(escaped) + patterns
     return alternatives.count == 1 ? "^\(alternatives[0])$" : "^(\(alternatives.joined(separator: "|")))$"

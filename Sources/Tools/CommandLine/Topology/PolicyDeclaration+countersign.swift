@@ -1,7 +1,6 @@
 import CountersignMessages
 
 extension PolicyDeclaration {
-  /// The policies of the topology.
   static let countersign =
     TopologyDeclaration.workQueues.map(work)
     + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }

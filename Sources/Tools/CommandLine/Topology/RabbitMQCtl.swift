@@ -7,7 +7,6 @@ enum RabbitMQCtl {
       + limits(of: user)
   }
 
-  /// Command that limits the queues of the virtual host.
   static func queueLimit(of virtualHost: String) -> String {
     "rabbitmqctl set_vhost_limits\(option(virtualHost)) '{\"max-queues\":\(VirtualHostLimits.maxQueues)}'"
   }
@@ -47,7 +46,6 @@ enum RabbitMQCtl {
     virtualHost == "/" ? "" : " --vhost \(quoted(virtualHost))"
   }
 
-  /// Quotes a text as one word of a shell.
   private static func quoted(_ text: String) -> String {
     let isPlain =
       !text.isEmpty

@@ -8,7 +8,6 @@ struct TopologyTool: Sendable {
   /// Whether to compare users and their rights, which requires an administrator.
   var includesUsers = true
 
-  /// Lists missing and differing objects.
   func check() async throws(CommandLineError) -> TopologyReport {
     let differences = declaration.differences(from: try await state())
     guard includesUsers else { return TopologyReport(differences: differences) }
@@ -22,7 +21,6 @@ struct TopologyTool: Sendable {
   }
 
   /// Fixes all differences that do not need a decision, one after the other; repeating it changes nothing.
-  /// - Returns: the fixed differences, and those left for a person.
   func apply() async throws(CommandLineError) -> (fixed: [TopologyDifference], left: TopologyReport) {
     let differences = try await check().differences
     for difference in differences { try await fix(difference) }

@@ -5,7 +5,6 @@ enum ServiceRights {
   /// First part of the routing keys of delivery reports.
   static let deliveries = "sms.delivery"
 
-  /// Pattern for the binding keys of delivery reports.
   static let deliveryBindings = NamePattern.names([], or: [NamePattern.escaped(deliveries) + "\\.([a-z]+|[*#])"])
 
   /// Pattern for queues named by the broker, whose names cannot be guessed and do not depend on the user.

@@ -6,7 +6,6 @@ struct UserDifferences {
   let state: UserState
   let virtualHost: String
 
-  /// Differences of the users, including undeclared users with rights.
   func differences() -> [TopologyDifference] {
     impersonators() + declared.flatMap(differences) + further.flatMap(differences(ofFurther:)) + queueLimit()
   }
@@ -149,6 +148,5 @@ struct UserDifferences {
     return [TopologyDifference("the virtual host \(virtualHost) has no limit max-queues", remedy: .setQueueLimit)]
   }
 
-  /// The pattern, with an empty text as the pattern that matches nothing.
   private static func normal(_ pattern: String) -> String { pattern.isEmpty ? NamePattern.nothing : pattern }
 }

@@ -62,7 +62,6 @@ struct UserState: Sendable {
 
   /// All users of the broker, including those of other virtual hosts.
   var users: [User] = []
-  /// Rights in the virtual host.
   var permissions: [Permission] = []
   var topicPermissions: [TopicPermission] = []
   var virtualHosts: [VirtualHost] = []

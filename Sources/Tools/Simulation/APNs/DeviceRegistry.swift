@@ -8,7 +8,6 @@ struct SimulatedDevice: Sendable {
   let environment: SimulatedAPNsEnvironment?
   /// App that its token is for; `nil` means any, which no real token is.
   let topic: String?
-  /// Reason to refuse its pushes.
   let reason: APNsReason?
   /// Number of pushes still to refuse; `nil` means all.
   var remaining: Int?
@@ -97,7 +96,6 @@ struct DeviceOrder: ControlOrder {
   private let timestamp: Int64?
   private let count: Int?
 
-  /// The device and its token.
   func device() throws(ControlProblem) -> (token: String, device: SimulatedDevice) {
     guard let token = SimulatedDeviceToken.normalized(deviceToken) else {
       throw ControlProblem("deviceToken must be \(SimulatedDeviceToken.description)")

@@ -9,7 +9,6 @@ import Synchronization
 /// not checked.
 final class ProviderTokenCheck: Sendable {
   static let connectionField = "X-Front-Connection"
-  /// Maximum age of a token.
   static let maxAge = Duration.seconds(3_600)
   /// Minimum time between different tokens on a connection.
   static let shortestUse = Duration.seconds(1_200)
@@ -32,7 +31,6 @@ final class ProviderTokenCheck: Sendable {
 
   private struct State {
     var connections = RecentMap<String, PushConnection>(capacity: ProviderTokenCheck.maxConnections)
-    /// Tokens whose signature was checked.
     var tokens = RecentMap<String, Token>(capacity: ProviderTokenCheck.maxTokens)
   }
 

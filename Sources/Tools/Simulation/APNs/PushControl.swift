@@ -31,7 +31,6 @@ struct ReceivedPush: Sendable {
   let deviceToken: String
   /// Host and header fields of APNs, names in lower case, without the provider token.
   let headers: [(name: String, value: String)]
-  /// JSON, as received.
   let payload: String
   let receivedAt: UnixTime
 

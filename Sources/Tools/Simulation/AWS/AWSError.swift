@@ -32,7 +32,6 @@ struct AWSError: Error, Sendable {
 
   static func badSignature(_ message: String) -> AWSError { AWSError("InvalidSignatureException", message) }
 
-  /// Error of the service for a status.
   static func status(_ status: Int) -> AWSError {
     switch status {
     case 429: AWSError("ThrottlingException", "Rate exceeded", status: status)

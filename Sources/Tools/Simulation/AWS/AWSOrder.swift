@@ -103,7 +103,6 @@ struct AWSOrder: Decodable, Sendable {
     return !hasSpace && (1...100).contains(entry.key.count) && (1...800).contains(entry.value.count)
   }
 
-  /// `[0-9]{0,2}\.[0-9]{1,5}`
   private static func isPrice(_ text: String) -> Bool {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 2 && parts[0].count <= 2 && (1...5).contains(parts[1].count)

@@ -12,7 +12,6 @@ final class GrantStore: Sendable {
     var isRevoked = false
   }
 
-  /// Tokens of a grant.
   struct Tokens: Sendable {
     let access: String
     /// Present after the exchange of a code only.
@@ -21,7 +20,6 @@ final class GrantStore: Sendable {
 
   private struct State {
     var codes = RecentMap<String, AuthorizationCode>(capacity: GrantStore.maxGrants)
-    /// Grants by authorization code.
     var grants = RecentMap<String, Grant>(capacity: GrantStore.maxGrants)
     /// Authorization codes by the refresh and access tokens that came from them.
     var refreshTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
@@ -32,7 +30,6 @@ final class GrantStore: Sendable {
 
   func issue(_ code: AuthorizationCode) { state.withLock { $0.codes[code.text] = code } }
 
-  /// Exchanges a code, which uses it up.
   func exchange(code: String, clientID: String, redirectURI: String?, now: UnixTime) throws(AppleIDError) -> Tokens {
     try state.withLock { state throws(AppleIDError) in
       guard var issued = state.codes[code] else { throw .invalidGrant("The code has expired or has been revoked.") }

@@ -33,7 +33,6 @@ struct FaultOrder: ControlOrder {
   private let to: String?
   private let processed: Bool?
 
-  /// The ordered fault, with that ID.
   func fault(id: Int) throws(ControlProblem) -> Fault {
     let kind = try kind()
     return Fault(

@@ -14,7 +14,6 @@ final class FaultRegistry: Sendable {
 
   init(random: @escaping @Sendable () -> Double) { self.random = random }
 
-  /// Adds a fault.
   func add(_ body: [UInt8]) throws(ControlProblem) -> Fault {
     let order = try FaultOrder.read(body)
     return try state.withLock { state throws(ControlProblem) in

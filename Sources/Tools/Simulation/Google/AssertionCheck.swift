@@ -6,7 +6,6 @@ import CountersignTelemetry
 /// audience, in this order
 /// (https://developers.google.com/identity/protocols/oauth2/service-account, "Forming the JWT claim set").
 struct AssertionCheck: Sendable {
-  /// Maximum lifetime of an assertion.
   static let maxLifeSeconds: Int64 = 3_600
   /// Maximum time that the sender's clock may be ahead: Google was seen to accept five minutes.
   static let clockToleranceSeconds: Int64 = 300
@@ -36,7 +35,6 @@ struct AssertionCheck: Sendable {
     let exp: Int64?
   }
 
-  /// Address of the account.
   let email: String
   private let audience: String
   private let key: VerifyingKey
@@ -55,7 +53,6 @@ struct AssertionCheck: Sendable {
     }
   }
 
-  /// - Returns: whether the scope is known.
   func check(_ assertion: String, now: UnixTime) throws(GoogleTokenError) -> Bool {
     let claims = try claims(assertion)
     guard claims.iss == email else { throw .account }

@@ -28,7 +28,6 @@ struct GoogleTokenError: Error, Sendable, Equatable {
     GoogleTokenError(name: "invalid_grant", description: description)
   }
 
-  /// Error for a fault that is a status.
   static func fault(_ status: Int) -> HTTPServerResponse {
     GoogleTokenError(
       name: status >= 500 ? "internal_failure" : "invalid_request", description: "A fault was ordered.", status: status

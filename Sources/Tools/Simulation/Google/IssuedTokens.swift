@@ -19,7 +19,6 @@ final class IssuedTokens: Sendable {
 
   private let state = Mutex(State())
 
-  /// Number of issued tokens.
   var given: Int { state.withLock { $0.given } }
 
   func issue(now: UnixTime) -> String {
@@ -35,7 +34,6 @@ final class IssuedTokens: Sendable {
     state.withLock { $0.expiry[token].map { now < $0 } ?? false }
   }
 
-  /// - Returns: the number of tokens issued since the last revocation.
   func revokeAll() -> Int {
     state.withLock { state in
       defer { state.revoked = state.given }

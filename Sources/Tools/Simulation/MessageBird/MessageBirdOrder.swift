@@ -67,7 +67,6 @@ struct MessageBirdError: Error, Sendable {
     MessageBirdError(status: 422, code: 10, description: "\(parameter) is invalid", parameter: parameter)
   }
 
-  /// Code of a status.
   static func status(_ status: Int) -> MessageBirdError {
     switch status {
     case 401:

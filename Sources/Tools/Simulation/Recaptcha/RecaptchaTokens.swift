@@ -22,7 +22,6 @@ final class RecaptchaTokens: Sendable {
 
   func clear() { state.withLock { $0 = State() } }
 
-  /// Verdict of a token, which is used up with it.
   func assess(_ token: String) -> RecaptchaVerdict {
     state.withLock { state in
       guard state.used[token] == nil else { return .reused }
@@ -103,7 +102,6 @@ struct RecaptchaOrder: ControlOrder {
   }
 }
 
-/// `/control/recaptcha`.
 struct RecaptchaControl: Sendable {
   let tokens: RecaptchaTokens
 

@@ -55,7 +55,6 @@ struct ReceiptEnding: Sendable {
   /// `nil` means that no report is sent.
   let state: ReceiptState?
   let errorCode: Int?
-  /// Time between acceptance and report.
   let delay: Duration
   /// Number of times that the same report is sent.
   let times: Int

@@ -5,7 +5,6 @@ import Synchronization
 
 /// Writes delivery reports in the form of a provider.
 protocol ReceiptWriter: Sendable {
-  /// Request that reports a state.
   func request(
     _ message: ReceivedMessage, _ state: ReceiptState, errorCode: Int?, form: ReceiptForm, now: UnixTime
   ) -> HTTPRequest
@@ -58,7 +57,6 @@ final class ReceiptReporter: Sendable {
     }
   }
 
-  /// Reports on an accepted message, in the background.
   func report(_ message: ReceivedMessage, by writer: any ReceiptWriter) {
     let ending = orders.withLock { $0[message.to] } ?? .usual
     guard open.add(1, ordering: .relaxed).newValue <= Self.maxOpen else {

@@ -45,9 +45,6 @@ final class SMPPAccount: Sendable {
     return version == 0x34 ? SMPPStatusCode.ok : SMPPStatusCode.bindFailed
   }
 
-  /// Accepts a submission.
-  ///
-  /// - Returns: the message with its ID; until its segments are complete, with the text of this segment only.
   func take(_ submission: SMPPSubmission) throws(SMPPRefusal) -> ReceivedMessage {
     let now = inbox.clock.now()
     guard isWithinRate(now) else { throw refusal(SMPPStatusCode.throttled) }
@@ -63,7 +60,6 @@ final class SMPPAccount: Sendable {
     return message
   }
 
-  /// Counts a refusal.
   func refusal(_ status: UInt32) -> SMPPRefusal {
     inbox.refuse("smpp \(SMPPStatusCode.text(status))")
     return SMPPRefusal(status: status)

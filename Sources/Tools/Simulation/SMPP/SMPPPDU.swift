@@ -19,7 +19,6 @@ struct SMPPPDU: Sendable {
 
   var isResponse: Bool { command & Self.response != 0 }
 
-  /// Response to it.
   func answer(_ status: UInt32, _ body: [UInt8] = []) -> SMPPPDU {
     SMPPPDU(command: command | Self.response, status: status, sequence: sequence, body: body)
   }

@@ -43,7 +43,6 @@ final class SMPPPeer: Sendable {
     }
   }
 
-  /// Ends it from another thread.
   func end() {
     writing.withLock { _ in
       if state.withLock({ $0.isOpen }) { shutdown(descriptor, Int32(SHUT_RDWR)) }

@@ -32,7 +32,6 @@ enum SMPPReceiptText {
     }
   }
 
-  /// YYMMDDhhmm
   private static func date(_ time: UnixTime) -> String {
     String(time.rfc3339.prefix(16).filter(\.isNumber).dropFirst(2))
   }

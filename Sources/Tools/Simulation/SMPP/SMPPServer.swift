@@ -13,7 +13,6 @@ final class SMPPServer: Sendable {
     var isStopped = false
   }
 
-  /// Port it listens on.
   let port: UInt16
   private let listener: Int32
   private let account: SMPPAccount

@@ -8,6 +8,5 @@ extension HTTPServerResponse {
 }
 
 extension JSONReader {
-  /// Reads the bodies and tokens of requests, and key files.
   static let requests = JSONReader(maxBytes: Simulator.maxBodyBytes)
 }

@@ -12,7 +12,6 @@ final class Journal<Element: Sendable>: Sendable {
   private struct State {
     /// Ring of entries: number n is at n modulo the capacity.
     var ring: [Entry] = []
-    /// Number of the next entry.
     var next = 0
     /// Number of the newest entry held, by key.
     var newest: [String: Int] = [:]

@@ -18,12 +18,6 @@ struct ProviderGate: Sendable {
   }
 
   /// Answers a request, unless a fault is due.
-  ///
-  /// - Parameters:
-  ///   - provider: provider of the request.
-  ///   - recipient: recipient of the message, or the token that the request is about.
-  ///   - failure: the provider's own answer for a status.
-  ///   - process: accepts the message and returns the provider's answer.
   func answer(
     _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
     process: () -> HTTPServerResponse
@@ -53,7 +47,6 @@ struct ProviderGate: Sendable {
   /// Counts an answer of a protocol that is not HTTP.
   func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
-  /// Counts an answer.
   func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
     answers.with(provider.rawValue, String(response.status)).increment()
     return .respond(response)

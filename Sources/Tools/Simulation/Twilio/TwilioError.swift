@@ -11,7 +11,6 @@ struct TwilioError: Error, Sendable {
   static let notFound = TwilioError(status: 404, code: 20404, message: "The requested resource was not found")
   static let methodNotAllowed = TwilioError(status: 405, code: 20004, message: "Method not allowed")
 
-  /// Error for a request that is understood and refused.
   static func refused(_ code: Int, _ message: String) -> TwilioError {
     TwilioError(status: 400, code: code, message: message)
   }

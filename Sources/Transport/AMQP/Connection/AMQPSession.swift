@@ -9,14 +9,10 @@ final class AMQPSession {
   private let writable: any DispatchSourceWrite
   private let timer: any DispatchSourceTimer
   private var isWaitingForRoom = false
-  /// Next time the timer fires.
   private var tickAt: ContinuousClock.Instant?
-  /// Permitted delay of the timer.
   private static let leeway = DispatchTimeInterval.milliseconds(10)
   private var isEnded = false
 
-  /// - Parameters:
-  ///   - queue: queue of the actor; the three callbacks run on it.
   init(
     link: AMQPLink, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void, onTick: @escaping @Sendable () -> Void

@@ -5,7 +5,6 @@ protocol ChannelRole: AnyObject {
 
   /// Notes a new connection; `opened` follows.
   func connected()
-  /// Prepares a newly opened channel.
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Handles an event from the broker.
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError)
@@ -16,8 +15,6 @@ protocol ChannelRole: AnyObject {
   /// Called at the end of a turn, when the status reflects its effects.
   func turnEnded()
   /// Latest time for the next `tick`; `nil`: no deadline is pending.
-  ///
-  /// - Parameter isBlocked: whether the broker has stopped reading for now.
   func due(isBlocked: Bool, now: Instant) -> Instant?
   /// Checks deadlines; called regularly, and at the time returned by `due`.
   func tick(_ link: AMQPLink, now: Instant) throws(AMQPError)

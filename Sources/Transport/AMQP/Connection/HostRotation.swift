@@ -29,7 +29,6 @@ struct HostRotation {
   /// Last failure that waiting does not mend, its host and its number.
   private var grave: (error: AMQPError, host: BrokerHost, number: Int)?
 
-  /// - Parameter generator: source of the order.
   init(
     _ hosts: [BrokerHost], delays: ConnectionOptions.ReconnectDelay, using generator: inout some RandomNumberGenerator
   ) {
@@ -58,9 +57,6 @@ struct HostRotation {
   }
 
   /// Records that the attempt at `host` failed, or its connection was lost, and turns to the next host.
-  ///
-  /// - Parameter random: random number from 0 up to, but not including, 1.
-  /// - Returns: delay before the next attempt.
   mutating func failed(_ error: AMQPError, random: Double) -> Duration {
     failures += 1
     if Self.isGrave(error) { grave = (error, host, failures) }

@@ -8,9 +8,7 @@
 /// A shared lock is an ordinary consumer of that queue: any number may hold it, but the broker refuses an exclusive
 /// consumer beside them, and them beside an exclusive one.
 struct ConsumerLock {
-  /// The queue of the lock.
   let queue: String
-  /// The queue that is consumed with it.
   let consumed: String
   /// Whether others may hold the lock as well.
   var isShared = false

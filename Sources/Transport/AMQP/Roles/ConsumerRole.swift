@@ -70,7 +70,6 @@ final class ConsumerRole: ChannelRole {
     try startIfWanted(link, now)
   }
 
-  /// Voids all earlier tags.
   private func beginEpoch() {
     epoch &+= 1
     // 0 stands for "no channel".
@@ -165,7 +164,6 @@ final class ConsumerRole: ChannelRole {
 
   // MARK: - Consuming
 
-  /// - Returns: the queue's name, chosen by the broker.
   private func declare(_ own: Consumer.OwnQueue, _ link: AMQPLink) throws(AMQPError) -> String {
     let arguments: [String: FieldValue] = ["x-max-length": .int(Int64(own.maxLength)), "x-overflow": "drop-head"]
     let name = try link.declareQueue(
@@ -289,7 +287,6 @@ final class ConsumerRole: ChannelRole {
     return FollowUp()
   }
 
-  /// - Returns: remaining wait of the finished deliveries for others; `nil` if they are to be acknowledged now.
   private func timeToFlush(_ now: Instant) -> Duration? {
     // A stopping process may end soon, and the broker would repeat deliveries that are not acknowledged.
     if inbox.wish >= .stopped { return nil }

@@ -169,7 +169,6 @@ final class PublisherRole: ChannelRole {
         && !renewal.holds(now: now))
   }
 
-  /// - Returns: approximate number of bytes sent.
   private func sendFirst(_ link: AMQPLink, _ now: Instant) throws(AMQPError) -> Int {
     guard var entry = waiting.popFirst() else { return 0 }
     if suspects > 0 { suspects -= 1 }

@@ -29,7 +29,6 @@ final class RequestRole: ChannelRole {
   /// Requests that a queue has taken, and refused on a later channel, in the order of their times.
   private var refused = RingBuffer<(ticket: RequestTicket, retryAt: Instant)>()
   private var tracker = ConfirmTracker<Entry>()
-  /// Unanswered requests by correlation ID.
   private var asked: [String: RequestTicket] = [:]
   /// Number of tickets at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
   private var suspects = 0
@@ -38,7 +37,6 @@ final class RequestRole: ChannelRole {
   /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
-  /// - Parameter exchange: exchange without which a connection is not used.
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int, exchange: String? = nil) {
     self.inbox = inbox
     self.options = options

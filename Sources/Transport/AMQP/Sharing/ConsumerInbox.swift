@@ -58,12 +58,10 @@ final class ConsumerInbox: Sendable {
     tag.epoch != 0 && tag.epoch == epoch.load(ordering: .acquiring)
   }
 
-  /// - Returns: whether the queue has to be woken.
   func settle(_ tags: some Sequence<DeliveryTag>, _ kind: Settlement.Kind) -> Bool {
     settlements.add(contentsOf: tags.lazy.map { Settlement(tag: $0, kind: kind) }) == .wake
   }
 
-  /// - Parameter granted: opened when the wish has been carried out.
   func wish(_ wish: Wish, _ granted: Latch) {
     state.withLock { state in
       state.granted.append(granted)

@@ -30,7 +30,6 @@ final class Deadlines: Sendable {
   private let state = Mutex(State())
   private let origin = Instant.now
 
-  /// - Parameter expire: called at most once, and not after `remove`; must not block.
   func add(_ end: Instant, _ expire: @escaping @Sendable () -> Void) -> Key {
     // Rounded up: no wait ends before its time.
     let slot = slot(of: end) + 1

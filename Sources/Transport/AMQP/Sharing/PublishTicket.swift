@@ -15,7 +15,6 @@ final class PublishTicket: Sendable {
   private let state: Mutex<State>
   private let decision = OneShot<Result<[PublishOutcome], AMQPError>>()
 
-  /// - Parameter isWanted: asked before each publication is sent.
   init(_ publications: [Publication], isWanted: (@Sendable () -> Bool)? = nil) {
     self.publications = publications
     self.isWanted = isWanted
@@ -36,7 +35,6 @@ final class PublishTicket: Sendable {
     return false
   }
 
-  /// - Parameter position: index of a publication that has no outcome yet.
   func settle(_ position: Int, _ outcome: PublishOutcome) {
     let outcomes = state.withLock { state -> [PublishOutcome]? in
       state.outcomes[position] = outcome

@@ -27,11 +27,6 @@ struct AckSchedule {
   /// Notes that finished deliveries wait for their acknowledgement.
   mutating func finished(at now: Instant) { finishedSince = finishedSince ?? now }
 
-  /// - Parameters:
-  ///   - finished: number of finished deliveries that are not acknowledged.
-  ///   - unacknowledged: number of all deliveries that are not acknowledged.
-  ///   - limit: prefetch of the consumer.
-  /// - Returns: remaining wait of the finished deliveries for others; `nil` if they are to be acknowledged now.
   func rest(finished: Int, unacknowledged: Int, limit: Int, now: Instant) -> Duration? {
     if finished >= min(gathering.count, max(1, limit / Self.gatheredPart)) { return nil }
     if gathering.isPrompt, finished == unacknowledged { return nil }
@@ -53,7 +48,6 @@ struct AckSchedule {
     finishedSince = nil
   }
 
-  /// - Parameter behindGap: number of finished deliveries left behind a gap.
   mutating func flushed(behindGap: Int, now: Instant) {
     gapSince = behindGap > 0 ? gapSince ?? now : nil
   }

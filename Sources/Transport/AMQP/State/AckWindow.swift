@@ -10,7 +10,6 @@ struct AckWindow {
   struct Flush: Equatable {
     /// Acknowledge all deliveries up to this tag.
     var upTo: UInt64?
-    /// Acknowledge these tags individually.
     var alone: [UInt64] = []
 
     var isEmpty: Bool { upTo == nil && alone.isEmpty }
@@ -57,7 +56,6 @@ struct AckWindow {
     carried = unacknowledged
   }
 
-  /// - Returns: `false` if the tag does not follow the previous one, which violates the protocol.
   mutating func deliver(_ tag: UInt64) -> Bool {
     guard tag == lastTag + 1 else { return false }
     lastTag = tag
@@ -66,7 +64,6 @@ struct AckWindow {
     return true
   }
 
-  /// - Returns: `false` if the tag is unknown, finished or settled.
   @discardableResult
   mutating func finish(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
@@ -76,8 +73,6 @@ struct AckWindow {
   }
 
   /// Notes that the tag is rejected on the wire at once.
-  ///
-  /// - Returns: `false` if the tag is unknown, finished or settled; the rejection must then not be sent.
   mutating func reject(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
     entries[position].state = .settled
@@ -86,8 +81,6 @@ struct AckWindow {
   }
 
   /// Takes the acknowledgements that are due.
-  ///
-  /// - Parameter all: whether deliveries behind a gap are acknowledged as well.
   mutating func flush(all: Bool = false) -> Flush {
     var result = Flush()
     while let entry = entries.first {

@@ -56,8 +56,6 @@ struct ChannelRenewal {
   mutating func recordOpening() { (accepting, dueAt, heldSince) = ([], nil, nil) }
 
   /// Decides whether to replace the channel now, and counts that as done.
-  ///
-  /// - Parameter isAnswered: whether all that was sent is answered.
   mutating func take(isAnswered: Bool, now: Instant) -> Bool {
     guard isAnswered, isDue(now: now) else { return false }
     if let last, now < last.at + Self.longestPause * 2 {

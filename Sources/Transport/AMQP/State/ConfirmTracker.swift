@@ -14,7 +14,6 @@ struct ConfirmTracker<Entry> {
   /// Sequence number of the first slot.
   private var base: UInt64 = 1
   private var slots = RingBuffer<Slot>()
-  /// Number of unsettled publications.
   private(set) var count = 0
 
   var isEmpty: Bool { count == 0 }
@@ -34,8 +33,6 @@ struct ConfirmTracker<Entry> {
   }
 
   /// Notes that the oldest matching publication was returned. Its ack follows.
-  ///
-  /// - Returns: `false` if there is none.
   mutating func markReturned(code: Int, text: String, matching matches: (Entry) -> Bool) -> Bool {
     for position in 0..<slots.count {
       let slot = slots[position]
@@ -47,8 +44,6 @@ struct ConfirmTracker<Entry> {
   }
 
   /// Settles the publication `tag`, or all up to it; calls `body` for each with its return, if there was one.
-  ///
-  /// - Returns: `false` if the tag was never sent or is settled, which violates the protocol.
   mutating func settle(
     _ tag: UInt64, multiple: Bool, _ body: (Entry, _ returned: (code: Int, text: String)?) -> Void
   ) -> Bool {
@@ -92,10 +87,6 @@ struct ConfirmClock {
   /// Notes that the broker reads from now on: the channel is new, or an alarm is over.
   mutating func start(at now: Instant) { readsSince = now }
 
-  /// - Parameters:
-  ///   - oldest: time at which the oldest unconfirmed publish was sent.
-  ///   - isBlocked: whether the broker has stopped reading for now.
-  /// - Returns: time at which that publish is late; `nil` if none can be.
   func due(oldest: Instant?, isBlocked: Bool) -> Instant? {
     guard let oldest, !isBlocked else { return nil }
     return max(oldest, readsSince ?? oldest) + timeout

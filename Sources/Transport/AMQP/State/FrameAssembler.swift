@@ -28,13 +28,11 @@ struct FrameAssembler {
 
   init(maxBodyBytes: Int) { self.maxBodyBytes = maxBodyBytes }
 
-  /// Begins a message.
   mutating func begin(_ start: Start) throws(AMQPError) {
     guard case .idle = state else { throw Self.unexpected("a method inside a message") }
     state = .header(start)
   }
 
-  /// - Returns: the message if its body is empty.
   mutating func header(_ message: Message, bodyBytes: UInt64) throws(AMQPError) -> Content? {
     guard case .header(let start) = state else { throw Self.unexpected("a header frame without a method") }
     var content = Content(
@@ -46,7 +44,6 @@ struct FrameAssembler {
     return nil
   }
 
-  /// - Returns: the message if its body is complete.
   mutating func body(_ bytes: UnsafeRawBufferPointer) throws(AMQPError) -> Content? {
     guard case .body(var content, let missing) = state else {
       throw Self.unexpected("a body frame without a header")

@@ -19,10 +19,6 @@ struct SendWindow {
     waitingSince = nil
   }
 
-  /// - Parameters:
-  ///   - count: number of waiting messages.
-  ///   - isConfirmed: whether all sent messages are confirmed.
-  /// - Returns: remaining wait; `nil` if the messages may be sent now.
   mutating func delay(count: Int, isConfirmed: Bool, now: Instant) -> Duration? {
     guard count < gathering.count else { return nil }
     if gathering.isPrompt {

@@ -27,10 +27,6 @@ struct StallDetector {
 
   func isDue(now: Instant) -> Bool { now >= due }
 
-  /// Records a check of the queue.
-  ///
-  /// - Parameter ready: number of messages ready in the queue.
-  /// - Returns: whether the consumer is broken.
   mutating func recordCheck(ready: Int, now: Instant) -> Bool {
     guard ready > 0 else {
       recordHealth(now: now)

@@ -5,9 +5,6 @@ enum TickPlan {
   /// Minimum distance between checks: a deadline that stays overdue must not keep a core busy.
   static let floor: Duration = .milliseconds(25)
 
-  /// - Parameters:
-  ///   - regular: maximum time without a check.
-  ///   - due: earliest deadline, if there is one.
   static func next(after now: Instant, regular: Duration, due: Instant?) -> Instant {
     guard let due else { return now + regular }
     return min(now + regular, max(due, now + floor))

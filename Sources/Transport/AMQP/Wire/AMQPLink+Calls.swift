@@ -56,8 +56,6 @@ extension AMQPLink {
     try call(cs_basic_qos, arguments, "basic.qos", ok: cs_basic_qos_ok)
   }
 
-  /// - Parameter isExclusive: whether it must be the queue's only consumer; the broker refuses it if there is another.
-  /// - Returns: the consumer's tag.
   func consume(
     _ queue: String, tag: String, noAck: Bool = false, isExclusive: Bool = false
   ) throws(AMQPError) -> String {
@@ -141,14 +139,12 @@ extension AMQPLink {
     try call(cs_queue_unbind, arguments, "queue.unbind", ok: cs_queue_unbind_ok)
   }
 
-  /// - Returns: number of deleted messages.
   func purgeQueue(_ name: String) throws(AMQPError) -> Int {
     var arguments = amqp_queue_purge_t()
     arguments.queue = try encoder().bytes(name)
     return try call(cs_queue_purge, arguments, "queue.purge", Self.messages)
   }
 
-  /// - Returns: number of messages deleted with it.
   func deleteQueue(_ name: String, ifUnused: Bool, ifEmpty: Bool) throws(AMQPError) -> Int {
     var arguments = amqp_queue_delete_t()
     arguments.queue = try encoder().bytes(name)
@@ -157,7 +153,6 @@ extension AMQPLink {
     return try call(cs_queue_delete, arguments, "queue.delete", Self.messages)
   }
 
-  /// - Returns: the first message of the queue, if there is one; it must then be settled.
   func get(_ queue: String) throws(AMQPError) -> FrameAssembler.Content? {
     var arguments = amqp_basic_get_t()
     arguments.queue = try encoder().bytes(queue)

@@ -11,7 +11,6 @@ enum ChannelEvent {
   case consumerCanceled
   case blocked(reason: String)
   case unblocked
-  /// The answer to a call.
   case reply(Reply)
 
   /// Answers of the broker with the fields that their callers need.
@@ -26,9 +25,6 @@ enum ChannelEvent {
 
 extension AMQPLink {
   /// Handles the events that have arrived, without waiting for more. Also sends and checks heartbeats.
-  ///
-  /// - Parameter limit: maximum number of frames, so that one turn does not occupy the queue for ever.
-  /// - Returns: whether there may be more.
   func read(
     limit: Int, _ handle: (ChannelEvent) throws(AMQPError) -> Void
   ) throws(AMQPError) -> Bool {
@@ -39,9 +35,6 @@ extension AMQPLink {
     return true
   }
 
-  /// Reads one frame.
-  ///
-  /// - Returns: `false` if none arrived within `wait`.
   func readFrame(
     wait: Duration, _ handle: (ChannelEvent) throws(AMQPError) -> Void
   ) throws(AMQPError) -> Bool {

@@ -38,8 +38,6 @@ extension AMQPLink {
 
   /// Connects, encrypts and logs in. Blocks for at most `connectTimeout` and `rpcTimeout`, or for `limit` altogether,
   /// except for name resolution, which the system's resolver limits.
-  ///
-  /// - Parameter endpoint: endpoint whose first host is used.
   static func open(
     _ endpoint: BrokerEndpoint, _ options: ConnectionOptions, within limit: Duration?
   ) throws(AMQPError) -> AMQPLink {

@@ -75,7 +75,6 @@ final class AMQPLink {
     !pending.isEmpty || amqp_frames_enqueued(connection) != 0 || amqp_data_in_buffer(connection) != 0
   }
 
-  /// Error for a status of the library.
   func error(_ status: Int32) -> AMQPError {
     if watchdog.hasFired {
       return AMQPError(.timedOut, "the broker accepted no data for \(options.publishStallTimeout)")

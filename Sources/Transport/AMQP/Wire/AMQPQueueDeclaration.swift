@@ -1,4 +1,3 @@
-/// Declaration of a queue.
 struct AMQPQueueDeclaration {
   var name: String
   var isPassive = false

@@ -2,9 +2,6 @@ import Glibc
 
 /// Look-ups of names, which block for as long as the system's resolver allows.
 enum NameLookUp {
-  /// Looks a name up, or reads an address.
-  ///
-  /// - Returns: time it took.
   static func time(_ name: String) throws(AMQPError) -> Duration {
     let begun = ContinuousClock.now
     var hints = addrinfo()

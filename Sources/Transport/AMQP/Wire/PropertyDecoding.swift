@@ -18,7 +18,6 @@ struct PropertyDecoder {
   /// Names of the properties that are not UTF-8, each once.
   private(set) var malformed: [String] = []
 
-  /// - Returns: `nil` if the bytes are not UTF-8; the name is then added to `malformed`.
   mutating func text(_ bytes: UnsafeRawBufferPointer, _ name: StaticString) -> String? {
     let text = String(validating: bytes, as: UTF8.self)
     if text == nil { note(name) }

@@ -5,18 +5,15 @@ import CountersignCRabbitMQ
 struct RepeatedText {
   private var last = ""
 
-  /// - Returns: the text; invalid UTF-8 becomes U+FFFD.
   mutating func read(_ bytes: amqp_bytes_t) -> String {
     known(bytes) ?? keep(String(bytes))
   }
 
-  /// - Returns: the text of the previous message, if it is the same.
   func known(_ bytes: amqp_bytes_t) -> String? {
     let isSame = last.utf8.withContiguousStorageIfAvailable { $0.elementsEqual(UnsafeRawBufferPointer(bytes)) }
     return isSame == true ? last : nil
   }
 
-  /// Keeps a text for the next message.
   mutating func keep(_ text: String) -> String {
     last = text
     return text

@@ -10,7 +10,6 @@ final class SocketHandle: Sendable {
   let number: Int32
   private let isOpen: Mutex<Bool>
 
-  /// - Throws: `connectFailed` if the process has no descriptors left.
   init(duplicating descriptor: Int32) throws(AMQPError) {
     number = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
     guard number >= 0 else {

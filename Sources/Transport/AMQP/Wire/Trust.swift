@@ -20,7 +20,6 @@ final class Trust {
 
   deinit { result.deallocate() }
 
-  /// Reason the certificate was refused.
   var refusal: String? {
     guard result.pointee != X509_V_OK else { return nil }
     return String(cString: X509_verify_cert_error_string(Int(result.pointee)))

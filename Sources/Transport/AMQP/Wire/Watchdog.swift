@@ -7,7 +7,6 @@ import Synchronization
 /// `amqp_basic_publish` has no deadline, and in librabbitmq 0.11 it may wait for ever for a peer that is gone (issues
 /// 519 and 780 of rabbitmq-c). The connection's queue is then stuck, so the watchdog runs on another one.
 final class Watchdog: Sendable {
-  /// Checks per time-out.
   private static let looks = 4
   private static let queue = DispatchQueue(label: "amqp.watchdog")
 
@@ -39,7 +38,6 @@ final class Watchdog: Sendable {
     if value & 1 == 0 { progress.store(value &+ 1, ordering: .relaxed) }
   }
 
-  /// Notes that a call returned.
   func step() {
     progress.store(progress.load(ordering: .relaxed) &+ 2, ordering: .relaxed)
   }

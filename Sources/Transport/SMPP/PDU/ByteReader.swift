@@ -23,8 +23,6 @@ struct ByteReader {
   }
 
   /// A C-octet string: the bytes before the next NUL.
-  ///
-  /// - Parameter limit: maximum number of bytes, without the NUL.
   mutating func cString(atMost limit: Int) -> ArraySlice<UInt8>? {
     guard let end = rest.prefix(limit + 1).firstIndex(of: 0) else { return nil }
     defer { rest = rest[(end + 1)...] }

@@ -9,7 +9,6 @@ struct DeliveredMessage: Sendable, Hashable {
   /// Maximum number of optional parameters kept from one PDU; further ones are skipped.
   static let maxParameters = 64
 
-  /// - Returns: `nil` if the fields do not fit into the body.
   init?(_ reader: inout ByteReader) {
     guard reader.cString(atMost: 5) != nil, Self.skipAddress(&reader), Self.skipAddress(&reader),
       let esmClass = reader.byte(), reader.bytes(2) != nil,

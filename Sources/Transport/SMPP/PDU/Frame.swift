@@ -25,8 +25,6 @@ struct FrameReader {
   }
 
   /// The next complete PDU, or `nil`.
-  ///
-  /// - Throws: `BadLength` if the length is impossible, so that the next PDU cannot be found.
   mutating func next() throws(BadLength) -> Frame? {
     var reader = ByteReader(buffer[start...])
     guard buffer.count - start >= Self.headerBytes, let length = reader.uint32(), let command = reader.uint32(),

@@ -12,11 +12,9 @@ enum IncomingPDU: Sendable, Hashable {
   case unbind
   case unbindResponse
   case genericNack(CommandStatus)
-  /// An unsupported request.
   case unknownRequest
   /// Needs no action.
   case ignored
-  /// Its body breaks the protocol.
   case malformed
 
   /// The longest `message_id` (SMPP 3.4, 4.4.2), without its NUL.

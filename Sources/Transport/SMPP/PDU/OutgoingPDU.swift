@@ -23,10 +23,6 @@ public struct BindRequest: Sendable, Hashable {
   public var password: String
   public var systemType: String
 
-  /// - Parameters:
-  ///   - systemID: name of the account.
-  ///   - password: its password.
-  ///   - systemType: required by some servers; empty for most.
   public init(systemID: String, password: String, systemType: String = "") {
     self.systemID = systemID
     self.password = password

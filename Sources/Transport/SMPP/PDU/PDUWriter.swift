@@ -9,7 +9,6 @@ enum PDUWriter {
   /// Room for the mandatory fields of the longest PDU, which is a `submit_sm` of about 360 bytes.
   private static let maxMandatoryBytes = 1024
 
-  /// - Throws: when a field is longer than the protocol allows.
   static func write(_ pdu: OutgoingPDU, sequence: UInt32) throws(SMPPError) -> [UInt8] {
     switch pdu {
     case .bindTransceiver(let request): return try bind(request, sequence)

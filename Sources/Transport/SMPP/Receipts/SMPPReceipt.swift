@@ -29,8 +29,6 @@ public struct SMPPReceipt: Sendable, Hashable {
   }
 
   /// Reads a `deliver_sm`.
-  ///
-  /// - Returns: `nil` if it is not a delivery report, or names neither SMS nor state.
   init?(_ message: DeliveredMessage, _ notation: MessageIDNotation) {
     guard Self.isReceipt(message) else { return nil }
     let text = ReceiptText(message.text)

@@ -14,7 +14,6 @@ final class SMPPConnection {
   /// Maximum bytes of one read.
   private static let readBytes = 64 * 1024
 
-  /// - Parameter queue: the actor's queue, on which the callbacks run.
   init(
     _ link: SMPPLink, queue: DispatchQueue, onReadable: @escaping @Sendable () -> Void,
     onWritable: @escaping @Sendable () -> Void
@@ -28,8 +27,6 @@ final class SMPPConnection {
   }
 
   /// Reads once.
-  ///
-  /// - Returns: whether bytes arrived; there may be more then.
   func read() throws(SMPPError) -> Bool {
     var transfer = Transfer.mustWait
     let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, count in

@@ -21,7 +21,6 @@ public actor SMPPSession {
   static let delayAfterRefusal: Duration = .seconds(5)
   /// Lifetime from which a lost session counts as a success: the retry delays start over.
   static let stableAfter: Duration = .seconds(10)
-  /// Maximum reads in one turn.
   static let maxReadsPerTurn = 64
 
   private enum Phase {

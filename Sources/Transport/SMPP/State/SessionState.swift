@@ -14,7 +14,6 @@ struct SessionState {
   typealias Instant = ContinuousClock.Instant
 
   private enum Phase {
-    /// Reason for the missing connection.
     case idle(SMPPError)
     case connecting
     case binding(sequence: UInt32, until: Instant)
@@ -88,8 +87,6 @@ struct SessionState {
   }
 
   /// Records that the connection was lost or could not be made.
-  ///
-  /// - Parameter unsent: submissions of which certainly no byte left.
   mutating func lost(_ error: SMPPError, unsent: Set<UInt64> = []) -> [SessionAction] {
     phase = .idle(error)
     enquiry = nil
@@ -340,7 +337,6 @@ struct SessionState {
 
   // MARK: - Time
 
-  /// Handles everything that is due.
   mutating func tick(now: Instant) -> [SessionAction] {
     var actions = timeOut(now)
     switch phase {

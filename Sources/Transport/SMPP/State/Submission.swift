@@ -5,11 +5,9 @@ struct Submission: Sendable {
   /// Identifies it in the state machine's actions.
   let ticket: UInt64
   let message: ShortMessage
-  /// Deadline of the caller.
   let deadline: Instant
   /// Whether it waits until the deadline even if the server throttles.
   let isPatient: Bool
-  /// Returned with the delivery report.
   var origin: MessageOrigin?
 }
 
@@ -21,7 +19,6 @@ enum SessionAction: Sendable, Hashable {
   case finish(ticket: UInt64, Result<String?, SMPPError>)
   /// Hand a delivery report over; `receiptHandled` records the outcome.
   case deliver(SMPPReceipt, sequence: UInt32)
-  /// The session is bound.
   case bound
   /// The server throttles: the session pauses for this time.
   case paused(Duration)

@@ -16,7 +16,6 @@ struct Throttle {
   private var isAnswered = false
   private(set) var pausedUntil: Instant?
 
-  /// - Parameter window: maximum submissions awaiting a response, 1 or more.
   init(window: Int) {
     self.window = window
     room = Double(window)
@@ -27,13 +26,8 @@ struct Throttle {
 
   func isPaused(at now: Instant) -> Bool { pausedUntil.map { now < $0 } ?? false }
 
-  /// Rest of the pause.
   func pause(at now: Instant) -> Duration { max(.zero, pausedUntil.map { now.duration(to: $0) } ?? .zero) }
 
-  /// Records a throttling response.
-  ///
-  /// - Parameter sentAt: time at which the throttled submission was sent.
-  /// - Returns: whether a pause begins. Submissions sent before the last pause began do not extend it.
   mutating func asked(sentAt: Instant, now: Instant) -> Bool {
     if let pauseBegan, sentAt <= pauseBegan { return false }
     if isAnswered { nextPause = Self.firstPause }

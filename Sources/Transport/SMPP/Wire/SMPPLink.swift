@@ -3,7 +3,6 @@ import Glibc
 /// Outcome of a read or write.
 enum Transfer {
   case bytes(Int)
-  /// Would block.
   case mustWait
   case failed(SMPPError)
 }

@@ -85,8 +85,6 @@ struct Deadline {
   }
 
   /// Waits until the socket is ready.
-  ///
-  /// - Returns: false at the time limit.
   func wait(for events: Int32, on socket: Int32) -> Bool {
     var request = pollfd(fd: socket, events: Int16(events), revents: 0)
     while true {

@@ -15,11 +15,6 @@ public struct MailJobHandler: JobHandler {
   private let suppressions: SuppressionList
   private let logger: Logger
 
-  /// - Parameters:
-  ///   - lanes: lanes in the order in which they are tried.
-  ///   - policy: decides which mail may leave.
-  ///   - suppressions: addresses that get no mail.
-  ///   - logger: log for addresses that cannot be put on the suppression list.
   init(lanes: [any MailLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
     self.lanes = lanes
     self.policy = policy

@@ -14,10 +14,6 @@ struct MailPolicy: Sendable {
   let composer: MailComposer
 
   /// The mail of a job, or the reason why it may not leave.
-  ///
-  /// - Parameters:
-  ///   - body: job.
-  ///   - messageID: ID of the job, which sealed values are bound to.
   func mail(for body: MailRelayJob, messageID: String) -> Outcome {
     guard let to = MailAddress(body.to) else {
       return .refused(

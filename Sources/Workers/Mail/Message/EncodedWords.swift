@@ -2,18 +2,12 @@ import CountersignEncoding
 
 /// Header texts that are not plain ASCII, as encoded-words (RFC 2047).
 enum EncodedWords {
-  /// Maximum length of an encoded-word.
   private static let maxWord = 75
   /// `=?UTF-8?B?` and `?=`.
   private static let overhead = 12
   /// Room for the text in a line of 76 with its leading space.
   private static let maxBytes = (maxWord - overhead) / 4 * 3
 
-  /// The words, one for each line.
-  ///
-  /// - Parameters:
-  ///   - text: text to encode.
-  ///   - firstRoom: columns left in the first line.
   static func encode(_ text: String, firstRoom: Int) -> [String] {
     var words: [String] = []
     var chunk: [UInt8] = []

@@ -11,7 +11,6 @@ public import DKIM
 public struct MailWriter: Sendable {
   private let signer: DKIMSigner
 
-  /// - Parameter signer: signer for the keys of each mail's sender.
   public init(signer: DKIMSigner) {
     self.signer = signer
   }

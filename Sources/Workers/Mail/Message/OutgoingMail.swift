@@ -8,11 +8,6 @@ public struct OutgoingMail: Sendable {
   /// Address that ends the reader's subscription with one POST.
   public let unsubscribeURL: String?
 
-  /// - Parameters:
-  ///   - to: recipient.
-  ///   - sender: sender with its keys.
-  ///   - text: text of the mail.
-  ///   - unsubscribeURL: address that ends the reader's subscription with one POST.
   public init(to: MailAddress, sender: Sender, text: MailText, unsubscribeURL: String? = nil) {
     self.to = to
     self.sender = sender

@@ -15,24 +15,14 @@ protocol MailProvider: Sendable {
   /// Name of the table's file in `providersDirectory`.
   static var tableFile: String { get }
 
-  /// Reads the table.
   static func readTable(_ path: String) throws(WorkerError) -> Table
 
   /// Reads the provider's own keys of an entry. Problems are reported to the section, so reading cannot fail.
-  ///
-  /// - Parameters:
-  ///   - section: section of the entry.
-  ///   - lane: keys that all providers share.
   init(_ section: ConfigurationSection, _ lane: LaneConfiguration)
 
-  /// Makes the lane.
-  ///
-  /// - Throws: when a file of certificates cannot be used.
   func makeLane(_ context: MailLaneContext, _ table: Table) throws(WorkerError) -> any MailLane
 
   /// Connects to the provider and authenticates, without sending a mail.
-  ///
-  /// - Returns: the problem, or `nil`.
   func check(name: String, timeout: Duration) async -> String?
 }
 
@@ -44,9 +34,7 @@ enum MailProviders {
 
 /// Parts of the worker that a provider makes its lane from.
 struct MailLaneContext: Sendable {
-  /// Name of the lane.
   let name: String
-  /// Writes and signs mail.
   let writer: MailWriter
   let clock: any WallClock
   let logger: Logger
@@ -55,7 +43,6 @@ struct MailLaneContext: Sendable {
 
 /// One way out for mail.
 protocol MailLane: Sendable {
-  /// Name of the lane in results.
   var name: String { get }
 
   /// Submits a mail, once. The extra `suppress` of a refusal is true for a recipient that gets no further mail.
@@ -64,7 +51,6 @@ protocol MailLane: Sendable {
   /// Asks whether the lane works again.
   func probe() async -> ProbeResult
 
-  /// Closes the connections.
   func shutdown() async
 }
 
@@ -79,10 +65,6 @@ public struct MailLaneSettings: Sendable {
   static let connections = 1...256
 
   /// Reads one entry. Problems are reported to the section.
-  ///
-  /// - Parameters:
-  ///   - section: section of the entry.
-  ///   - all: registry of the providers; the first one is the default.
   init(_ section: ConfigurationSection, providers all: [any MailProvider.Type]) {
     lane = LaneConfiguration(
       section, concurrency: 16, in: Self.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))

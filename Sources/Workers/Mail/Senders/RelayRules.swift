@@ -12,9 +12,6 @@ public struct RelayRules: Sendable, Hashable {
   /// Addresses and domains as they are registered in Apple's developer portal, in lower case.
   public var registeredSources: Set<String>
 
-  /// - Parameters:
-  ///   - domains: domains of relay addresses.
-  ///   - registeredSources: addresses and domains as they are registered with Apple.
   public init(domains: Set<String> = Self.appleDomains, registeredSources: Set<String> = []) {
     self.domains = domains
     self.registeredSources = registeredSources

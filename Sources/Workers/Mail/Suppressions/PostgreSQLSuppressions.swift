@@ -60,7 +60,6 @@ struct PostgreSQLSuppressions: SuppressionStore {
     }
   }
 
-  /// - Returns: the number of changed rows.
   private func change(_ sql: String, _ values: [PostgreSQLValue]) async throws(WorkerError) -> Int {
     do throws(PostgreSQLError) {
       return try await connection.withSession { session throws(PostgreSQLError) in

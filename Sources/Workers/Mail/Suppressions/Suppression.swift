@@ -12,12 +12,6 @@ public struct Suppression: Sendable, Hashable {
   /// ID of the job whose mail was refused.
   public let jobID: String
 
-  /// - Parameters:
-  ///   - address: address in lower case.
-  ///   - since: time of the refusal.
-  ///   - reason: reason code of this system.
-  ///   - providerCode: codes of the server.
-  ///   - jobID: ID of the job whose mail was refused.
   public init(address: String, since: UnixTime, reason: String, providerCode: String?, jobID: String) {
     self.address = address
     self.since = since

@@ -59,7 +59,6 @@ protocol SuppressionStore: Sendable {
   /// The entries, the latest first.
   func entries(limit: Int) async throws(WorkerError) -> [Suppression]
 
-  /// - Returns: whether there was an entry.
   func remove(_ address: String) async throws(WorkerError) -> Bool
 
   func close() async

@@ -5,9 +5,7 @@ public import ServiceRuntime
 public struct SuppressionSettings: Sendable, Hashable {
   /// Storage of the list.
   enum Kind: String, Sendable, CaseIterable {
-    /// An SQLite file.
     case sqlite
-    /// The database of the ledger.
     case postgresql
   }
 

@@ -7,7 +7,6 @@ struct HTMLLayout: Sendable {
   /// Marks the file must contain.
   static let marks = ["{language}", "{direction}", "{title}", "{content}"]
 
-  /// - Throws: the missing mark.
   init(_ source: String) throws(MailTemplateText.Problem) {
     for mark in Self.marks where !source.contains(mark) {
       throw MailTemplateText.Problem(message: "does not contain \(mark)")

@@ -17,7 +17,6 @@ struct MailTemplate: Sendable {
   private let blocks: [Block]
   private let isRightToLeft: Bool
 
-  /// - Throws: `MailTemplateText.Problem` with the place in the file.
   init(_ file: MailTemplateFile.Template, isRightToLeft: Bool) throws(MailTemplateText.Problem) {
     self.isRightToLeft = isRightToLeft
     subject = try Self.parse(file.subject, "subject")
@@ -69,10 +68,6 @@ struct MailTemplate: Sendable {
     blocks.filter { block in block.condition.map { values[$0] != nil } ?? true }
   }
 
-  /// - Parameters:
-  ///   - values: checked values, of which none is `missing`.
-  ///   - layout: HTML around the blocks.
-  ///   - language: tag of the language.
   func render(_ values: [MailVariable: String], _ layout: HTMLLayout, language: String) -> MailText {
     let shown = shown(values)
     let subject = subject.filled(with: values)

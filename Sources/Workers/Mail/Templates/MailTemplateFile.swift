@@ -6,7 +6,6 @@ struct MailTemplateFile: Decodable, Sendable {
   let aliases: [String]?
   /// `rtl` for scripts that are written from right to left.
   let direction: Direction?
-  /// By template name.
   let templates: [String: Template]
 
   enum Direction: String, Decodable, Sendable { case ltr, rtl }
@@ -15,19 +14,16 @@ struct MailTemplateFile: Decodable, Sendable {
     let subject: String
     /// Variables of which a job must have at least one.
     let oneOf: [String]?
-    /// From top to bottom.
     let blocks: [Block]
   }
 
   /// A part of a mail: exactly one of `text`, `code`, `button` and `small`.
   struct Block: Decodable, Sendable {
-    /// A paragraph.
     let text: String?
     /// `{code}`, large.
     let code: String?
     /// Label of a button that leads to `{link}`; in plain text, the line before the address.
     let button: String?
-    /// A paragraph in small print.
     let small: String?
     /// A variable without which the block is left out.
     let `if`: String?

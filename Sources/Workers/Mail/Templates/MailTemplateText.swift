@@ -10,12 +10,10 @@ struct MailTemplateText: Sendable, Hashable {
   /// Maximum length of a text, in Unicode scalars.
   static let maxLength = 1000
 
-  /// Problem of a text.
   struct Problem: Error {
     let message: String
   }
 
-  /// - Parameter source: text with variables in braces, `{appName}`.
   init(_ source: String) throws(Problem) {
     guard (1...Self.maxLength).contains(source.unicodeScalars.count) else {
       throw Problem(message: "must have 1 to \(Self.maxLength) characters")
@@ -38,16 +36,10 @@ struct MailTemplateText: Sendable, Hashable {
     self.pieces = pieces + [.literal(String(rest))]
   }
 
-  /// The variables that the text needs.
   var variables: [MailVariable] {
     pieces.compactMap { if case .variable(let variable) = $0 { variable } else { nil } }
   }
 
-  /// The text with its variables filled in.
-  ///
-  /// - Parameters:
-  ///   - values: values by variable.
-  ///   - wrap: changes each value, such as to escape it.
   func filled(with values: [MailVariable: String], wrap: (String) -> String = { $0 }) -> String {
     var text = ""
     for piece in pieces {

@@ -17,7 +17,6 @@ public struct MailTemplates: Sendable {
   private let defaultLanguage: String
   private let layout: HTMLLayout
 
-  /// Maximum size of a file.
   static let maxFileBytes = 256 * 1024
 
   /// Reads every `<language>.json` of a directory, and `layout.html`. Blocks, so it is called while the process starts.
@@ -52,12 +51,6 @@ public struct MailTemplates: Sendable {
   /// The tags of all languages, sorted.
   public var languageTags: [String] { Set(languages.values.map(\.tag)).sorted() }
 
-  /// The text of a job.
-  ///
-  /// - Parameters:
-  ///   - name: name of the template, such as `address-verification`.
-  ///   - languageCode: language tag; an invalid one is ignored.
-  ///   - variables: values by name; unused ones are ignored.
   func render(
     _ name: String, languageCode: String?, variables: [String: String]
   ) throws(MailTemplateProblem) -> MailText {

@@ -2,9 +2,7 @@
 enum MailVariable: String, CaseIterable, Sendable {
   case code, link, appName, change
 
-  /// Maximum length of a code, in characters.
   static let maxCodeLength = 16
-  /// Maximum length of an app name, in Unicode scalars.
   static let maxAppNameLength = 64
   /// Maximum length of a sentence, in Unicode scalars.
   static let maxChangeLength = 500

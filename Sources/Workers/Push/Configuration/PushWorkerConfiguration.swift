@@ -17,9 +17,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   let lanes: [PushLaneSettings]
   let apps: [AppSettings]
 
-  /// Maximum number of lanes of one worker.
   static let maxLanes = 32
-  /// Maximum number of apps of one worker.
   static let maxApps = 1000
 
   public init(_ section: ConfigurationSection) { self.init(section, providers: PushProviders.all) }
@@ -92,9 +90,7 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
 struct PushMemorySettings: Sendable, Hashable {
   /// Storage of the memory.
   enum Kind: String, Sendable, CaseIterable {
-    /// An SQLite file.
     case sqlite
-    /// The database of the ledger.
     case postgresql
   }
 

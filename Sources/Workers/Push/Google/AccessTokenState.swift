@@ -30,7 +30,6 @@ struct AccessTokenState: Sendable {
   private var renewsAt = MonotonicTime(nanoseconds: .min)
   private(set) var isRenewing = false
 
-  /// Next step of a caller.
   func step(now: MonotonicTime) -> Step {
     guard let token, token.expiresAt - now > Self.shortestUse else { return isRenewing ? .wait : .waitAndRenew }
     return isRenewing || now < renewsAt ? .use(token) : .useAndRenew(token)
@@ -42,7 +41,6 @@ struct AccessTokenState: Sendable {
     isRenewing = true
   }
 
-  /// Ends a renewal that brought a token.
   mutating func endRenewal(with new: AccessToken, now: MonotonicTime) {
     isRenewing = false
     token = new

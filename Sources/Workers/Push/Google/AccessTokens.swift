@@ -35,7 +35,6 @@ enum AccessTokenFailure: Error, Sendable, Hashable {
 /// The access token of one service account, renewed before it expires by one request for all callers.
 final class AccessTokens: Sendable {
   typealias Answer = Result<AccessToken, AccessTokenFailure>
-  /// Requests the token of that number.
   typealias Source = @Sendable (_ number: Int) async -> Answer
 
   private struct State {
@@ -52,10 +51,6 @@ final class AccessTokens: Sendable {
   private let logger: Logger
   private let state = Mutex(State())
 
-  /// - Parameters:
-  ///   - clock: clock for the age of tokens.
-  ///   - logger: log for a renewal that fails while the previous token is still good, which no job would show.
-  ///   - source: requests a token from Google; it ends by itself.
   init(clock: any MonotonicClock, logger: Logger, source: @escaping Source) {
     self.clock = clock
     self.logger = logger
@@ -64,15 +59,11 @@ final class AccessTokens: Sendable {
 
   /// Number of tokens received, for metrics.
   var given: Int { state.withLock { $0.given } }
-  /// Number of failed requests, for metrics.
   var failed: Int { state.withLock { $0.requested - $0.given - ($0.token.isRenewing ? 1 : 0) } }
-  /// Number of waiting callers.
   var waiting: Int { state.withLock { $0.waiting.count } }
 
   /// The token to show now. It is available at once, except the first time and after a rejection; then all callers wait
   /// for the same request.
-  ///
-  /// - Returns: a transient failure for a caller whose task is canceled meanwhile; the request goes on for the others.
   func current() async -> Answer {
     if let token = available() { return .success(token) }
     return await next()
@@ -115,7 +106,6 @@ final class AccessTokens: Sendable {
     }
   }
 
-  /// - Returns: the answer, if there is nothing to wait for.
   private func join(_ state: inout State, _ id: Int, _ continuation: CheckedContinuation<Answer, Never>) -> Answer? {
     // A task is marked as canceled before its handler runs, so that one of the two finds it.
     if Task.isCancelled { return .failure(Self.canceled) }

@@ -5,7 +5,6 @@ import ServiceRuntime
 enum GoogleCredential: Sendable {
   case apiKey(Secret)
   case serviceAccount(ServiceAccount, tokenURL: String)
-  /// A problem, which was reported.
   case invalid
 
   init(_ section: ConfigurationSection) {

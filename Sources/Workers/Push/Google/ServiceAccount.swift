@@ -37,8 +37,6 @@ struct ServiceAccount: Sendable {
     }
   }
 
-  /// - Parameter file: content of the file.
-  /// - Throws: the problem, never with a part of the key.
   init(file: Secret) throws(ServiceAccountProblem) {
     let content = try Self.read(file)
     email = try Self.value(content.clientEmail, "client_email", content)

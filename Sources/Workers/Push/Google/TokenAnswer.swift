@@ -31,17 +31,10 @@ struct TokenAnswer: Sendable {
     }
   }
 
-  /// - Parameters:
-  ///   - response: response of the endpoint.
-  ///   - now: time of the response, from which `Retry-After` counts.
   init(_ response: HTTPResponse, now: UnixTime) {
     self.response = ProviderResponse(response, now: now)
   }
 
-  /// - Parameters:
-  ///   - table: meaning of the endpoint's errors.
-  ///   - number: identifies the token.
-  ///   - now: moment before the request, from which the token's life counts.
   func result(
     _ table: ProviderTable, number: Int, now: MonotonicTime
   ) -> Result<AccessToken, AccessTokenFailure> {

@@ -23,9 +23,6 @@ struct TokenEndpoint: Sendable {
   let clocks: Clocks
   var timeout = Self.timeout
 
-  /// Requests one access token.
-  ///
-  /// - Parameter number: identifies the token.
   func token(number: Int) async -> Result<AccessToken, AccessTokenFailure> {
     // Counted from before the request, a token does not seem to live longer than it does.
     let now = clocks.monotonic.now()

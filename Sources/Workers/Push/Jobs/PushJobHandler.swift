@@ -17,11 +17,6 @@ public struct PushJobHandler: JobHandler {
   private let keys: KeyRing
   private let memory: any EnvironmentMemory
 
-  /// - Parameters:
-  ///   - apps: apps by bundle ID.
-  ///   - lanes: lanes with different names.
-  ///   - keys: keys of sealed secrets; without any, a sealed secret is a dead letter.
-  ///   - memory: memory of environments.
   init(apps: [String: PushApp], lanes: [any PushLane], keys: KeyRing, memory: any EnvironmentMemory) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -104,7 +99,6 @@ public struct PushApp: Sendable {
   /// Name of the app at APNs; the bundle ID, most often.
   let topic: String
   let payload: PushPayload
-  /// Lanes to the configured push services.
   var lanes: [DeviceEnvironment: String] = [:]
 }
 
@@ -112,13 +106,11 @@ public struct PushApp: Sendable {
 ///
 /// It holds a device token and a secret: it does not print.
 public struct SilentPush: Sendable, Hashable {
-  /// Bundle ID of the app.
   let app: String
   /// Token in lower case.
   let deviceToken: String
   /// Name of the app at APNs.
   let topic: String
-  /// JSON.
   let payload: [UInt8]
   /// Time after which APNs discards the push.
   let expiration: UnixTime
@@ -137,7 +129,6 @@ enum APNsDeviceToken {
   /// Maximum length that is taken, in bytes.
   static let maxBytes = 200
 
-  /// - Returns: the token in lower case; `nil` for a text that is not a token.
   static func normalized(_ text: String) -> String? {
     let digits = Array(text.utf8)
     guard !digits.isEmpty, digits.count <= 2 * maxBytes, digits.count.isMultiple(of: 2),

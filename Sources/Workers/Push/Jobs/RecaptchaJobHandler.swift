@@ -19,12 +19,6 @@ public struct RecaptchaJobHandler: JobHandler {
   private let memory: any AssessmentMemory
   private let logger: Logger
 
-  /// - Parameters:
-  ///   - apps: apps by bundle ID.
-  ///   - lanes: lanes with different names.
-  ///   - keys: keys of sealed tokens; without any, a sealed token is a dead letter.
-  ///   - memory: memory of tokens.
-  ///   - logger: log for verdicts that cannot be recorded.
   init(
     apps: [String: RecaptchaApp], lanes: [any RecaptchaLane], keys: KeyRing, memory: any AssessmentMemory,
     logger: Logger

@@ -7,8 +7,6 @@ import JobEngine
 /// job with the same token must not get one.
 protocol AssessmentMemory: Sendable {
   /// Claims a token for a job, before it is assessed.
-  ///
-  /// - Throws: when the claim cannot be written; the token must not be assessed then.
   func begin(_ token: [UInt8], jobID: String, now: UnixTime) async throws(AssessmentMemoryError) -> AssessmentStart
 
   /// Records the verdict, before it is published.
@@ -29,9 +27,7 @@ enum AssessmentStart: Sendable, Hashable {
   case fresh
   /// The job claimed it before, with an unknown outcome.
   case uncertain
-  /// The job has its verdict.
   case assessed(AssessmentVerdict)
-  /// Another job has used it.
   case spent
 }
 
@@ -42,7 +38,6 @@ struct AssessmentMemoryError: Error, Sendable, CustomStringConvertible {
 
 /// Memory of the push service each device token belongs to, for apps that do not state it.
 protocol EnvironmentMemory: Sendable {
-  /// - Returns: `nil` if it is unknown or cannot be read: it is found out again then.
   func environment(of deviceToken: String, app: String) async -> DeviceEnvironment?
 
   /// Remembers the environment. A failure costs another try the next time.

@@ -18,11 +18,6 @@ final class PushMemory: Sendable {
   private let clock: any MonotonicClock
   private let nextPurge = Mutex(MonotonicTime(nanoseconds: .min))
 
-  /// - Parameters:
-  ///   - store: its storage; ``close()`` closes it.
-  ///   - environmentLife: time an environment is remembered.
-  ///   - logger: log for environments that cannot be read or written.
-  ///   - clock: clock for the search for old rows.
   init(
     _ store: any PushMemoryStore, environmentLife: Duration, logger: Logger,
     clock: any MonotonicClock = SystemMonotonicClock()

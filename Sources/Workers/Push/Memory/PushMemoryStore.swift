@@ -12,7 +12,6 @@ protocol PushMemoryStore: Sendable {
     _ token: [UInt8], jobID: String, at now: UnixTime
   ) async throws(AssessmentMemoryError) -> AssessmentStart
 
-  /// Records the verdict of the job that owns the token, as JSON.
   func record(
     _ verdict: [UInt8], of token: [UInt8], jobID: String, at now: UnixTime
   ) async throws(AssessmentMemoryError)

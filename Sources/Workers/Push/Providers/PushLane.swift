@@ -5,21 +5,16 @@ import JobEngine
 ///
 /// Pushing the same receipt and secret twice must be harmless, since a job may be delivered twice.
 protocol PushLane: Sendable {
-  /// Name of the lane in results.
   var name: String { get }
 
-  /// Environment whose devices it reaches.
   var environment: DeviceEnvironment { get }
 
   /// Sends a push. It may send it again within the call.
-  ///
-  /// - Returns: `otherLane` for a token that the push service does not know in its environment.
   func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification
 
   /// Asks whether the lane works again, as far as that shows without a push.
   func probe() async -> ProbeResult
 
-  /// Closes the connections.
   func shutdown() async
 }
 
@@ -31,7 +26,6 @@ extension PushLane {
 enum DeviceEnvironment: String, Sendable, Hashable, CaseIterable {
   case production, sandbox
 
-  /// - Returns: `nil` for a job that does not state the environment.
   init?(_ environment: PushEnvironment) {
     switch environment {
     case .production: self = .production
@@ -48,19 +42,12 @@ struct PushRoutes: Sendable {
   /// The apps that are pushed to, by bundle ID, with the lanes added so far.
   private(set) var apps: [String: PushApp]
 
-  /// - Parameter settings: apps of the configuration.
   init(_ settings: [AppSettings]) {
     apps = settings.reduce(into: [:]) { apps, app in
       apps[app.bundleID] = app.push.map { PushApp(topic: $0.topic, payload: $0.payload) }
     }
   }
 
-  /// Adds a lane.
-  ///
-  /// - Parameters:
-  ///   - lane: lane to add.
-  ///   - configuration: settings the engine needs, under the name of the lane.
-  ///   - bundleIDs: apps it serves: those that have its credential.
   mutating func add(_ lane: any PushLane, _ configuration: LaneConfiguration, apps bundleIDs: [String]) {
     lanes.append(lane)
     configurations.append(configuration)

@@ -11,7 +11,6 @@ protocol PushProvider: Sendable {
   /// `type` of the provider's lanes in the configuration.
   static var typeName: String { get }
 
-  /// Tables of the provider's answers.
   static var tables: [ProviderTables.Source] { get }
 
   /// Whether its lanes push to devices. The default is `false`.
@@ -23,22 +22,11 @@ protocol PushProvider: Sendable {
   /// A key whose value only one lane may have. The default is `nil`.
   var uniqueKey: (key: String, value: String)? { get }
 
-  /// Makes the lanes of an entry.
-  ///
-  /// - Parameters:
-  ///   - entry: keys that all providers share.
-  ///   - context: parts of the worker that lanes are made from.
-  ///   - lanes: receives the lanes.
-  /// - Throws: when a file of certificates cannot be used.
   func makeLanes(
     _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
   ) throws(WorkerError)
 
   /// Registers the provider's own metrics, whether it has lanes or not. The default is to have none.
-  ///
-  /// - Parameters:
-  ///   - lanes: lanes of all providers.
-  ///   - metrics: registry of the metrics.
   static func register(_ lanes: PushLanes, in metrics: MetricsRegistry)
 }
 
@@ -68,10 +56,6 @@ struct PushLaneSettings: Sendable {
   let provider: (any PushProvider)?
 
   /// Reads one entry. Problems are reported to the section.
-  ///
-  /// - Parameters:
-  ///   - section: section of the entry.
-  ///   - providers: registry of the providers.
   init(_ section: ConfigurationSection, providers: [any PushProvider.Type]) {
     lane = LaneConfiguration(section)
     caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
@@ -82,8 +66,6 @@ struct PushLaneSettings: Sendable {
   }
 
   /// Makes an HTTP client for the lane.
-  ///
-  /// - Parameter concurrency: maximum number of calls; that of the lane if `nil`.
   func client(concurrency: Int? = nil) throws(WorkerError) -> HTTPClient {
     let concurrency = concurrency ?? lane.concurrency
     do {
@@ -98,7 +80,6 @@ struct PushLaneSettings: Sendable {
 
 /// Parts of the worker that providers make lanes from.
 struct PushLaneContext: Sendable {
-  /// Apps of the configuration.
   let apps: [AppSettings]
   /// Age at which a token that the worker signs is renewed.
   let tokenLife: Duration
@@ -114,7 +95,6 @@ struct PushLanes: Sendable {
   /// Lanes for `recaptcha.assess`.
   var recaptcha: RecaptchaAccounts
 
-  /// - Throws: when a file of certificates cannot be used.
   init(_ configuration: PushWorkerConfiguration, clocks: Clocks, logger: Logger) throws(WorkerError) {
     pushing = PushRoutes(configuration.apps)
     recaptcha = RecaptchaAccounts(configuration.apps)

@@ -12,7 +12,6 @@ public struct RevocationJobHandler: JobHandler {
   public typealias Body = AppleRevokeJob
   public typealias Job = RevocationJob
 
-  /// Names of lanes by client.
   private let clients: [RevocationClient: String]
   private let lanes: [String: any RevocationLane]
   private let sealer: Sealer
@@ -20,11 +19,6 @@ public struct RevocationJobHandler: JobHandler {
   /// Time from the exchange for which a token is revoked, if the job's own deadline is earlier.
   private let persistence: Duration
 
-  /// - Parameters:
-  ///   - lanes: lanes with different names.
-  ///   - clients: names of lanes by client.
-  ///   - keys: keys that seal and open tokens.
-  ///   - persistence: time from the exchange for which a token is revoked.
   init(
     lanes: [any RevocationLane], clients: [RevocationClient: String], keys: KeyRing, persistence: Duration
   ) {

@@ -13,7 +13,6 @@ protocol RevocationProvider: Sendable {
   /// `type` of the provider's lanes in the configuration.
   static var typeName: String { get }
 
-  /// Table of the provider's answers.
   static var table: ProviderTables.Source { get }
 
   /// Reads the provider's own keys of an entry. Problems are reported to the section, so reading cannot fail.
@@ -22,9 +21,6 @@ protocol RevocationProvider: Sendable {
   /// Clients whose tokens the lane revokes.
   var clients: [RevocationClient] { get }
 
-  /// Makes the lane.
-  ///
-  /// - Throws: when the settings have a problem, which ``init(_:)`` has reported.
   func makeLane(_ context: RevocationLaneContext) throws(WorkerError) -> any RevocationLane
 }
 
@@ -36,7 +32,6 @@ enum RevocationProviders {
 
 /// Parts of the worker that a provider makes its lane from.
 struct RevocationLaneContext: Sendable {
-  /// Name of the lane.
   let name: String
   let table: ProviderTable
   let http: any HTTPCaller
@@ -53,7 +48,6 @@ struct RevocationClient: Sendable, Hashable {
 
 /// One account that tokens are revoked with.
 protocol RevocationLane: Sendable {
-  /// Name of the lane in results.
   var name: String { get }
 
   /// Carries out one step of a job, once.
@@ -83,14 +77,11 @@ struct NextStageWriter: Sendable {
 
   let job: RevocationJob
   let jobID: String
-  /// Deadline of the next stage.
   let deadline: UnixTime
   let sealer: Sealer
 
-  /// ID of a job's next stage.
   static func id(of jobID: String) -> String { jobID + ".revoke" }
 
-  /// The outcome of an exchange that yielded a token.
   func outcome(_ token: Token) -> Classification {
     let id = Self.id(of: jobID)
     do {

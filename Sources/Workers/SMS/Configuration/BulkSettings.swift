@@ -11,7 +11,6 @@ public struct BulkSettings: Sendable, Hashable {
   /// Maximum share: codes keep at least half of each lane.
   static let maxShare = 0.5
 
-  /// - Returns: `nil` if the worker takes none.
   init?(_ section: ConfigurationSection, lanes: [LaneConfiguration]) {
     share = section.number(
       "share", default: 0, in: 0...Self.maxShare,
@@ -28,8 +27,6 @@ public struct BulkSettings: Sendable, Hashable {
 extension LaneConfiguration {
   /// Splits the lane into a share and the rest, which together are the lane as configured. Only a burst of 1 cannot be
   /// divided, so each part has one then.
-  ///
-  /// - Parameter share: above 0 and below 1; the concurrency is at least 2.
   func split(_ share: Double) -> (share: LaneConfiguration, rest: LaneConfiguration) {
     var (part, rest) = (self, self)
     part.concurrency = min(max(1, Int(Double(concurrency) * share)), max(1, concurrency - 1))

@@ -3,7 +3,6 @@ import ServiceRuntime
 
 /// The section `receipts`: whether providers are asked for delivery reports, and where they send them.
 struct ReportSettings: Sendable {
-  /// Settings for taking reports.
   struct Taking: Sendable {
     let addresses: ReportAddresses
     /// Address on which the worker listens for reports.
@@ -15,7 +14,6 @@ struct ReportSettings: Sendable {
   /// `nil` if reports are not asked for.
   let taking: Taking?
 
-  /// Minimum length of the secret, in characters.
   private static let minSecretLength = 16
 
   /// Default of `connectionsPerClient`: an eighth of the port's, so that one client cannot take all. Providers keep
@@ -27,7 +25,6 @@ struct ReportSettings: Sendable {
     LocalHost.contains(host) ? Int(ReportService.maxConnections) : usualConnectionsPerClient
   }
 
-  /// - Parameter health: address of health and metrics, which reports must not share.
   init(_ section: ConfigurationSection, health: CommonConfiguration.HTTPConfiguration) {
     let url = section.optionalString(
       "publicURL",

@@ -41,7 +41,6 @@ public struct SMSLaneSettings: Sendable {
       "is not possible with this type (smpp: with payload): the provider chooses the encoding by itself")
   }
 
-  /// The route to a lane with these settings.
   func route(_ lane: any SMSLane, _ transliteration: Transliteration?) -> LaneRoute {
     let text = TextOptions(
       nationalShiftTables: nationalShiftTables, transliteration: transliterate ? transliteration : nil)

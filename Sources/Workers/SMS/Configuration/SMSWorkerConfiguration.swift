@@ -17,7 +17,6 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let recipients: RecipientRules
   /// Minimum time until the deadline; with less nothing is sent, because it would arrive too late.
   public let minValidity: Duration
-  /// Rules for the providers' answers.
   let tables: ProviderTables
   /// Delivery reports over HTTP.
   let reports: ReportSettings

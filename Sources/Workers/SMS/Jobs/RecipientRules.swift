@@ -9,9 +9,6 @@ public struct RecipientRules: Sendable {
   /// Facts that are newer than the library's metadata.
   public var overrides: NumberOverrides
 
-  /// - Parameters:
-  ///   - regions: allowed regions and refused types of number.
-  ///   - overrides: facts that are newer than the library's metadata.
   public init(regions: RegionRules, overrides: NumberOverrides = .none) {
     self.regions = regions
     self.overrides = overrides

@@ -111,10 +111,6 @@ public struct SMSLimits: Sendable, Hashable {
   /// Twilio's limit of `Body`; other providers do not take longer texts either.
   public static let maxTextLengthOfProviders = 1600
 
-  /// - Parameters:
-  ///   - maxTextLength: 1 to 1600.
-  ///   - maxSegments: 1 or more; 1600 characters are 11 segments in GSM 7 bit and 24 in UCS-2.
-  ///   - allowsDomainBoundCodes: whether a job's own text may end with a line that binds a code to a domain.
   public init(
     maxTextLength: Int = maxTextLengthOfProviders, maxSegments: Int = 10, allowsDomainBoundCodes: Bool = false
   ) {

@@ -120,7 +120,6 @@ public struct SMSJobHandler: JobHandler {
 }
 
 extension SMSText {
-  /// Properties of the text for the job's result.
   fileprivate var extras: ResultExtras {
     var extras: ResultExtras = ["segments": .int(segments), "encoding": .string(encoding.rawValue)]
     extras["nationalLanguage"] = shift?.language.map { .string("\($0)") }

@@ -56,7 +56,6 @@ enum LinkLinter {
     return most
   }
 
-  /// Word around a place.
   private static func word(_ scalars: [Unicode.Scalar], _ place: Int) -> ArraySlice<Unicode.Scalar> {
     let start = scalars[..<place].lastIndex(where: \.properties.isWhitespace).map { $0 + 1 } ?? 0
     let end = scalars[place...].firstIndex(where: \.properties.isWhitespace) ?? scalars.count

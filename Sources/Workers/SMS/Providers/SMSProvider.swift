@@ -64,11 +64,6 @@ public struct SMSLaneContext: Sendable {
   /// Log for events of the lane's own connection.
   public var logger: Logger?
 
-  /// - Parameters:
-  ///   - name: name of the lane.
-  ///   - table: rules for the provider's answers and delivery reports.
-  ///   - http: HTTP transport of the lane.
-  ///   - clock: time of day.
   public init(name: String, table: ProviderTable, http: any HTTPCaller, clock: any WallClock) {
     self.name = name
     self.table = table
@@ -83,10 +78,6 @@ public struct SMSProviderLane: Sendable {
   let reports: (any ProviderReportReader)?
   let service: (any Service)?
 
-  /// - Parameters:
-  ///   - lane: hands messages to the provider.
-  ///   - reports: reads the provider's delivery reports over HTTP; `nil` if the lane asks for none.
-  ///   - service: runs as long as the worker, such as the lane's own connection; `nil` if there is none.
   public init(
     _ lane: any SMSLane, reports: (any ProviderReportReader)? = nil, service: (any Service)? = nil
   ) {

@@ -44,7 +44,6 @@ public struct ReportAddresses: Sendable {
     case stale
   }
 
-  /// Path that all addresses begin with.
   static let path = "/receipts/"
   /// Length of the code, in bytes: 128 bits.
   private static let macBytes = 16
@@ -54,10 +53,6 @@ public struct ReportAddresses: Sendable {
   /// Maximum time between a message and its reports. Networks keep trying for up to three days.
   private let maxAge: Duration
 
-  /// - Parameters:
-  ///   - publicURL: URL at which providers reach this worker's port for reports.
-  ///   - secret: key that signs the addresses; the same for all workers of a queue.
-  ///   - maxAge: maximum time between a message and its reports.
   init(publicURL: String, secret: Secret, maxAge: Duration) {
     base = (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + Self.path
     key = HMACSHA256Key(Array(secret.reveal().utf8))

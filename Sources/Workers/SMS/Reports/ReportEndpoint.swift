@@ -8,7 +8,6 @@ import JobEngine
 /// Answers the delivery reports of providers: verifies a report, publishes it, and only then confirms it.
 struct ReportEndpoint: Sendable {
   let addresses: ReportAddresses
-  /// Readers by the lane's name.
   let readers: [String: any ProviderReportReader]
   let publisher: ReportPublisher
   let metrics: ReportMetrics
@@ -33,7 +32,6 @@ struct ReportEndpoint: Sendable {
     }
   }
 
-  /// - Returns: `nil` if the message is still on its way.
   private func read(
     _ request: HTTPServerRequest, _ lane: String, _ reader: any ProviderReportReader
   ) throws(ReportRefusal) -> PendingReport? {

@@ -14,7 +14,6 @@ struct ReportPublisher: Sendable {
   /// makes them idempotent.
   static let timeout: Duration = .seconds(5)
 
-  /// - Returns: whether the broker has confirmed the report.
   func publish(_ report: PendingReport, now: UnixTime) async -> Bool {
     // A publisher without a connection would wait for one, and reports would pile up. The provider keeps them instead.
     guard sink.isReady else { return false }
@@ -62,7 +61,6 @@ struct ReportMetrics: Sendable {
   func countTaken(_ delivery: SMSDeliveryReport) { reports.with(delivery.lane, delivery.state.rawValue).increment() }
   func countProgress(lane: String) { reports.with(lane, "progress").increment() }
   func countUnpublished(lane: String) { reports.with(lane, "unpublished").increment() }
-  /// - Parameter lane: `nil` for a name that is not configured: requests may contain any name, so it is not a label.
   func countRefused(_ refusal: ReportRefusal, lane: String?) {
     reports.with(lane ?? "other", refusal.rawValue).increment()
   }

@@ -35,13 +35,6 @@ public struct SessionReport: Sendable, Hashable {
   /// Time at which the provider says that the state was reached, else the time of the report's arrival.
   public var at: UnixTime
 
-  /// - Parameters:
-  ///   - lane: name of the lane that the report arrived on.
-  ///   - reference: the provider's own ID of the message.
-  ///   - state: progress of the message.
-  ///   - providerCode: the provider's own code.
-  ///   - reason: reason that the message will not arrive.
-  ///   - at: time at which the state was reached.
   public init(
     lane: String, reference: String, state: State, providerCode: String? = nil, reason: Reason? = nil, at: UnixTime
   ) {

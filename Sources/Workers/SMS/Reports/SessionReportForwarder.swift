@@ -14,8 +14,6 @@ struct SessionReportForwarder: Service, SessionReportSink {
   private let metrics: ReportMetrics
   private let clock: any WallClock
 
-  /// - Returns: `nil` if no lane gets such reports.
-  /// - Throws: when the ledger cannot be opened.
   init?(
     for configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws(WorkerError) {
@@ -80,8 +78,6 @@ struct ReportOrigins: Sendable {
   let ledger: any Ledger
   let logger: ThrottledLog
 
-  /// - Returns: `nil` if neither knows the message. A ledger that is broken for good counts as not knowing it.
-  /// - Throws: when the ledger may answer later, so that the provider reports again.
   func subject(of report: SessionReport) async throws(LedgerError) -> ReportAddresses.Subject? {
     if let job = report.job {
       return ReportAddresses.Subject(job: job, correlationID: report.correlationID)

@@ -46,10 +46,6 @@ struct SignedClaims: Decodable, Sendable {
   /// Reads as much as the longest request, whose header or URL holds the token.
   private static let reader = JSONReader(maxBytes: ReportService.maxBodyBytes)
 
-  /// Verifies a token and reads its claims.
-  ///
-  /// - Parameter leeway: maximum difference between the provider's clock and ours.
-  /// - Throws: `.forged` unless the issuer signed the token with the secret, `.stale` outside the time of its validity.
   static func read(
     _ token: String, secret: Secret, issuer: String, leeway: Duration, now: UnixTime
   ) throws(ReportRefusal) -> SignedClaims {

@@ -48,12 +48,6 @@ public struct RouteRules: Sendable, Hashable {
   }
 
   /// Whether the lane takes a message.
-  ///
-  /// - Parameters:
-  ///   - number: the recipient in E.164.
-  ///   - app: the app that the job names.
-  ///   - region: region of the number, which is expensive to find. Only lanes without a list of regions serve a number
-  ///     without one.
   func admit(number: String, app: String?, region: () -> String?) -> Bool {
     guard apps.isEmpty || app.map(apps.contains) ?? false else { return false }
     guard prefixes.isEmpty || prefixes.contains(where: number.hasPrefix) else { return false }

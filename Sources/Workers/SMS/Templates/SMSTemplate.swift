@@ -5,7 +5,6 @@ struct SMSTemplate: Sendable {
   private let requiredPlain: [TemplateVariable]
   private let requiredDomainBound: [TemplateVariable]
 
-  /// - Throws: the problem of a wording, with its place in the file.
   init(_ forms: TemplateFile.Forms) throws(SMSTemplateText.Problem) {
     plain = try Self.parse(forms.plain, "plain")
     domainBound = try Self.parse(forms.domainBound, "domainBound")
@@ -32,12 +31,9 @@ struct SMSTemplate: Sendable {
     return variables
   }
 
-  /// Variables that every text needs.
   func required(_ tail: MessageTail?) -> [TemplateVariable] { tail == nil ? requiredPlain : requiredDomainBound }
 
   /// Renders the first wording that fits in one segment, else the one with the fewest segments.
-  ///
-  /// - Parameter values: checked values, at least those of `required`.
   func render(_ values: [TemplateVariable: String]) -> SMSText {
     let tail = MessageTail(values)
     var best: SMSText?
@@ -61,7 +57,6 @@ enum MessageTail: Sendable, Hashable {
   /// Hash of an Android app, for the SMS Retriever; older Play services also look for `<#>` at the beginning.
   case androidHash(String)
 
-  /// - Parameter values: checked values. A hash overrides the domain: its sender knows that the phone is an Android.
   init?(_ values: [TemplateVariable: String]) {
     if let hash = values[.androidHash] {
       self = .androidHash(hash)
@@ -72,7 +67,6 @@ enum MessageTail: Sendable, Hashable {
     }
   }
 
-  /// The whole message around a text.
   func around(_ text: String) -> String {
     switch self {
     case .domain(let domain, let code): "\(text)\n@\(domain) #\(code)"

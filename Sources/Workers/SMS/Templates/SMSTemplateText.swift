@@ -10,8 +10,6 @@ struct SMSTemplateText: Sendable, Hashable {
   /// Maximum length of a wording, in Unicode scalars.
   static let maxLength = 300
 
-  /// - Parameter source: a wording with variables in braces, `{code}`.
-  /// - Throws: the problem, with its fix.
   init(_ source: String) throws(Problem) {
     guard source.unicodeScalars.count <= Self.maxLength else {
       throw Problem("is longer than \(Self.maxLength) characters")
@@ -38,7 +36,6 @@ struct SMSTemplateText: Sendable, Hashable {
     return pieces + [.literal(String(rest))]
   }
 
-  /// Variables of this wording.
   var variables: [TemplateVariable] {
     pieces.compactMap { if case .variable(let variable) = $0 { variable } else { nil } }
   }

@@ -3,7 +3,6 @@ import FoundationEssentials
 public import JobEngine
 
 extension SMSTemplates {
-  /// Maximum size of a template file.
   static let maxFileBytes = 256 * 1024
 
   /// Reads every `<language>.json` of a directory.
@@ -62,7 +61,6 @@ struct TemplateFile: Decodable, Sendable {
   let language: String
   /// Further tags that this language serves, such as `pt` for `pt-BR`.
   let aliases: [String]?
-  /// Wordings by template name.
   let templates: [String: Forms]
 
   /// Wordings of one template, best first: the first that fits in one segment is sent.

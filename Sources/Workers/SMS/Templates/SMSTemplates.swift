@@ -9,11 +9,6 @@ public struct SMSTemplates: Sendable {
   private let languages: [String: [String: SMSTemplate]]
   private let defaultLanguage: String
 
-  /// - Parameters:
-  ///   - files: content of the directory.
-  ///   - defaultLanguage: tag of the fallback language.
-  /// - Throws: `.invalidTemplate` if a language or alias comes twice, a wording breaks a rule, or the fallback language
-  ///   is missing.
   init(_ files: [TemplateFile], defaultLanguage: String) throws(WorkerError) {
     var languages: [String: [String: SMSTemplate]] = [:]
     for file in files {
@@ -88,9 +83,6 @@ public struct SMSTemplates: Sendable {
     return "there is no template \(isPlain ? "'\(name)'" : "of that name"); known: \(names.joined(separator: ", "))"
   }
 
-  /// Checks the values of variables.
-  ///
-  /// - Throws: when a value is not allowed.
   static func check(_ variables: [String: String]) throws(SMSTemplateProblem) -> [TemplateVariable: String] {
     var values: [TemplateVariable: String] = [:]
     for variable in TemplateVariable.allCases {

@@ -5,7 +5,6 @@
 enum TemplateVariable: String, CaseIterable, Sendable {
   case code, appName, domain, androidHash
 
-  /// Maximum length of a code, in characters.
   static let maxCodeLength = 16
   /// Maximum length of an app name, in Unicode scalars. No template with a longer one fits in one segment.
   static let maxAppNameLength = 64

@@ -6,7 +6,6 @@
 struct SegmentPacker {
   /// Maximum number of units of a part.
   let limit: Int
-  /// Number of units of a scalar.
   let units: (Unicode.Scalar) -> Int
 
   /// Ranges of the parts, in order and without gaps, each within the limit.

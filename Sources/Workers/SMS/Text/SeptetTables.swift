@@ -5,7 +5,6 @@ struct SeptetTables: Sendable {
 
   static let escape: UInt8 = 0x1B
 
-  /// - Parameter shift: `nil` for the default alphabet and its extension table.
   init(_ shift: NationalShift?) {
     basic = shift?.locking.flatMap(NationalTables.locking).map(Self.codes) ?? Self.defaultBasic
     extended = shift?.single.map { Self.codes(NationalTables.single($0)) } ?? Self.defaultExtended
@@ -23,7 +22,6 @@ struct SeptetTables: Sendable {
     return extended[scalar].map { [Self.escape, $0] } ?? []
   }
 
-  /// Default alphabet.
   static let standard = SeptetTables(nil)
 
   /// Tables by shift, made once.

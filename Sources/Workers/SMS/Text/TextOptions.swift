@@ -5,9 +5,6 @@ public struct TextOptions: Sendable, Hashable {
   /// Replacements for characters that keep the text out of GSM 7 bit; `nil`: the spelling stays.
   public var transliteration: Transliteration?
 
-  /// - Parameters:
-  ///   - nationalShiftTables: whether national language tables may be used.
-  ///   - transliteration: replacements for characters that keep the text out of GSM 7 bit.
   public init(nationalShiftTables: Bool = false, transliteration: Transliteration? = nil) {
     self.nationalShiftTables = nationalShiftTables
     self.transliteration = transliteration

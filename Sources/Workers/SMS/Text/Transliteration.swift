@@ -9,8 +9,6 @@ public struct Transliteration: Sendable, Hashable {
   /// Maximum size of a table's file.
   static let maxFileBytes = 64 * 1024
 
-  /// - Parameter replacements: replacements by character.
-  /// - Throws: `.invalidTable` if a key is not one character, or a replacement is not in GSM 7 bit.
   init(_ replacements: [String: String]) throws(WorkerError) {
     var table: [Character: String] = [:]
     for (key, value) in replacements.sorted(by: { $0.key < $1.key }) {

@@ -82,9 +82,6 @@ public struct StoreCopy: Sendable {
   private let source: any StoreArchive
   private let target: any Store
 
-  /// - Parameters:
-  ///   - source: the store to read, which nobody writes to meanwhile.
-  ///   - target: an empty store that nobody else uses.
   public init(from source: any StoreArchive, to target: any Store) {
     self.source = source
     self.target = target

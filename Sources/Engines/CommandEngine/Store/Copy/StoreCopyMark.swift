@@ -19,8 +19,6 @@ public enum StoreCopyMark {
     return try await store.read(load, at: UnixTime(milliseconds: 0)).record(id) != nil
   }
 
-  /// Marks a store, or takes the mark away.
-  /// - Throws: ``StoreError``.
   static func set(_ isSet: Bool, in store: any Store) async throws(StoreError) {
     let (load, id) = try load()
     let outcome = try await store.transact(load, at: UnixTime(milliseconds: 0)) { set throws(StoreError) -> Void in

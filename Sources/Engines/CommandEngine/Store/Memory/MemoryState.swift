@@ -24,9 +24,7 @@ struct MemoryState: Sendable {
   var groups: [GroupKey: Set<RecordID>] = [:]
   var counters: [CounterKey: [Int64: Cell]] = [:]
   var outbox: [Int64: OutboxRow] = [:]
-  /// Owners that live.
   var owners: Set<Int64> = []
-  /// Records that a test has made unreadable.
   var unreadable: Set<RecordID> = []
   private var lastOwner: Int64 = 0
   private var lastMessage: Int64 = 0
@@ -122,7 +120,6 @@ struct MemoryState: Sendable {
     holders[key].map { records[$0] != nil && !free.contains(key) } ?? false
   }
 
-  /// - Parameter time: time from which the messages may be claimed; `nil` when the caller publishes them.
   mutating func write(_ changes: StoreChanges, by owner: Int64, leftAt time: UnixTime? = nil) -> [StoredMessage] {
     for message in changes.messages { inbox[message.key] = message.entry }
     for change in changes.records {

@@ -33,7 +33,6 @@ struct PoolerCheck: Sendable {
   /// Order in which they ask. It has no period, as a pooler that takes its free sessions in turn has.
   private static let turns = [0, 1, 1, 0, 0, 1, 0, 1, 1]
 
-  /// - Parameter between: runs after each question; a parameter for tests.
   init(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, between: @escaping @Sendable () async -> Void = {}
   ) throws(PostgreSQLError) {
@@ -43,7 +42,6 @@ struct PoolerCheck: Sendable {
     ]
   }
 
-  /// - Returns: whether each connection has a session of its own, and keeps it.
   func run() async throws(PostgreSQLError) -> Bool {
     let result: Result<Bool, PostgreSQLError>
     do throws(PostgreSQLError) { result = .success(try await compare()) } catch { result = .failure(error) }

@@ -39,8 +39,6 @@ struct PostgreSQLLoad {
     }
   }
 
-  /// - Parameter messages: messages without an entry so far. When one of them has one behind this round, the round saw
-  ///   what the message changed, and the first one did not.
   func load(
     _ keys: StoreKeys, into set: inout WorkingSet, unlessReceived messages: [InboxKey] = []
   ) throws(PostgreSQLFailure) {

@@ -63,8 +63,6 @@ extension PostgreSQLWrite {
     FROM unnest($1::bigint[], $2::bigint[]) AS k (number, retry) WHERE o.number = k.number AND o.owner = $3::bigint
     """
 
-  /// Adds the fates of messages.
-  /// - Parameter former: earlier owners of the same store.
   mutating func add(_ settlement: OutboxSettlement, former: [Int64]) {
     if !settlement.finished.isEmpty {
       add(Self.finish, [.integers(settlement.finished.sorted()), .integers(former + [owner])])
@@ -141,7 +139,6 @@ struct PostgreSQLOutbox: Sendable {
       AND NOT EXISTS (SELECT FROM store_outbox o WHERE o.owner = w.number)
     """
 
-  /// Takes messages of this store that are due.
   func claimDue(
     _ session: PostgreSQLSession, _ owner: Int64, limit: Int
   ) throws(PostgreSQLFailure) -> [StoredMessage] {

@@ -8,7 +8,6 @@ extension PostgreSQLStore {
     @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
 
   /// Runs a transaction, again while another writer is faster; competition is an outcome.
-  /// - Parameter retried: the only conflict after which the body may succeed; any by default.
   func repeating<Value: Sendable>(
     only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
   ) async throws(StoreError) -> StoreOutcome<Value> {
@@ -83,7 +82,6 @@ extension PostgreSQLStore {
   }
 
   /// Runs a body that only reads, on a connection of its own.
-  /// - Parameter isOneState: whether all of its round trips see one state; one does anyway.
   func look<Value: Sendable>(
     inOneState isOneState: Bool = false,
     _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
@@ -144,7 +142,6 @@ extension PostgreSQLStore {
     _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
   }
 
-  /// State of the session.
   func session(at now: ContinuousClock.Instant) -> SessionState {
     let status = connection.status
     guard status.isConnected, status.generation == owner.current.generation else { return .lost }
@@ -181,7 +178,6 @@ extension PostgreSQLStore {
 }
 
 extension StoreConflict {
-  /// Its sort, for metrics.
   var label: String {
     switch self {
     case .changed: "changed"

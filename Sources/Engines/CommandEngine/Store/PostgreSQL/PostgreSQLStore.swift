@@ -180,7 +180,6 @@ extension PostgreSQLSession {
     do throws(PostgreSQLError) { return try run(statements) } catch { throw .server(error) }
   }
 
-  /// Runs a statement and reads its rows.
   func rows<Value>(
     _ sql: String, _ values: [PostgreSQLValue], maxRows: Int = 100_000,
     _ read: (PostgreSQLRow) throws(PostgreSQLError) -> Value

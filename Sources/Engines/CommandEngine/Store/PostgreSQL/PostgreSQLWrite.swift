@@ -42,8 +42,6 @@ struct PostgreSQLWrite {
     add(changes.increments, forgotten: changes.forgotten)
   }
 
-  /// Adds a statement.
-  /// - Parameter conflict: the conflict that its result shows; it guards nothing by default.
   mutating func add(
     _ sql: String, _ values: [PostgreSQLValue],
     _ conflict: @escaping (PostgreSQLRows) throws(PostgreSQLError) -> StoreConflict? = { _ in nil }
@@ -58,8 +56,6 @@ struct PostgreSQLWrite {
     add(sql, values) { rows in rows.affected == count ? nil : conflict }
   }
 
-  /// Runs all statements.
-  /// - Returns: messages for the caller to publish.
   func run(_ session: PostgreSQLSession) throws(PostgreSQLFailure) -> [StoredMessage] {
     guard !steps.isEmpty else { return [] }
     let conflict: StoreConflict?

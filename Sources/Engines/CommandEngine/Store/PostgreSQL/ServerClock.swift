@@ -24,7 +24,6 @@ final class ServerClock: WallClock {
   private struct State {
     /// The server's time at ``ServerClock/origin``; `nil` before the first session.
     var atOrigin: UnixTime?
-    /// The latest time that was shown.
     var shown: UnixTime?
     var steps = 0
     var difference = Duration.zero
@@ -37,10 +36,6 @@ final class ServerClock: WallClock {
   private let origin: ContinuousClock.Instant
   private let logger: Logger?
 
-  /// - Parameters:
-  ///   - host: the host's clock, which shows the time until the server was asked.
-  ///   - logger: is told of a difference once when it begins, and once when it is over.
-  ///   - instant: monotonic time.
   init(
     host: any WallClock, logger: Logger?, instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
@@ -72,13 +67,11 @@ final class ServerClock: WallClock {
   /// The server's clock in SQL: milliseconds since 1970.
   static let sql = "(floor(extract(epoch FROM clock_timestamp()) * 1000))::bigint"
 
-  /// Asks the server.
   func read(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Reading {
     let asked = instant()
     return try reading(Int64(session.run("SELECT \(Self.sql)")[0].int(0)), asked: asked)
   }
 
-  /// The reading of a server that has just answered.
   func reading(_ milliseconds: Int64, asked: ContinuousClock.Instant) -> Reading {
     Reading(server: UnixTime(milliseconds: milliseconds), asked: asked, answered: instant(), host: host.now())
   }
@@ -109,7 +102,6 @@ final class ServerClock: WallClock {
   }
 
   /// Takes over a reading during a session.
-  /// - Returns: whether the server's clock goes on evenly. Otherwise nothing changes, and a new session has to begin.
   func follow(_ reading: Reading) -> Bool {
     let isEven = state.withLock { state in
       guard let atOrigin = state.atOrigin, let deviation = deviation(of: reading, state) else { return true }

@@ -29,11 +29,9 @@ extension StoreError {
 
 /// Reason that a body on a session ended early.
 enum PostgreSQLFailure: Error {
-  /// The server or the way to it.
   case server(PostgreSQLError)
   /// A flow, or a limit of the store.
   case store(StoreError)
-  /// Another writer was faster.
   case conflict(StoreConflict)
 
   /// Competition, also where the server noticed it.

@@ -10,7 +10,6 @@ extension PostgreSQLRow {
 }
 
 extension InboxEntry {
-  /// - Returns: `nil` for an unknown state.
   init?(_ row: PostgreSQLRow) throws(PostgreSQLError) {
     let state: State
     switch StateCode(rawValue: try row.int(1)) {
@@ -35,7 +34,6 @@ struct RecordRowPostgreSQL {
   let record: Record?
   let discardAt: UnixTime?
 
-  /// - Parameter first: place of the first column.
   init(_ row: PostgreSQLRow, at first: Int = 0) throws(PostgreSQLError) {
     kind = RecordKind(stored: try row.text(first))
     id = try row.text(first + 1)

@@ -12,7 +12,6 @@ public struct EarlierTables: Sendable {
 
   private let store: SQLiteStore
 
-  /// - Parameter store: a store that lives on: it gets the messages, and publishes them by claims.
   public init(beside store: SQLiteStore) {
     self.store = store
   }
@@ -75,8 +74,6 @@ public struct EarlierTables: Sendable {
     return sum
   }
 
-  /// Runs a transaction.
-  /// - Returns: the page, or the reason that the store did not take it.
   private func run(
     _ work: EarlierTransaction<some EarlierCarrier>, behind place: EarlierPlace?, limit: Int
   ) async throws(StoreError) -> (page: EarlierPage?, error: StoreError) {
@@ -275,8 +272,6 @@ private struct EarlierTransaction<Carrier: EarlierCarrier>: Sendable {
     return page
   }
 
-  /// Takes a step with each row.
-  /// - Returns: the rows that go on: those that took it, and those that are over.
   private func attempt(
     _ found: [EarlierLayout.Found], _ page: inout EarlierPage, _ step: (EarlierRow) throws(StoreError) -> Void
   ) throws(StoreError) -> [EarlierLayout.Found] {
@@ -334,7 +329,6 @@ private struct EarlierLayout {
       != nil
   }
 
-  /// - Returns: `nil` when there is no such table.
   init?(_ table: String, _ session: StoreSession) throws(StoreError) {
     self.table = Self.quoted(table)
     columns = try session.query(

@@ -69,7 +69,6 @@ struct SQLiteOutbox {
     """
   static let held = "SELECT \(columns) FROM store_outbox WHERE hold = ? ORDER BY number"
 
-  /// - Parameter dead: owners that no longer run.
   func claim(_ limit: Int, of dead: [Int64], at now: UnixTime) throws(StoreError) -> [StoredMessage] {
     let (time, horizon) = (Value.integer(now.milliseconds), Value.integer(Self.horizon(now).milliseconds))
     var rows: [StoredMessage] = []

@@ -268,7 +268,6 @@ final class StoreFailure: Sendable {
     }
   }
 
-  /// Error for the caller.
   func error(_ error: DatabaseError) -> StoreError {
     state.withLock { $0.error } ?? StoreError(error)
   }

@@ -8,9 +8,6 @@ struct SQLiteWrite {
   let owner: Int64
   let now: UnixTime
 
-  /// - Parameter forClaims: whether the messages wait for ``Store/claimMessages(limit:at:)``; otherwise the caller
-  ///   publishes them.
-  /// - Returns: messages for the caller to publish.
   func write(_ changes: StoreChanges, forClaims: Bool = false) throws(StoreError) -> [StoredMessage] {
     try write(changes.messages)
     try write(changes.records)
@@ -94,7 +91,6 @@ enum SQLiteSequence: String {
 
   static let statement = "UPDATE store_sequence SET last = last + ? WHERE name = ? RETURNING last"
 
-  /// - Returns: the first of `count` numbers in a row.
   static func take(_ count: Int, _ sequence: SQLiteSequence, _ session: StoreSession) throws(StoreError) -> Int {
     let last = try session.first(statement, [Value(count), .text(sequence.rawValue)]) { $0.int(0) }
     guard let last else { throw StoreError(.damaged, "the table store_sequence has no row \(sequence.rawValue)") }
@@ -114,10 +110,6 @@ struct BulkInsert {
   let statements: [String]
   private let columns: Int
 
-  /// - Parameters:
-  ///   - table: the table and the names of its columns.
-  ///   - columns: number of the columns.
-  ///   - tail: treatment of rows that are there already.
   init(_ table: String, columns: Int, _ tail: String = "") {
     let row = "(" + Array(repeating: "?", count: columns).joined(separator: ", ") + ")"
     // SQLite takes ON CONFLICT behind a list of rows as it does behind one.
@@ -127,10 +119,6 @@ struct BulkInsert {
     self.columns = columns
   }
 
-  /// - Parameters:
-  ///   - rows: rows to insert, in order.
-  ///   - append: appends the values of a row.
-  /// - Returns: the number of rows that were inserted or changed.
   @discardableResult
   func run<Row>(
     _ rows: [Row], _ session: StoreSession, _ append: (Row, inout [Value]) -> Void

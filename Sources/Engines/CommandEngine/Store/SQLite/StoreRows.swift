@@ -53,7 +53,6 @@ extension InboxEntry {
     }
   }
 
-  /// - Returns: `nil` for an unknown state; see ``SQLiteStore``.
   init?(_ row: Row) {
     let state: State
     switch StateCode(rawValue: row.int(InboxColumn.state)) {
@@ -111,7 +110,6 @@ struct StoredKeys {
   private static let uniqueSort = UInt8(ascii: "u")
   private static let groupSort = UInt8(ascii: "g")
 
-  /// - Returns: `nil` when the bytes are not those of ``bytes(_:)``.
   init?(_ bytes: [UInt8], _ kind: RecordKind) {
     var rest = bytes[...]
     while let sort = rest.popFirst() {

@@ -27,9 +27,6 @@ struct LedgerColumns: Sendable {
 
   var isEmpty: Bool { keys.isEmpty }
 
-  /// Adds a claim.
-  ///
-  /// - Parameter row: the row as it was read.
   mutating func add(_ claim: LedgerClaim, key: [UInt8], calls count: Int = 0, seen row: LedgerRow? = nil) {
     keys.append(key)
     tokens.append(claim.token)
@@ -43,7 +40,6 @@ struct LedgerColumns: Sendable {
     seenLeases.append(row.leaseUntil.milliseconds)
   }
 
-  /// Adds a settlement.
   mutating func add(_ claim: LedgerClaim, _ result: [UInt8], at time: UnixTime, key: [UInt8]) {
     keys.append(key)
     keeps.append(Self.milliseconds(claim.times.keepUntil - time))

@@ -17,10 +17,8 @@ struct LedgerEstimate: Sendable {
   private var rowBytes: Int64 = 0
   private var oldest: UnixTime?
 
-  /// Nothing is known.
   init() {}
 
-  /// Reads the statistics.
   init(_ session: PostgreSQLSession, at now: MonotonicTime) throws(PostgreSQLError) {
     let result = try session.run(LedgerSQL.size)
     guard let row = result.first else { return }
@@ -31,7 +29,6 @@ struct LedgerEstimate: Sendable {
     oldest = try row.optionalInt(3).map { UnixTime(milliseconds: Int64($0)) }
   }
 
-  /// Subtracts rows.
   mutating func forget(_ count: Int) { rows = max(0, rows - Int64(count)) }
 
   /// The size, if it was read lately.

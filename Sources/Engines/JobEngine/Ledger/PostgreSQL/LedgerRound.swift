@@ -31,8 +31,6 @@ struct LedgerRound: Sendable {
   private(set) var serverTime: UnixTime?
 
   /// Splits a batch, so that no round has two entries of one job, and each sees the changes of those before it.
-  ///
-  /// - Parameter claims: claims that nobody begins; the first round forgets them.
   static func rounds(of entries: [LedgerEntry], forgetting claims: [LedgerClaim] = []) -> [LedgerRound] {
     var rounds: [LedgerRound] = []
     if !claims.isEmpty {
@@ -88,8 +86,6 @@ struct LedgerRound: Sendable {
 
 extension LedgerRound {
   /// Carries out what can be carried out without knowing the jobs.
-  ///
-  /// - Parameter run: carries out statements in one round trip and commits them.
   mutating func write(
     _ sql: LedgerSQL, run: ([PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows]
   ) throws(PostgreSQLError) {
@@ -168,10 +164,6 @@ extension LedgerRound {
   private typealias Change = (item: Item, row: LedgerRow, calls: Int, answer: ClaimAnswer)
 
   /// Reads the jobs that the first run could not change, and takes over those that may be.
-  ///
-  /// - Parameters:
-  ///   - run: carries out statements in one round trip and commits them.
-  ///   - judge: the time by which leases are judged, of the server's.
   mutating func resolve(
     _ sql: LedgerSQL, run: ([PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows],
     judge: (UnixTime) -> UnixTime

@@ -15,7 +15,6 @@ struct LedgerSQL: Sendable {
   let makeIdle: String
   let purge: String
 
-  /// - Parameter clock: an expression for the server's clock.
   init(clock: String = serverClock) {
     insertClaims = """
       INSERT INTO ledger_job (key, state, token, lane, lease_until, unknown_calls, written_at, keep_until)

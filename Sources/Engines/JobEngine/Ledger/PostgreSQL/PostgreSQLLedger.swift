@@ -28,11 +28,9 @@ public final class PostgreSQLLedger: Ledger {
 
   /// For batches, which wait for nothing else.
   private let writing: PostgreSQLConnection
-  /// For looks and for forgetting.
   private let other: PostgreSQLConnection
   private let sql: LedgerSQL
   private let clock: any MonotonicClock
-  /// Servers and database, for messages.
   private let address: String
   private let longestWrite: Duration
   private let longestRun: Duration
@@ -42,14 +40,6 @@ public final class PostgreSQLLedger: Ledger {
   private let doubtful = Mutex<[DoubtfulClaim]>([])
 
   /// Connects when it is first used.
-  ///
-  /// - Parameters:
-  ///   - endpoint: servers, database and account.
-  ///   - options: limits; those of the batches are narrower.
-  ///   - longestLease: the maximum duration of a lease.
-  ///   - longestWrite: the maximum duration of a batch; longer for tests on a busy machine only.
-  ///   - sql: the statements, with the clock of the server.
-  ///   - clock: the clock that the server's is compared with.
   init(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration,
     longestWrite: Duration = PostgreSQLLedger.longestWrite,
@@ -66,9 +56,6 @@ public final class PostgreSQLLedger: Ledger {
     filter = Mutex(StepFilter(longestLease: longestLease))
   }
 
-  /// Opens the ledger.
-  ///
-  /// - Throws: an error with a hint for the operator, when no server can be reached or the schema is not the program's.
   static func open(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration
   ) async throws(PostgreSQLError) -> PostgreSQLLedger {
@@ -226,7 +213,6 @@ extension PostgreSQLLedger {
     }
   }
 
-  /// Carries out a round on the connection's thread.
   private func carryOut(
     _ round: inout LedgerRound, _ session: PostgreSQLSession, until deadline: ContinuousClock.Instant
   ) throws(PostgreSQLError) {

@@ -18,7 +18,6 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
   let `class`: Class
   /// Reason code of this system, such as `RECIPIENT_GONE`.
   let reason: String
-  /// One sentence for people.
   let detail: String
   /// Whether the recipient gets no further mail.
   let suppress: Bool?

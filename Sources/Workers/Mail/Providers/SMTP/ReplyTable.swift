@@ -9,7 +9,6 @@ struct ReplyTable: Sendable {
   /// Domains in lower case whose servers are trusted in what they say about the sender.
   private let receivers: Set<String>
 
-  /// Maximum size of the file.
   private static let maxFileBytes = 1024 * 1024
 
   private struct File: KeyedPart {
@@ -65,12 +64,6 @@ struct ReplyTable: Sendable {
   }
 
   /// The row of a reply that reports a failure; without one, its class follows from the first digit.
-  ///
-  /// - Parameters:
-  ///   - stage: stage of the session.
-  ///   - reply: reply of the server.
-  ///   - recipient: recipient of the mail; `nil` if none was named. From `RCPT TO` on, a reply may be that of the
-  ///     recipient's own server: it takes the lane down only if its domain is one of `receivers`.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
     // Servers break sentences into lines at any place.
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")

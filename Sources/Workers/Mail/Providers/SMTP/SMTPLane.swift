@@ -27,7 +27,6 @@ struct SMTPLane: MailLane, ProviderAPI {
   let table: ReplyTable
   let metrics: SMTPMetrics
 
-  /// Maximum time of a probe.
   static let checkTimeout = Duration.seconds(15)
 
   func send(_ mail: OutgoingMail, _ attempt: JobAttempt) async -> Classification {
@@ -147,10 +146,5 @@ struct SMTPMetrics: Sendable {
       labels: ["lane", "reason"])
   }
 
-  /// Counts one reply.
-  ///
-  /// - Parameters:
-  ///   - lane: name of the lane.
-  ///   - reason: reason of the table, never a server's words: their number is bounded by the file.
   func downgraded(lane: String, reason: String) { downgraded.with(lane, reason).increment() }
 }

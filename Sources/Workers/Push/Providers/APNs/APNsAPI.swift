@@ -80,7 +80,6 @@ struct APNsAnswer: Sendable {
   enum Reason {
     /// The provider token is too old; a connection stays bound to the first token it was shown.
     static let expiredProviderToken = "ExpiredProviderToken"
-    /// APNs closes the connection.
     static let closing: Set<String> = ["IdleTimeout", "Shutdown"]
   }
 
@@ -93,7 +92,6 @@ struct APNsAnswer: Sendable {
   private static let maxReasonLength = 64
 
   private let response: ProviderResponse<Body>
-  /// Apple's reason code.
   let reason: String?
 
   var isTaken: Bool { response.status == 200 }
@@ -101,7 +99,6 @@ struct APNsAnswer: Sendable {
   /// Time since which the device token is invalid, with status 410.
   var unregisteredAt: UnixTime? { isTaken ? nil : response.body?.timestamp.flatMap(Self.time) }
 
-  /// ID under which APNs knows the push.
   var pushID: String? { response.headers["apns-id"].flatMap { $0.utf8.count <= Self.maxIDLength ? $0 : nil } }
 
   init(_ response: HTTPResponse, now: UnixTime) {

@@ -14,7 +14,6 @@ struct APNsAccount: Sendable {
   private static let maxLifetime: Duration = .seconds(12 * 3600)
 
   let identity: Identity
-  /// Bundle IDs of the apps.
   private(set) var apps: [String]
   private let settings: APNsCredential
   /// Suffix of its lanes' names; empty where it is the only one.
@@ -67,9 +66,6 @@ struct APNsAccount: Sendable {
   }
 
   /// Makes the account's lane to one push service.
-  ///
-  /// - Parameter tokens: provider tokens of the account's other lanes, if it has any: Apple allows one at a time.
-  /// - Throws: when a file of certificates cannot be used.
   func lane(
     _ provider: APNsProvider, _ entry: PushLaneSettings, _ context: PushLaneContext, tokens: ProviderTokens?
   ) throws(WorkerError) -> APNsLane {
@@ -94,7 +90,6 @@ struct APNsAccount: Sendable {
     }
   }
 
-  /// Settings of one connection.
   private func transport(_ entry: PushLaneSettings) -> HTTPClient.Configuration {
     var transport = HTTPClient.Configuration(
       maxConcurrent: Self.width, maxWaiting: entry.lane.concurrency,
@@ -120,7 +115,6 @@ struct APNsAccount: Sendable {
 }
 
 extension PushRoutes {
-  /// Connections to APNs.
   var pools: [ConnectionPool] { lanes.compactMap { ($0 as? APNsLane)?.pool } }
 
   /// Provider tokens, one set for each team key.

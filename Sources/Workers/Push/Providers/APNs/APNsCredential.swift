@@ -6,7 +6,6 @@ import ServiceRuntime
 enum APNsCredential: Sendable {
   case key(TeamKey)
   case certificate(Certificate)
-  /// A problem, which was reported.
   case invalid
 
   struct TeamKey: Sendable {

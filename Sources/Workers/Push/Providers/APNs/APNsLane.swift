@@ -14,7 +14,6 @@ struct APNsLane: PushLane {
   enum Credential: Sendable {
     /// A token signed with the team's key.
     case tokens(ProviderTokens)
-    /// The connection's own certificate.
     case certificate
   }
 
@@ -110,7 +109,6 @@ struct APNsLane: PushLane {
     return .final(classification)
   }
 
-  /// Apple's reason code.
   private static func word(_ classification: Classification) -> String? {
     switch classification {
     case .accepted, .continued: nil

@@ -11,7 +11,6 @@ struct APNsProvider: PushProvider, Hashable {
 
   let environment: DeviceEnvironment
   let baseURL: String
-  /// Maximum number of connections.
   let connections: Int
   /// Maximum time one try may take.
   let answerTimeout: Duration

@@ -30,18 +30,13 @@ final class ConnectionPool: Sendable {
   private let state: Mutex<State>
   private let open: @Sendable () throws(TransportError) -> any PushConnection
 
-  /// - Parameters:
-  ///   - selector: chooses connections; knows how many there may be.
-  ///   - open: makes a connection, which connects when it is first used.
   init(_ selector: ConnectionSelector, open: @escaping @Sendable () throws(TransportError) -> any PushConnection) {
     state = Mutex(State(selector: selector))
     self.open = open
   }
 
-  /// Number of connections given up, for metrics.
   var givenUp: Int { state.withLock { $0.givenUp } }
 
-  /// Number of connections, for metrics.
   var count: Int { state.withLock { $0.connections.count } }
 
   /// Lends a connection. Each lease is given back once.
@@ -62,7 +57,6 @@ final class ConnectionPool: Sendable {
     return try result.get()
   }
 
-  /// Takes a connection back, with the report of its push.
   func give(back lease: Lease, _ report: ConnectionSelector.Report, now: MonotonicTime) async {
     let isGivenUp = state.withLock { state in
       guard state.selector.give(back: lease.id, report, now: now) else { return false }

@@ -12,7 +12,6 @@ import CountersignTelemetry
 struct ConnectionSelector: Sendable {
   struct Slot: Sendable, Hashable {
     let id: Int
-    /// Pushes in flight.
     var open = 0
     /// Whether only one push at a time can be relied on.
     var isNarrow = true
@@ -21,9 +20,7 @@ struct ConnectionSelector: Sendable {
 
   /// Report of a push on its connection.
   enum Report: Sendable, Hashable {
-    /// APNs took it.
     case taken
-    /// APNs refused it.
     case refused
     /// APNs gave another answer, which says nothing about streams.
     case answered
@@ -35,10 +32,8 @@ struct ConnectionSelector: Sendable {
     case useless
   }
 
-  /// Weight of a push on a narrow connection, compared with another one.
   static let narrowWeight = 32
 
-  /// Maximum number of connections.
   let limit: Int
   /// Maximum number of pushes in flight on a connection that is not narrow.
   let width: Int
@@ -52,8 +47,6 @@ struct ConnectionSelector: Sendable {
   }
 
   /// Chooses the connection of the next push, and counts it in.
-  ///
-  /// - Returns: its ID, and whether it has yet to be opened.
   mutating func take() -> (id: Int, isNew: Bool) {
     if let index = indexWithRoom {
       connections[index].open += 1
@@ -69,9 +62,6 @@ struct ConnectionSelector: Sendable {
     return (connections[index].id, false)
   }
 
-  /// Counts a push out.
-  ///
-  /// - Returns: whether the connection was given up; reports of pushes still in flight on it are ignored.
   mutating func give(back id: Int, _ report: Report, now: MonotonicTime) -> Bool {
     guard let index = connections.firstIndex(where: { $0.id == id }) else { return false }
     connections[index].open -= 1
@@ -91,7 +81,6 @@ struct ConnectionSelector: Sendable {
     return true
   }
 
-  /// Gives up all connections.
   mutating func giveUpAll() {
     connections.removeAll()
   }

@@ -7,7 +7,6 @@ import Synchronization
 /// Apple takes a token for an hour, and refuses a sender that makes a new one more often than every 20 minutes
 /// (TooManyProviderTokenUpdates). A token is therefore renewed at an age between 20 and 60 minutes, never sooner.
 final class ProviderTokens: Sendable {
-  /// Minimum time between two tokens.
   static let shortestLife: Duration = .seconds(20 * 60)
   /// Age from which Apple refuses a token.
   static let longestLife: Duration = .seconds(60 * 60)
@@ -24,16 +23,11 @@ final class ProviderTokens: Sendable {
 
   /// Apple's ID of the team, ten characters.
   let teamID: String
-  /// Apple's ID of the key.
   var keyID: String? { key.id }
   private let key: SigningKey
   private let life: Duration
   private let state = Mutex<(token: ProviderToken?, made: Int)>((nil, 0))
 
-  /// - Parameters:
-  ///   - teamID: ID of the team.
-  ///   - key: key of the team, with its ID.
-  ///   - life: age at which a token is renewed; 20 to 60 minutes.
   init(teamID: String, key: SigningKey, life: Duration) {
     precondition(
       (Self.shortestLife..<Self.longestLife).contains(life), "a provider token is renewed at 20 to 60 minutes")
@@ -42,12 +36,8 @@ final class ProviderTokens: Sendable {
     self.life = life
   }
 
-  /// Number of tokens made, for metrics.
   var made: Int { state.withLock { $0.made } }
 
-  /// The token to show now.
-  ///
-  /// - Throws: when OpenSSL cannot sign.
   func current(now: UnixTime) throws(JOSEError) -> ProviderToken {
     // Signed inside the lock, so that concurrent callers get the same one.
     let result: Result<ProviderToken, JOSEError> = state.withLock { state in

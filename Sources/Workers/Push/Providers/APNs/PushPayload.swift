@@ -23,7 +23,6 @@ struct PushPayload: Sendable, Hashable {
   let key: String
   let form: Form
 
-  /// - Returns: JSON, possibly larger than APNs takes.
   func json(receipt: String, secret: Secret) -> [UInt8] {
     var proof = JSONObjectWriter()
     proof.put("receipt", receipt)

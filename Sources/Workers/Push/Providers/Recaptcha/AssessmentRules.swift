@@ -3,9 +3,7 @@ import JobEngine
 
 /// Requirements of an app on an assessment.
 struct AssessmentRules: Sendable, Hashable {
-  /// Bundle ID of the app.
   var bundleID: String
-  /// Packages of the app on Android.
   var androidPackages: Set<String> = []
   /// Hosts of pages that act for the app.
   var hosts: Set<String> = []
@@ -13,15 +11,9 @@ struct AssessmentRules: Sendable, Hashable {
   var hasScores = true
   /// A lower score is refused.
   var minScore = 0.5
-  /// A higher risk of toll fraud is refused.
   var maxTollFraudRisk = 0.8
 
   /// Accepts the token, or refuses it with the reason.
-  ///
-  /// - Parameters:
-  ///   - assessment: assessment by reCAPTCHA.
-  ///   - expectedAction: action of the user, as the job states it.
-  ///   - table: meaning of reCAPTCHA's reasons.
   func verdict(_ assessment: RecaptchaAssessment, expectedAction: String, table: ProviderTable) -> Classification {
     let extras = extras(assessment)
     if let reason = assessment.invalidReason { return invalid(reason, table, extras) }

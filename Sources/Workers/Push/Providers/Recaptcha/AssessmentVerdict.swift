@@ -17,7 +17,6 @@ struct AssessmentVerdict: Codable, Sendable, Hashable {
   private let tollFraudRisk: Double?
   private let action: String?
 
-  /// - Returns: `nil` for an outcome that is not a verdict.
   init?(_ classification: Classification) {
     let extras: ResultExtras
     switch classification {
@@ -52,7 +51,6 @@ struct AssessmentVerdict: Codable, Sendable, Hashable {
   /// A verdict has a few hundred bytes.
   private static let reader = JSONReader(maxBytes: 64 << 10)
 
-  /// - Returns: `nil` for a text that is not a verdict.
   init?(json: [UInt8]) {
     do { self = try Self.reader.decode(AssessmentVerdict.self, from: json) } catch { return nil }
   }

@@ -6,7 +6,6 @@ import ServiceRuntime
 
 /// The lanes to reCAPTCHA, and the apps whose tokens they assess.
 struct RecaptchaAccounts: Sendable {
-  /// Apps by bundle ID.
   let apps: [String: RecaptchaApp]
   private(set) var lanes: [any RecaptchaLane] = []
   private(set) var configurations: [LaneConfiguration] = []
@@ -23,12 +22,10 @@ struct RecaptchaAccounts: Sendable {
     let caFile: String?
   }
 
-  /// - Parameter settings: apps of the configuration.
   init(_ settings: [AppSettings]) {
     apps = settings.reduce(into: [:]) { $0[$1.bundleID] = $1.recaptcha }
   }
 
-  /// Adds the lane of one entry of `lanes`.
   mutating func add(_ lane: any RecaptchaLane, _ entry: PushLaneSettings) {
     lanes.append(lane)
     configurations.append(entry.lane)
@@ -66,9 +63,7 @@ struct RecaptchaAccounts: Sendable {
 
 /// Rules by which the tokens of an app are assessed: the section `recaptcha` of an app.
 public struct RecaptchaApp: Sendable {
-  /// Name of the lane.
   let lane: String
-  /// Key the app gets its tokens with.
   let siteKey: String
   let rules: AssessmentRules
 }

@@ -28,7 +28,6 @@ struct RecaptchaAssessment: Sendable, Hashable {
 enum AssessmentText {
   static let maxLength = 256
 
-  /// - Returns: `nil` for a text that is missing, empty, too long, or has control characters.
   static func bounded(_ text: String?) -> String? {
     guard let text, !text.isEmpty, text.utf8.count <= maxLength,
       text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })

@@ -5,7 +5,6 @@ import JobEngine
 
 /// One account of reCAPTCHA.
 protocol RecaptchaLane: Sendable {
-  /// Name of the lane in results.
   var name: String { get }
 
   /// Has a token assessed, once: reCAPTCHA takes a token for one assessment.
@@ -23,7 +22,6 @@ extension RecaptchaLane {
 protocol RecaptchaAPI: HTTPProviderAPI where Call == AssessmentCall {
   var table: ProviderTable { get }
 
-  /// Reads an answer.
   func read(_ response: HTTPResponse) -> AssessmentAnswer
 }
 
@@ -45,7 +43,6 @@ struct AssessmentCall: Sendable {
   /// Access token of the service account, for lanes that have one.
   var accessToken: Secret?
 
-  /// Judges an assessment by the rules of the app.
   func judge(_ assessment: RecaptchaAssessment, _ table: ProviderTable) -> Classification {
     // The duplicate may be our own earlier call, whose answer was lost.
     if isUncertain, assessment.isDuplicate { return .lost(Self.lost) }
@@ -91,7 +88,6 @@ struct RecaptchaToken: Sendable {
   /// SHA-256 of app and token: identifies the token, and is useless to a reader.
   let hash: [UInt8]
 
-  /// - Returns: `nil` for a text that cannot be a token.
   init?(_ text: Secret, app: String) {
     let bytes = Array(text.reveal().utf8)
     guard (1...Self.maxLength).contains(bytes.count), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else {

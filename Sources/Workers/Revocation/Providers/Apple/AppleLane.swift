@@ -23,11 +23,6 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
   /// Tokens come to about 2 KiB.
   private static let maxResponseBytes = 32 * 1024
 
-  /// - Parameters:
-  ///   - context: parts that lanes of all providers are made from.
-  ///   - clientID: ID of the client.
-  ///   - baseURL: address of Apple ID, without the path of the API.
-  ///   - secret: proof of the client's identity.
   init(_ context: RevocationLaneContext, clientID: String, baseURL: String, secret: ClientSecret) {
     let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
     name = context.name

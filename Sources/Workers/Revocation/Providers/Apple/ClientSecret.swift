@@ -22,17 +22,12 @@ final class ClientSecret: Sendable {
   private let key: SigningKey
   private let state = Mutex<Signed?>(nil)
 
-  /// - Parameters:
-  ///   - teamID: ID of the team: letters and digits.
-  ///   - clientID: ID of the client: letters, digits, dots and hyphens.
-  ///   - key: key of the team, with the ID Apple gave it.
   init(teamID: String, clientID: String, key: SigningKey) {
     self.teamID = teamID
     self.clientID = clientID
     self.key = key
   }
 
-  /// The secret to use now.
   func current(now: UnixTime) throws(JOSEError) -> Secret {
     // Signed inside the lock, so that concurrent callers get the same one.
     let result: Result<Secret, JOSEError> = state.withLock { state in

@@ -12,10 +12,6 @@ struct AWSLane: HTTPLane {
   private let configuration: AWSConfiguration
   private let signer: AWSSigner
 
-  /// - Parameters:
-  ///   - configuration: the account and its sender.
-  ///   - signer: signs the requests.
-  ///   - context: parts of the worker.
   init(_ configuration: AWSConfiguration, signer: AWSSigner, _ context: SMSLaneContext) {
     self.context = context
     self.configuration = configuration

@@ -8,17 +8,12 @@ import CountersignTelemetry
 struct AWSSigner: Sendable {
   let accessKeyID: String
   let secretKey: Secret
-  /// Token of temporary credentials.
   var sessionToken: Secret?
   let region: String
   /// Name of the service in the scope.
   var service = "sms-voice"
 
   /// Headers of the request: those given, the date, and the signature over all of them.
-  /// - Parameters:
-  ///   - headers: headers with names in lower case, including `host`; values without spaces at their ends.
-  ///   - payload: body of the request.
-  ///   - now: time of day; AWS accepts a difference of up to five minutes.
   func sign(
     _ headers: [(name: String, value: String)], payload: [UInt8], now: UnixTime
   ) -> [(name: String, value: String)] {

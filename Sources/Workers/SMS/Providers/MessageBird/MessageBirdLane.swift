@@ -13,11 +13,6 @@ struct MessageBirdLane: HTTPLane {
   private let accessKey: Secret
   private let addresses: ReportAddresses?
 
-  /// - Parameters:
-  ///   - configuration: the account and its sender.
-  ///   - accessKey: the account's live access key.
-  ///   - asksForReports: whether MessageBird is asked for delivery reports.
-  ///   - context: parts of the worker.
   init(
     _ configuration: MessageBirdConfiguration, accessKey: Secret, asksForReports: Bool, _ context: SMSLaneContext
   ) {

@@ -15,8 +15,6 @@ struct MessageBirdSignature: Sendable {
 
   init(signingKey: Secret) { self.signingKey = signingKey }
 
-  /// - Parameter url: whole address, as MessageBird used it.
-  /// - Throws: `.forged` unless MessageBird made the request, `.stale` outside the token's time.
   func check(_ request: HTTPServerRequest, url: String, now: UnixTime) throws(ReportRefusal) {
     guard let token = request.headers[Self.header] else { throw .forged }
     let claims = try SignedClaims.read(

@@ -7,10 +7,6 @@ struct SMPPClassifier: Sendable {
   let table: ProviderTable
 
   /// Classifies a message by the failure of one of its segments.
-  ///
-  /// - Parameters:
-  ///   - taken: number of segments before it, which were taken.
-  ///   - total: number of segments of the message.
   func classification(_ error: SMPPError, taken: Int = 0, of total: Int = 1) -> Classification {
     let verdict = verdict(error)
     guard taken > 0 else {

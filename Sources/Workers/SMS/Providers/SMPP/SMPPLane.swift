@@ -16,7 +16,6 @@ struct SMPPLane: SMSLane {
   private let session: any SMPPSubmitting
   private let references = SegmentReferences()
 
-  /// - Parameter table: rules for the server's statuses.
   init(
     name: String, configuration: SMPPLaneConfiguration, table: ProviderTable, session: any SMPPSubmitting
   ) {

@@ -13,7 +13,6 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
     case payload
   }
 
-  /// Sender of the messages.
   let source: ShortMessage.Address
   let destinationTON: UInt8
   let destinationNPI: UInt8
@@ -74,7 +73,6 @@ enum SMPPAlphabet: String, Sendable, Hashable, CaseIterable {
   case gsm7
   /// ISO 8859-1.
   case latin1
-  /// ASCII.
   case ascii
 
   /// The text as this alphabet carries it: unchanged, or as UCS-2 if a character is missing.
@@ -83,7 +81,6 @@ enum SMPPAlphabet: String, Sendable, Hashable, CaseIterable {
     return text.text.unicodeScalars.allSatisfy(has) ? text : SMSText(ucs2: text.text)
   }
 
-  /// Octets of a part of a text that this alphabet carries.
   func octets(of part: String, in text: SMSText) -> [UInt8] {
     guard text.encoding == .gsm7, self != .gsm7 else { return text.octets(of: part) }
     return part.unicodeScalars.map { UInt8(truncatingIfNeeded: $0.value) }

@@ -57,14 +57,12 @@ struct SMPPProvider: SMSProvider {
       service: SMPPService(lane: context.name, session: session))
   }
 
-  /// - Parameter hasSink: whether the worker takes delivery reports.
   func lane(hasSink: Bool) -> SMPPLaneConfiguration {
     var lane = lane
     lane.wantsReceipts = lane.wantsReceipts && hasSink
     return lane
   }
 
-  /// - Parameter caFile: authorities that the server's certificate must come from; the system's if `nil`.
   func session(caFile: String?) -> SMPPConfiguration {
     SMPPConfiguration(
       host: host, port: UInt16(port), tls: isEncrypted ? SMPPTrust(caFile: caFile) : nil,
@@ -137,7 +135,6 @@ struct SMPPAddressing: Sendable, Hashable {
   let npi: UInt8
   let text: String
 
-  /// - Parameter from: a number in E.164, a short code or an alphanumeric sender ID.
   init(of from: String) {
     if from.hasPrefix("+") {
       (ton, npi, text) = (1, 1, String(from.dropFirst()))  // international, ISDN

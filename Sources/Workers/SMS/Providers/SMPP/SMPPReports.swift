@@ -4,10 +4,6 @@ import JobEngine
 import SMPP
 
 extension SessionReport {
-  /// - Parameters:
-  ///   - receipt: delivery report of an SMPP server.
-  ///   - lane: lane of the session that it arrived on.
-  ///   - at: time of its arrival; the times in such reports have no time zone.
   init(_ receipt: SMPPReceipt, lane: String, at: UnixTime) {
     let code = receipt.errorCode
     self.init(

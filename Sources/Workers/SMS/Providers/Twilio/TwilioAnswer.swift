@@ -5,7 +5,6 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// An answer of Twilio.
 struct TwilioAnswer: Sendable {
   private let response: ProviderResponse<Body>
 

@@ -12,10 +12,6 @@ struct TwilioLane: HTTPLane {
   private let configuration: TwilioConfiguration
   private let authorization: Secret
 
-  /// - Parameters:
-  ///   - configuration: the account and its sender.
-  ///   - password: auth token of the account, or secret of the API key.
-  ///   - context: parts of the worker.
   init(_ configuration: TwilioConfiguration, password: Secret, _ context: SMSLaneContext) {
     self.context = context
     self.configuration = configuration

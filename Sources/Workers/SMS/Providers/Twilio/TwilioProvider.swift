@@ -68,7 +68,6 @@ struct TwilioConfiguration: Sendable, Hashable {
 
   /// Address that messages are posted to.
   let messagesURL: String
-  /// Address of the account itself.
   let accountURL: String
   /// SID of the account or of an API key.
   let username: String

@@ -7,7 +7,6 @@ import JobEngine
 /// Reads Twilio's status callbacks (https://www.twilio.com/docs/messaging/guides/track-outbound-message-status).
 struct TwilioReports: ProviderReportReader {
   let signature: TwilioSignature
-  /// Meaning of Twilio's codes.
   let table: ProviderTable
   let methods = ["POST"]
 

@@ -12,11 +12,6 @@ struct VonageLane: HTTPLane {
   private let secret: Secret
   private let addresses: ReportAddresses?
 
-  /// - Parameters:
-  ///   - configuration: the account and its sender.
-  ///   - secret: the account's API secret.
-  ///   - asksForReports: whether Vonage is asked for delivery reports.
-  ///   - context: parts of the worker.
   init(_ configuration: VonageConfiguration, secret: Secret, asksForReports: Bool, _ context: SMSLaneContext) {
     self.context = context
     self.configuration = configuration

@@ -32,19 +32,12 @@ struct VonageSignature: Sendable {
   private let secret: Secret
   private let method: Method
 
-  /// - Parameters:
-  ///   - apiKey: the account's API key.
-  ///   - secret: the account's signature secret.
-  ///   - method: the account's signature method.
   init(apiKey: String, secret: Secret, method: Method) {
     self.apiKey = apiKey
     self.secret = secret
     self.method = method
   }
 
-  /// - Parameter fields: parameters of the receipt, from the query or the body.
-  /// - Throws: `.forged` unless Vonage made the request for this account, `.stale` when the signature is outside the
-  ///   accepted time.
   func check(_ request: HTTPServerRequest, _ fields: [(name: String, value: String)], now: UnixTime)
     throws(ReportRefusal)
   {

@@ -18,12 +18,6 @@ struct WebhookLane: HTTPLane {
   private let from: String?
   private let signer: WebhookSigner
 
-  /// - Parameters:
-  ///   - url: address of the receiver.
-  ///   - from: `from` of the payload.
-  ///   - signer: signs with every secret of the lane.
-  ///   - deduplicates: whether the receiver promises one message for one `webhook-id`.
-  ///   - context: parts of the worker.
   init(url: String, from: String?, signer: WebhookSigner, deduplicates: Bool, _ context: SMSLaneContext) {
     self.context = context
     self.deduplicates = deduplicates

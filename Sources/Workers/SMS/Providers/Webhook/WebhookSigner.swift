@@ -25,8 +25,6 @@ struct WebhookSigner: Sendable {
     var customMirror: Mirror { Mirror(self, children: []) }
   }
 
-  /// - Parameter secrets: one or several `whsec_…`, separated by spaces or line breaks; signatures have the same order.
-  /// - Throws: `.invalidSecret` if one of them is malformed. The message does not show it.
   init(_ secrets: Secret) throws(WorkerError) {
     let words = secrets.reveal().split(whereSeparator: \.isWhitespace)
     guard (1...Self.maxSecrets).contains(words.count) else {
