@@ -171,7 +171,7 @@ broker_start() {
 
 broker_definitions_sum() { sha256sum <"$ROOT/Config/rabbitmq/definitions.json"; }
 
-# A node reads its definitions when it starts: a node started by an earlier version gets the new users and rights.
+# A node reads its definitions when it starts: a running node gets the new users and rights.
 broker_renew_definitions() {
   local directory=$1
   if [[ $(cat "$directory/definitions.sum" 2>/dev/null) == "$(broker_definitions_sum)" ]]; then return 0; fi

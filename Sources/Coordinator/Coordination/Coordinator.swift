@@ -31,11 +31,7 @@ public enum CoordinatorServices {
       hashes: KeyedHashes(current: pepper, previous: configuration.previousPepper), keys: keys)
     let flows = Flows(
       rules, secrets, metrics: metrics, logger: context.logger, conversion: conversion, fictional: fictional)
-    let engineMetrics = EngineMetrics(context.metrics)
-    let carryOver = CarryOver(rules, conversion.conversions, context.logger, engineMetrics)
-    let engine = try await parts.begin(flows.registry, engineMetrics) { store throws(StoreError) in
-      CarryOver.messages(in: try await carryOver.run(store, clock: context.clock))
-    }
+    let engine = try await parts.begin(flows.registry, EngineMetrics(context.metrics))
     areCommandsStored.follow(engine.health)
     return try await parts.services(engine, facts(configuration, pepper, keys, fictional)) + watch(fictional, context)
   }
@@ -96,7 +92,6 @@ extension CoordinatorConfiguration {
   fileprivate var service: ServiceSettings {
     var settings = ServiceSettings(
       of: "coordinator", broker: common.broker, database: database, lockQueue: Topology.Queues.commandsLock)
-    settings.migrations = CoordinatorSchema.migrations
     settings.prefetch = prefetch
     settings.maintenanceInterval = maintenanceInterval
     return settings

@@ -70,8 +70,6 @@ public final class StorageHealth: Sendable {
 public final class OutboxHealth: Sendable {
   private struct State {
     var buried: (at: UnixTime, reason: String)?
-    /// Messages of an earlier version that could not be carried over.
-    var unreadable = 0
     /// Messages in the store that are set aside, by whichever process.
     var setAside = 0
   }
@@ -91,11 +89,6 @@ public final class OutboxHealth: Sendable {
     known.withLock { $0.buried = (now, reason) }
   }
 
-  /// Records messages of an earlier version that this one cannot read.
-  public func unreadable(more count: Int) {
-    known.withLock { $0.unreadable += count }
-  }
-
   /// Records further messages that were set aside, until the next ``measured(setAside:)``.
   func setAside(more count: Int) {
     known.withLock { $0.setAside += count }
@@ -110,10 +103,9 @@ public final class OutboxHealth: Sendable {
   public var state: HealthState {
     let now = clock.now()
     return known.withLock { state in
-      let unreadable = state.unreadable + state.setAside
-      if unreadable > 0 {
+      if state.setAside > 0 {
         return .failing(
-          "\(unreadable) messages of the outbox cannot be read, so they are not published",
+          "\(state.setAside) messages of the outbox cannot be read, so they are not published",
           mend: "another version of the program wrote them: run that version until they are gone")
       }
       guard let buried = state.buried, buried.at <= now, now < buried.at + Self.memory else { return .ok }

@@ -54,11 +54,6 @@ import Testing
     #expect(Topology.Users.worker(ofResults: MessageType("sms.other.delayed")) == nil)
   }
 
-  @Test func `No former binding is declared`() {
-    #expect(Topology.formerBindings.map(\.routingKey) == ["#"])
-    #expect(Set(Topology.formerBindings).isDisjoint(with: Topology.bindings))
-  }
-
   @Test func `Each command has one queue`() {
     let bound = Topology.bindings.filter { $0.exchange == Topology.Exchanges.commands }
     #expect(Set(bound.map(\.routingKey)).count == bound.count)

@@ -90,23 +90,6 @@ import Testing
     }
   }
 
-  @Test func `What an earlier version left is carried over before anything else, and told while it cannot be read`()
-    async throws
-  {
-    try await Self.withPath { path in
-      let context = Self.context()
-      let parts = try await Self.open(path, context)
-      let engine = try await parts.begin(FlowRegistry([]), EngineMetrics(context.metrics)) { store in
-        #expect((try? await store.figures())?.messages == 0)
-        return 3
-      }
-      #expect(engine.rules.storageHint == parts.storage.hint)
-      #expect("\(engine.outbox.health.state)".contains("3 messages"))
-      await engine.store.close()
-      await parts.storage.close()
-    }
-  }
-
   @Test func `The database is a file of the service, unless the configuration names a server`() throws {
     guard case .sqlite(let path, let options) = try Self.load([:]).database else {
       Issue.record("not SQLite")

@@ -30,12 +30,6 @@ import Testing
     }
   }
 
-  @Test(arguments: results) func `A result recorded as JSON is read back`(
-    _ result: JobResult
-  ) throws {
-    #expect(try RecordedEnding(result.fastJSON, of: "a") == .result(result))
-  }
-
   @Test func `A record is much smaller than its JSON`() {
     let result = JobResult(
       jobID: "0190a6b4-6f3c-7d2a-9d1f-3a5b7c9e1f20.sms.1", outcome: .accepted, lane: "twilio-eu",
@@ -60,7 +54,7 @@ import Testing
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
       var bytes = (0..<Int.random(in: 1..<60)).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
-      bytes[0] = [1, 2, UInt8(ascii: "{")].randomElement() ?? 1
+      bytes[0] = [1, 2, 3].randomElement() ?? 1
       // Whatever it says, it says it.
       _ = try? RecordedEnding(bytes, of: "a")
     }

@@ -85,23 +85,7 @@ import Testing
       ])
   }
 
-  @Test func `A binding of an earlier version is taken away after its successors have come`() throws {
-    var state = declared.asState
-    state.bindings.removeAll { $0.destination == "coordinator.results" }
-    state.bindings.append(
-      .init(
-        source: "countersign.results", destination: "coordinator.results", destinationType: "queue", routingKey: "#",
-        propertiesKey: "%23"))
-    let differences = declared.differences(from: state)
-    #expect(differences.count == 7)
-    let last = try #require(differences.last)
-    #expect(last.description == "queue coordinator.results is also bound to countersign.results under \"#\"")
-    #expect(last.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
-    let binding = TopologyBinding(exchange: "countersign.results", queue: "coordinator.results", routingKey: "#")
-    #expect(last.remedy == .unbind(binding, propertiesKey: "%23"))
-  }
-
-  @Test func `A binding that no version declared is left to a person`() {
+  @Test func `A binding that is not declared is left to a person`() {
     var state = declared.asState
     state.bindings.append(
       .init(

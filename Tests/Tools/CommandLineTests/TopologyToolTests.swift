@@ -101,22 +101,6 @@ final class FakeManagement: ManagementTransport {
     #expect(found.contains { $0.hasPrefix("policy countersign.dead: pattern is x instead of") })
   }
 
-  @Test func `The binding of an earlier version is deleted under the name that the broker gives it`() async throws {
-    let broker = FakeManagement([
-      "/api/bindings/%2F": """
-      [{"source": "countersign.results", "vhost": "/", "destination": "coordinator.results", "destination_type": "queue",
-        "routing_key": "#", "arguments": {}, "properties_key": "%23"}]
-      """
-    ])
-    var tool = tool(broker)
-    tool.includesUsers = false
-    let (fixed, _) = try await tool.apply()
-    #expect(fixed.last?.deed == "unbound queue coordinator.results from countersign.results under \"#\"")
-    #expect(
-      broker.writes.last?.line == "DELETE /api/bindings/%2F/e/countersign.results/q/coordinator.results/%2523")
-    #expect(broker.writes.last?.body.isEmpty == true)
-  }
-
   @Test(
     arguments: [
       (401, CommandLineError.Code.notPermitted), (403, .notPermitted), (404, .refused), (400, .refused),

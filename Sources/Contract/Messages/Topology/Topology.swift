@@ -136,9 +136,6 @@ public enum Topology {
   /// codes.
   private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
-  /// Bindings of earlier versions, to be removed.
-  public static let formerBindings = [Binding(Exchanges.results, Queues.results, "#")]
-
   /// Binding of a queue to an exchange.
   public struct Binding: Sendable, Hashable {
     public let exchange: String

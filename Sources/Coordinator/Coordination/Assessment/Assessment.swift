@@ -33,7 +33,9 @@ struct Assessment: Sendable, Hashable {
   /// A copy without personal data: number, network, reply address.
   var withoutCommand: Assessment {
     var copy = self
-    copy.command = WaitingStart(app: command.app, phoneNumber: "", fingerprint: [])
+    copy.command = WaitingStart(
+      app: command.app, phoneNumber: "", fingerprint: [], askedLate: command.askedLate, purpose: command.purpose,
+      sender: command.sender)
     return copy
   }
 
@@ -100,15 +102,14 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var fingerprint: [UInt8]
   /// The receipt of a push that did not arrive, if the app reported it.
   var receipt: String?
-  /// See ``PhoneVerification/askedLate``; absent in rows of earlier versions.
-  var askedLate: Bool?
-  /// Absent in rows of earlier versions.
-  var purpose: VerificationPurpose?
+  /// See ``PhoneVerification/askedLate``.
+  var askedLate: Bool
+  var purpose: VerificationPurpose
   var subject: String?
-  /// See ``Requester/hash``; absent in rows of earlier versions, and for an unnamed requester.
+  /// See ``Requester/hash``; absent for an unnamed requester.
   var requester: [UInt8]?
-  /// The broker's user that sent it; absent in rows before version 10, whose command is identified by its ID alone.
-  var sender: String?
+  /// The broker's user that sent it.
+  var sender: String
   var replyTo: String?
   var correlationID: String?
   var traceparent: String?

@@ -133,16 +133,6 @@ struct Conversions: Sendable {
     }
   }
 
-  /// Counts a verification that had ended before. Nothing is judged: a part of what was is not representative, and
-  /// codes come back sooner than others expire. No metric includes it.
-  func recount(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
-    guard policy.isEnabled, try !isExcused(ending, in: set) else { return }
-    for scope in ConversionBlock.Scope.allCases {
-      let key = ConversionKey(scope, of: ending)
-      if try !isSettled(ending, key, in: set) { try count(ending, for: key, in: &set) }
-    }
-  }
-
   /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
   /// an operator can lift it.
   func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {

@@ -72,9 +72,7 @@ extension VerificationCodes {
 
   /// Other fingerprints under which the same check may be recorded.
   fileprivate func formerFingerprints(of order: CheckOrder) -> [[UInt8]] {
-    // Before version 10 it covered less of a check, and no code.
-    let earlier = CommandFingerprint.hash(CheckVerification.type.text, [order.verificationID])
-    return [earlier] + (previous.map { [fingerprint(of: order, under: $0)] } ?? [])
+    previous.map { [fingerprint(of: order, under: $0)] } ?? []
   }
 
   private func fingerprint(of order: CheckOrder, under pepper: Pepper) -> [UInt8] {

@@ -152,12 +152,12 @@ struct StartDecoder: Sendable {
     let number = try parse(StartVerification(phoneNumber: waiting.phoneNumber, app: waiting.app))
     try judge(number, app)
     let key = VerificationKey(
-      phoneNumber: number.e164, app: app.id, purpose: waiting.purpose ?? .signIn, subject: waiting.subject)
+      phoneNumber: number.e164, app: app.id, purpose: waiting.purpose, subject: waiting.subject)
     var order = StartOrder(
       app, number, key,
       try fresh(
         app, key, region: number.regionKey, waiting.languageCode, fixedCode: nil,
-        askedLate: waiting.askedLate ?? false, at: now),
+        askedLate: waiting.askedLate, at: now),
       RequesterClaim(named: waiting.requester.map { Requester(hash: $0) }), message: nil, service)
     order.languageCode = waiting.languageCode
     order.address = waiting.network.map(ClientAddress.init(network:))
@@ -229,12 +229,9 @@ extension VerificationCodes {
   }
 
   /// Other fingerprints under which the same start may be recorded: under the previous pepper while the configuration
-  /// names it, and in the formats of earlier versions.
+  /// names it.
   func formerFingerprints(of order: StartOrder) -> [[UInt8]] {
-    let plain = [order.plainFingerprint(isFormer: false), order.plainFingerprint(isFormer: true)]
-    // Before version 10 it covered less of a start.
-    let earlier = CommandFingerprint.hash(StartVerification.type.text, [order.app.id, order.number.e164])
-    return [earlier] + (previous.map { [keyed([plain[1]], under: $0)] } ?? []) + plain
+    previous.map { [keyed([order.plainFingerprint(isFormer: true)], under: $0)] } ?? []
   }
 
   func keyed(_ parts: [[UInt8]], under pepper: Pepper) -> [UInt8] {

@@ -62,8 +62,8 @@ public protocol CommandOrder: Sendable {
   /// search. Empty for a look, which is not recorded.
   var fingerprint: [UInt8] { get }
 
-  /// Fingerprints under which the same order may have been recorded before: under an earlier secret, or by an earlier
-  /// version. Made only when the present one differs.
+  /// Fingerprints under which the same order may have been recorded before, under an earlier secret. Made only when the
+  /// present one differs.
   func formerFingerprints() -> [[UInt8]]
 
   /// Does work that has to wait, such as a slow hash or several transactions, before the transaction of the command.

@@ -165,7 +165,6 @@ extension WorkingSet {
           keepUntil: now + retention),
         of: key)
     }
-    // The address of a command from an earlier version may be any queue.
     guard let replyTo = envelope.replyTo, ReplyAddress.isAllowed(replyTo, for: envelope.identity.sender) else { return }
     try send(.reply(answer, to: replyTo, envelope, at: now))
   }

@@ -127,7 +127,7 @@ struct ReportOrigin: Sendable {
   enum Verdict: Sendable {
     /// A report on a job of ours, or the reply to a command of ours.
     case ours([ReportKind], outcome: String?)
-    /// A result of another sender's job, or of a job that waited in `sms.bulk`: this service sends none there.
+    /// A result of another sender's job.
     case foreign
   }
 
@@ -186,23 +186,13 @@ struct ReportOrigin: Sendable {
     let kinds = believed.map(\.kind)
     guard let prefix = rule.prefix else { return .ours(kinds, outcome: nil) }
     if !isRedriven {
-      let isOfResults = delivery.exchange == Topology.Exchanges.results
-      if isOfResults, Self.isBulk(delivery.routingKey, envelope.type) { return .foreign }
-      guard isOfResults, delivery.routingKey.hasPrefix(prefix) else {
+      guard delivery.exchange == Topology.Exchanges.results, delivery.routingKey.hasPrefix(prefix) else {
         throw Self.forged("routing_key", "does not agree with the type")
       }
     }
     guard rule.senders.sender(of: envelope) == user else { return .foreign }
     return .ours(kinds, outcome: isRedriven ? nil : String(delivery.routingKey.dropFirst(prefix.count)))
   }
-
-  /// Whether it is the result of a bulk SMS. The binding of an earlier version (`#`) delivers those too, until
-  /// `topology apply`.
-  private static func isBulk(_ routingKey: String, _ type: MessageType) -> Bool {
-    type == bulkResult && routingKey.hasPrefix("\(Topology.Queues.smsBulk).")
-  }
-
-  private static let bulkResult = JobResult.type(ofJob: SMSDispatchJob.type)
 
   /// Sender for the dead letter of a message: for a result the sender of its job, when a worker of that type states it.
   func sender(of message: Message) -> String {

@@ -48,7 +48,7 @@ public struct EngineServices: Sendable {
     context.health.register("queues") { attendance.health }
     let connections = ServiceConnections(settings, rules, context)
     let publisher = connections.publisher()
-    let storage = try await settings.database.open(settings.migrations, turn, context)
+    let storage = try await settings.database.open(turn, context)
     let services = EngineServices(
       settings, rules, context, attendance, storage, connections, publisher)
     // Until the attendance says so: a process whose secrets do not fit takes nothing.
@@ -74,19 +74,15 @@ public struct EngineServices: Sendable {
     self.rules = rules
   }
 
-  /// Makes the store with what an earlier version left, and the engine on it.
+  /// Makes the store, and the engine on it.
   /// - Parameters:
   ///   - flows: the flows of the service.
   ///   - metrics: metrics of the engine.
-  ///   - adopt: carries over what stands in other tables of an SQLite file.
-  public func begin(
-    _ flows: FlowRegistry, _ metrics: EngineMetrics, adopting adopt: StoreAdoption = { _ in 0 }
-  ) async throws -> EngineContext {
-    let begun = try await storage.begin(adopt)
+  public func begin(_ flows: FlowRegistry, _ metrics: EngineMetrics) async throws -> EngineContext {
     let engine = EngineContext(
-      flows, store: begun.store, rules: rules, sink: publisher, author: author, clock: clock, metrics: metrics,
+      flows, store: try await storage.begin(), rules: rules, sink: publisher, author: author, clock: clock,
+      metrics: metrics,
       logger: context.logger)
-    engine.outbox.health.unreadable(more: begun.messagesLeft)
     return engine
   }
 

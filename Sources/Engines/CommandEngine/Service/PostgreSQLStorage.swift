@@ -43,18 +43,7 @@ struct PostgreSQLStorage: ServiceStorage {
     }
   }
 
-  /// Every message of an earlier version is in the store: tables of this kind were never others.
-  func begin(_ adopt: StoreAdoption) async throws -> BegunStore {
-    let isPart = try await wait.run(logger: logger, end: Self.startError) { () throws(StoreError) in
-      try await StoreCopyMark.isSet(in: store)
-    }
-    guard !isPart else {
-      throw StartError(
-        .configuration, "the database holds a part of a SQLite database: its migration was interrupted",
-        mend: "run 'countersign store migrate' again")
-    }
-    return BegunStore(store: store)
-  }
+  func begin() async throws -> any Store { store }
 
   func attempt(_ part: () async throws(StoreError) -> Void) async throws {
     try await wait.run(logger: logger, end: Self.startError, part)

@@ -17,11 +17,11 @@ struct SQLiteStorage: ServiceStorage {
 
   /// Waits until no other process has the file, and opens it.
   static func open(
-    _ path: String, _ options: DatabaseOptions, _ migrations: [Migration], turn: Turn, _ context: ServiceContext
+    _ path: String, _ options: DatabaseOptions, turn: Turn, _ context: ServiceContext
   ) async throws -> SQLiteStorage {
     do {
       let owner = try await turn.claim(path, log: context.logger)
-      let database = try await Database.open(path: path, options: options, migrations: migrations)
+      let database = try await Database.open(path: path, options: options, migrations: ServiceSchema.migrations)
       let members = SQLiteMembers(database, name: context.instance, clock: context.clock)
       return SQLiteStorage(clock: context.clock, members: members, database: database, owner: owner)
     } catch let error as DatabaseError {
@@ -29,10 +29,7 @@ struct SQLiteStorage: ServiceStorage {
     }
   }
 
-  func begin(_ adopt: StoreAdoption) async throws -> BegunStore {
-    let store = try await SQLiteStore(in: database)
-    return BegunStore(store: store, messagesLeft: try await adopt(store))
-  }
+  func begin() async throws -> any Store { try await SQLiteStore(in: database) }
 
   func attempt(_ part: () async throws(StoreError) -> Void) async throws {
     do { try await part() } catch { throw Self.startError(error) }

@@ -9,8 +9,6 @@ public struct ServiceSettings: Sendable {
   public var broker: BrokerConfiguration
   /// The database.
   public var database: DatabaseSettings
-  /// The tables of an SQLite file.
-  public var migrations = ServiceSchema.migrations
   /// Queue whose only consumer may take commands; see ``Turn``.
   public var lockQueue: String
   /// The results and replies in the names of connections and services: `results`.

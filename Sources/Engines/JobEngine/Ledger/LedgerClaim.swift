@@ -2,7 +2,7 @@ public import CountersignTelemetry
 
 /// A worker's claim to a job.
 public struct LedgerClaim: Sendable, Hashable {
-  /// The job's message ID. A job recorded before version 5 is identified by it alone.
+  /// The job's message ID.
   public var messageID: String
   /// The job: its sender, type and message ID (`MessageIdentity`). Another sender's job of the same ID is another job.
   public var key: String

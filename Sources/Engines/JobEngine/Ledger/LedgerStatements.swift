@@ -7,22 +7,10 @@ import SQLite
 ///
 /// Each is complete as soon as a statement has changed a row: none needs to be undone as a whole.
 enum LedgerStatements {
-  /// Whether jobs are identified by their message ID alone, from before version 5.
-  static func hasJobsWithoutSender(_ session: Session) throws(DatabaseError) -> Bool {
-    try session.first(
-      "SELECT EXISTS (SELECT 1 FROM job WHERE id <= (SELECT max(last_id) FROM job_without_sender))"
-    ) { row throws(DatabaseError) in row.bool(0) } ?? false
-  }
-
-  /// Whether a job is identified by its message ID alone.
-  private static func isWithoutSender(_ messageID: String, _ session: Session) throws(DatabaseError) -> Bool {
-    try row(of: messageID, session) != nil
-  }
-
   /// Carries out a batch. A failing entry leaves no change behind, so the others are carried out nonetheless; after a
   /// failure of the database itself none is.
   static func write(
-    _ entries: [LedgerEntry], looksForJobsWithoutSender: Bool, _ session: Session
+    _ entries: [LedgerEntry], _ session: Session
   ) throws(DatabaseError) -> [Result<LedgerAnswer, LedgerError>] {
     var answers: [Result<LedgerAnswer, LedgerError>] = []
     answers.reserveCapacity(entries.count)
@@ -33,7 +21,7 @@ enum LedgerStatements {
         continue
       }
       do throws(DatabaseError) {
-        answers.append(.success(try write(entry, looksForJobsWithoutSender: looksForJobsWithoutSender, session)))
+        answers.append(.success(try write(entry, session)))
       } catch {
         guard session.isInTransaction else { throw error }
         answers.append(.failure(LedgerError(error)))
@@ -44,10 +32,9 @@ enum LedgerStatements {
   }
 
   private static func write(
-    _ entry: LedgerEntry, looksForJobsWithoutSender: Bool, _ session: Session
+    _ entry: LedgerEntry, _ session: Session
   ) throws(DatabaseError) -> LedgerAnswer {
-    var claim = entry.claim
-    if looksForJobsWithoutSender, try isWithoutSender(claim.messageID, session) { claim.key = claim.messageID }
+    let claim = entry.claim
     switch entry {
     case .claim: return .claim(try Self.claim(claim, session))
     case .release:

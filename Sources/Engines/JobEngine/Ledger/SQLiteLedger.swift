@@ -7,15 +7,8 @@ public import SQLite
 /// A claim is one insert and a settlement one update; a batch of them is one commit, shared with whatever else waits.
 public final class SQLiteLedger: Ledger {
   private let database: Database
-  /// Whether jobs from before version 5 are looked up too.
-  private let hasJobsWithoutSender: Bool
 
-  private init(_ database: Database) async throws(DatabaseError) {
-    self.database = database
-    hasJobsWithoutSender = try await database.read { session throws(DatabaseError) in
-      try LedgerStatements.hasJobsWithoutSender(session)
-    }
-  }
+  private init(_ database: Database) { self.database = database }
 
   /// Opens the ledger, creating the file if necessary.
   /// - Parameters:
@@ -28,8 +21,7 @@ public final class SQLiteLedger: Ledger {
     var options = options
     options.isShrinkable = true
     do throws(DatabaseError) {
-      return try await SQLiteLedger(
-        try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
+      return SQLiteLedger(try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
     } catch {
       throw LedgerError(error)
     }
@@ -52,8 +44,8 @@ public final class SQLiteLedger: Ledger {
 
   public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
     do throws(LedgerError) {
-      return try await write { [hasJobsWithoutSender] session throws(DatabaseError) in
-        try LedgerStatements.write(entries, looksForJobsWithoutSender: hasJobsWithoutSender, session)
+      return try await write { session throws(DatabaseError) in
+        try LedgerStatements.write(entries, session)
       }
     } catch {
       return entries.map { _ in .failure(error) }

@@ -4,8 +4,7 @@ import CountersignTelemetry
 
 /// Record of an ended job, for publishing its result again, or the message with which it continues.
 ///
-/// A record is a quarter of the size of its JSON. Its first byte is its version; records of earlier versions are the
-/// JSON itself.
+/// A record is a quarter of the size of its JSON. Its first byte is its version.
 enum RecordedEnding: Sendable, Hashable {
   case result(JobResult)
   case stage(NextStage)
@@ -23,7 +22,6 @@ enum RecordedEnding: Sendable, Hashable {
       var reader = RecordReader(record.dropFirst())
       self = .stage(NextStage(messageID: try reader.text(), body: try reader.bytes()))
       guard reader.isAtEnd else { throw RecordReader.damaged }
-    case UInt8(ascii: "{"): try self.init(json: record)
     default: throw RecordReader.damaged
     }
   }
@@ -48,30 +46,4 @@ enum RecordedEnding: Sendable, Hashable {
     case .stage: "continued"
     }
   }
-
-  /// Reads a JSON record of earlier versions.
-  private init(json record: [UInt8]) throws(ContractProblem) {
-    // It is one of two kinds; failing to be the first is not an error.
-    if let stage = try? Self.reader.decode(StageRecord.self, from: record).nextStage {
-      self = .stage(NextStage(messageID: stage.messageID, body: Array(stage.body.utf8)))
-      return
-    }
-    do throws(ContractProblem) {
-      self = .result(try JobResult(json: record))
-    } catch {
-      throw RecordReader.damaged
-    }
-  }
-
-  /// A record has the body of one message in a string, in which each byte may have become six (`\u001f`).
-  private static let reader = JSONReader(maxBytes: 8 * MessageLimits.maxBodyBytes)
-}
-
-private struct StageRecord: Decodable {
-  struct Stage: Decodable {
-    var messageID: String
-    var body: String
-  }
-
-  var nextStage: Stage
 }

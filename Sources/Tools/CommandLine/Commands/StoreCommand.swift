@@ -5,9 +5,9 @@ import ServiceRuntime
 /// `countersign store`.
 enum StoreCommand {
   static let group = CommandEntry(
-    "store", "Makes the tables in PostgreSQL, copies a coordinator's SQLite database into them, and checks them.",
+    "store", "Makes the tables in PostgreSQL, and checks them.",
     discussion: "docs/postgresql.md goes through a set-up step by step.",
-    [CommandEntry(Create.self), CommandEntry(Migrate.self), CommandEntry(Check.self)])
+    [CommandEntry(Create.self), CommandEntry(Check.self)])
 }
 
 extension StoreCommand {

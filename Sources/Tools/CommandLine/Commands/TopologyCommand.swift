@@ -81,7 +81,7 @@ extension TopologyCommand {
         case .declareExchange: counts.exchanges += 1
         case .declareQueue: counts.queues += 1
         case .bind: counts.bindings += 1
-        case .unbind, .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
+        case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
           if let deed = difference.deed { others.append(deed) }
         }
       }

@@ -6,7 +6,7 @@ enum StoreScript {
     let schema = PostgreSQLSchema.name
     return """
       -- Roles, database, schema and tables of Countersign, for psql as a superuser. For a database that has none of them;
-      -- tables of an earlier version are brought up by 'countersign store create' alone.
+      -- only 'countersign store create' brings existing tables up.
       \\set ON_ERROR_STOP on
       \(StoreRoles.create(roles.owner, hasLogin: false));
       \(roles.users.map { StoreRoles.create($0, hasLogin: true) + ";" }.joined(separator: "\n"))

@@ -17,8 +17,7 @@ extension TopologyDeclaration {
     // try, or is lost.
     queues: (deadQueues + delayQueues + workQueues).map { TopologyQueue(name: $0) } + locks,
     bindings: Topology.bindings.map(TopologyBinding.init),
-    policies: PolicyDeclaration.countersign,
-    formerBindings: Topology.formerBindings.map(TopologyBinding.init))
+    policies: PolicyDeclaration.countersign)
 
   /// Quorum queues take no exclusive consumers.
   private static let locks = Topology.Queues.locks.map { TopologyQueue(name: $0, kind: .classic) }

@@ -1,7 +1,6 @@
 extension TopologyDeclaration {
   /// Differences of the broker's state, in the order in which to fix them: policies before their queues, so that no
-  /// queue ever works without its policy, then exchanges, queues and bindings. A binding of an earlier version goes
-  /// after the ones that replace it exist, so that messages always have a route.
+  /// queue ever works without its policy, then exchanges, queues and bindings.
   func differences(from state: TopologyState) -> [TopologyDifference] {
     policies.flatMap { differences(of: $0, in: state) }
       + exchanges.flatMap { differences(of: $0, in: state) }
@@ -93,8 +92,7 @@ extension TopologyDeclaration {
     ]
   }
 
-  /// Undeclared bindings of declared queues, which deliver messages of another kind. Those of an earlier version are
-  /// removed; another one may be intended by its author.
+  /// Undeclared bindings of declared queues, which deliver messages of another kind. One may be intended by its author.
   private func undeclaredBindings(in state: TopologyState) -> [TopologyDifference] {
     let own = Set(queues.map(\.name))
     return state.bindings.filter {
@@ -103,17 +101,9 @@ extension TopologyDeclaration {
           TopologyBinding(exchange: $0.source, queue: $0.destination, routingKey: $0.routingKey))
     }.map {
       TopologyDifference(
-        "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"", remedy: remedy(of: $0))
+        "queue \($0.destination) is also bound to \($0.source) under \"\($0.routingKey)\"",
+        remedy: .byHand("if that is not intended, delete the binding on the management page"))
     }
-  }
-
-  private func remedy(of undeclared: TopologyState.Binding) -> TopologyDifference.Remedy {
-    let binding = TopologyBinding(
-      exchange: undeclared.source, queue: undeclared.destination, routingKey: undeclared.routingKey)
-    if formerBindings.contains(binding), let key = undeclared.propertiesKey {
-      return .unbind(binding, propertiesKey: key)
-    }
-    return .byHand("if that is not intended, delete the binding on the management page")
   }
 
   /// Queues of services that refuse messages when full. The broker then refuses the message to its publisher, although

@@ -4,18 +4,15 @@ public struct TopologyDeclaration: Sendable, Hashable {
   public let queues: [TopologyQueue]
   public let bindings: [TopologyBinding]
   public let policies: [PolicyDeclaration]
-  /// Bindings that an earlier version declared, and that are taken away.
-  public let formerBindings: [TopologyBinding]
 
   public init(
     exchanges: [TopologyExchange], queues: [TopologyQueue], bindings: [TopologyBinding],
-    policies: [PolicyDeclaration], formerBindings: [TopologyBinding] = []
+    policies: [PolicyDeclaration]
   ) {
     self.exchanges = exchanges
     self.queues = queues
     self.bindings = bindings
     self.policies = policies
-    self.formerBindings = formerBindings
   }
 }
 

@@ -5,8 +5,6 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case declareExchange(TopologyExchange)
     case declareQueue(TopologyQueue)
     case bind(TopologyBinding)
-    /// Removes a binding of an earlier version; its properties key distinguishes it from others between the same two.
-    case unbind(TopologyBinding, propertiesKey: String)
     case setPolicy(PolicyDeclaration)
     /// Adds a user without a password, with all its rights.
     case addUser(UserDeclaration)
@@ -39,8 +37,6 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case .declareExchange(let exchange): "declared exchange \(exchange.name)"
     case .declareQueue(let queue): "declared queue \(queue.name)"
     case .bind(let binding): "bound queue \(binding.queue) to \(binding.exchange) under \"\(binding.routingKey)\""
-    case .unbind(let binding, _):
-      "unbound queue \(binding.queue) from \(binding.exchange) under \"\(binding.routingKey)\""
     case .setPolicy(let policy): "set policy \(policy.name)"
     case .addUser(let user):
       "added user \(user.name), which needs a password: rabbitmqctl change_password \(user.name) …"

@@ -58,8 +58,6 @@ struct TopologyTool: Sendable {
     case .bind(let binding):
       try await api.write(
         "POST", ["bindings", "e", binding.exchange, "q", binding.queue], BindingBody(routingKey: binding.routingKey))
-    case .unbind(let binding, let key):
-      try await api.delete(["bindings", "e", binding.exchange, "q", binding.queue, key])
     case .setPolicy(let policy):
       try await api.write(
         "PUT", ["policies", policy.name],

@@ -10,7 +10,7 @@ struct UserGrants {
     case .setLimits(let user): try await setLimits(of: user)
     case .setQueueLimit:
       try await api.write("PUT", ["vhost-limits", "max-queues"], LimitBody(value: VirtualHostLimits.maxQueues))
-    case .declareExchange, .declareQueue, .bind, .unbind, .setPolicy, .byHand: return
+    case .declareExchange, .declareQueue, .bind, .setPolicy, .byHand: return
     }
   }
 

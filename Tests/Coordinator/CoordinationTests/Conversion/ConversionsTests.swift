@@ -276,19 +276,6 @@ import Testing
     #expect(try await bench.worst(.prefix, at: begin + .seconds(3900)).isEmpty)
   }
 
-  @Test func `What had ended before counts, and is not judged until a code is missing again`() async throws {
-    let bench = ConversionsUnderTest()
-    for _ in 0..<6 { #expect(try await bench.recount(ending(.expired, at: begin), at: begin).isEmpty) }
-    #expect(try await bench.worst(.prefix, at: begin).map(\.counts.sent) == [6])
-    // Its window is over.
-    let old = begin - .seconds(3600)
-    #expect(try await bench.recount(ending(.expired, at: old, source: [1]), at: begin).isEmpty)
-    #expect(try await bench.worst(.prefix, at: begin).map(\.counts.sent) == [6])
-    #expect(!bench.registry.render().contains("countersign_conversion_sent_total{"))
-    #expect(try await bench.count(ending(.verified, at: begin), at: begin).isEmpty)
-    #expect(try await bench.count(ending(.expired, at: begin), at: begin).map(\.key) == ["+1415555", "US"])
-  }
-
   @Test func `A block that cannot be read blocks nothing, and a new one takes its place`() async throws {
     let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)

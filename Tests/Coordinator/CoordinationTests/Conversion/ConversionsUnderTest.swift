@@ -101,11 +101,6 @@ struct ConversionsUnderTest {
     try await change(ending, at: now) { set throws(StoreError) in try conversions.withdraw(ending, in: &set) }
   }
 
-  func recount(_ ending: ConversionEnding, at now: UnixTime) async throws -> [ConversionBlock] {
-    let conversions = conversions
-    return try await change(ending, at: now) { set throws(StoreError) in try conversions.recount(ending, in: &set) }
-  }
-
   /// Lifts a block that is in force, as the command does.
   func lift(_ block: ConversionBlock, at now: UnixTime) async throws {
     let order = ConversionLiftOrder(key: block.key, conversions: conversions)

@@ -102,23 +102,6 @@ import Testing
     }
   }
 
-  @Test func `The coordinator passes over the result of an SMS that could wait, which an old binding may bring`()
-    async throws
-  {
-    try await Bench.with { bench in
-      let (_, id) = try await delivery(bench) { $0.routingKey = "sms.bulk.refused" }
-      #expect(bench.sink.published.isEmpty)
-      #expect(try await bench.status(id).state == .sending)
-      #expect(bench.engineMetrics.foreignResults.value == 1)
-      #expect(bench.engineMetrics.forgedResults.value == 0)
-      _ = bench.sink.takePublished()
-      var report = Bench.reported(try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted))
-      report.routingKey = "sms.bulk.accepted"
-      await bench.deliverResults([report])
-      #expect(bench.sink.published.first?.message.headers["x-dead-reason"] == "FORGED_RESULT")
-    }
-  }
-
   @Test func `A result of somebody else's job changes nothing, and is counted and acknowledged`() async throws {
     try await Bench.with { bench in
       for (number, sender) in ["service", "unnamed", "sms-worker"].enumerated() {

@@ -115,25 +115,6 @@ import Testing
     }
   }
 
-  @Test(arguments: [0, 1])
-  func `Nothing of what an earlier version stored stays in the file when it was carried over`(unreadable: Int)
-    async throws
-  {
-    try await Bench.with { bench in
-      let secrets = try await fill(bench)
-      while try await bench.relay() {}
-      try await bench.becomeVersion13()
-      if unreadable == 1 {
-        try await bench.run("UPDATE verification SET state = 'thinking'")
-        try await bench.run("UPDATE assessment SET state = 'thinking'")
-      }
-      try await bench.carryOver()
-      try await tidy(bench)
-      #expect(try await bench.carryOver() == [:])
-      try await check(bench, secrets)
-    }
-  }
-
   /// Has a little of everything happen.
   /// - Returns: texts that must not stay.
   private func fill(_ bench: Bench) async throws -> [String] {

@@ -65,60 +65,6 @@ import Testing
     }
   }
 
-  @Test func `A ledger of the first version goes on`() async throws {
-    try await withTemporaryDirectory { directory in
-      let path = "\(directory)/ledger.sqlite"
-      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(1)))
-      try await old.write { session throws(DatabaseError) in
-        _ = try session.execute(
-          "INSERT INTO job VALUES (1, 'ended', 2, 'w', 1, 'a', 0, 0, ?, ?)",
-          [.integer(start.milliseconds), .blob([9])])
-      }
-      await old.close()
-      let ledger = try await SQLiteLedger.open(path: path)
-      var claim = LedgerClaim(
-        messageID: "ended", token: 2, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
-      #expect(try await ledger.claim(claim) == .settled(result: [9]))
-      claim.key = "service\u{1F}test.job\u{1F}ended"
-      #expect(try await ledger.claim(claim) == .settled(result: [9]), "by its ID, whoever sent it")
-      claim.messageID = "new"
-      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0))
-      claim.key = "another\u{1F}test.job\u{1F}new"
-      claim.token = 3
-      #expect(try await ledger.claim(claim) == .claimed(unknownCalls: 0), "another sender's")
-      await ledger.close()
-    }
-  }
-
-  @Test func `A ledger of the second version goes on`() async throws {
-    try await withTemporaryDirectory { directory in
-      let path = "\(directory)/ledger.sqlite"
-      let result = JobResult(jobID: "ended", outcome: .accepted, attempts: 1, startedAt: start, finishedAt: start)
-      let old = try await Database.open(path: path, migrations: Array(LedgerSchema.migrations.prefix(2)))
-      try await old.write { session throws(DatabaseError) in
-        for (id, state) in [("ended", 2), ("begun", 1)] {
-          try session.execute(
-            "INSERT INTO job VALUES (NULL, ?, ?, 'host:1', 7, 'a', ?, 0, ?, ?, 'a m1', 'c-1')",
-            [
-              .text(id), .integer(Int64(state)), .integer((start + .seconds(20)).milliseconds),
-              .integer(start.milliseconds), .blob(result.fastJSON),
-            ])
-        }
-      }
-      await old.close()
-      let ledger = try await SQLiteLedger.open(path: path)
-      func claim(_ id: String) -> LedgerClaim {
-        LedgerClaim(messageID: id, token: 2, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
-      }
-      #expect(try await ledger.claim(claim("begun")) == .held(until: start + .seconds(20)))
-      #expect(try await ledger.claim(claim("ended")) == .settled(result: result.fastJSON))
-      #expect(try await ledger.job(matching: LedgerMatch(lane: "a", reference: "m1"))?.job.messageID == "begun")
-      #expect(try await ledger.purge(at: start + .seconds(48 * 3600), from: 0, limit: 9).forgotten == 0)
-      #expect(try await ledger.purge(at: start + .seconds(48 * 3600 + 1), from: 0, limit: 9).forgotten == 2)
-      await ledger.close()
-    }
-  }
-
   @Test func `The file shrinks when jobs are forgotten`() async throws {
     try await withTemporaryDirectory { directory in
       let ledger = try await SQLiteLedger.open(path: "\(directory)/ledger.sqlite", options: .init(synchronous: .normal))
@@ -194,7 +140,7 @@ import Testing
         try await database.write(isSingleChange: true) { session throws(DatabaseError) in
           let pages = try session.first("PRAGMA page_count") { row throws(DatabaseError) in row.int(0) } ?? 0
           _ = try session.first("PRAGMA max_page_count = \(pages + 8)") { row throws(DatabaseError) in row.int(0) }
-          _ = try LedgerStatements.write(entries, looksForJobsWithoutSender: false, session)
+          _ = try LedgerStatements.write(entries, session)
         }
         Issue.record("the disk took the batch")
       } catch {
