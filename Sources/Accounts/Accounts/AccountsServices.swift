@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import Projects
+import SQLite
 public import ServiceRuntime
 
 /// Wires accounts.
@@ -53,7 +54,7 @@ extension AccountsConfiguration {
   /// The part that any service on the engine has.
   fileprivate var service: ServiceSettings {
     var settings = ServiceSettings(
-      of: "accounts process", broker: common.broker, database: database,
+      of: "accounts process", .accounts, broker: common.broker, database: database,
       lockQueue: Topology.Queues.accountsCommandsLock,
       reports: "replies")
     settings.prefetch = prefetch

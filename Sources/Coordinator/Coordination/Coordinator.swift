@@ -4,6 +4,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
+import SQLite
 public import ServiceRuntime
 import Synchronization
 
@@ -91,7 +92,8 @@ extension CoordinatorConfiguration {
   /// The part that any service on the engine has.
   fileprivate var service: ServiceSettings {
     var settings = ServiceSettings(
-      of: "coordinator", broker: common.broker, database: database, lockQueue: Topology.Queues.commandsLock)
+      of: "coordinator", .coordinator, broker: common.broker, database: database,
+      lockQueue: Topology.Queues.commandsLock)
     settings.prefetch = prefetch
     settings.maintenanceInterval = maintenanceInterval
     return settings

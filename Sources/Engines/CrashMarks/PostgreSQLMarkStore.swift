@@ -227,8 +227,6 @@ private final class MarkOwner: Sendable {
 
 /// The table of the marks in PostgreSQL.
 public enum MarkSchemaPostgreSQL {
-  /// A released migration is never changed.
-  ///
   /// `owner` is the number of a session that lives as long as it holds its lock; 0 when the mark was given back.
   public static let part = PostgreSQLSchemaPart(
     "marks",

@@ -26,7 +26,8 @@ public final class SQLiteMarkStore: MarkStore {
   /// Opens the marks' own file, or creates it.
   /// - Parameter path: the file; its directory must exist.
   public static func open(path: String) async throws(DatabaseError) -> SQLiteMarkStore {
-    let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: MarkSchema.sql)])
+    let database = try await Database.open(
+      path: path, kind: .marks, migrations: [Migration(version: 1, sql: MarkSchema.sql)])
     do throws(DatabaseError) {
       return try SQLiteMarkStore(database, isOwnFile: true)
     } catch {
@@ -151,8 +152,6 @@ public final class SQLiteMarkStore: MarkStore {
 
 /// The table of the marks, a migration of any database that holds them.
 public enum MarkSchema {
-  /// A released migration is never changed.
-  ///
   /// `owner` is a number whose lock a living process holds; 0 when the mark was given back.
   public static let sql = """
     CREATE TABLE crash_mark (

@@ -35,13 +35,14 @@ public final class Database: Sendable {
   /// - Parameters:
   ///   - path: the file; its directory must exist.
   ///   - options: limits and how safe a commit is.
+  ///   - kind: the service that the file belongs to; `nil` for a file of no service.
   ///   - migrations: every step of the schema from version 1 on.
   /// - Throws: ``DatabaseError``, whose message names the remedy for an operator.
   public static func open(
-    path: String, options: DatabaseOptions = DatabaseOptions(), migrations: [Migration]
+    path: String, options: DatabaseOptions = DatabaseOptions(), kind: DatabaseKind? = nil, migrations: [Migration]
   ) async throws(DatabaseError) -> Database {
     try options.check()
-    let migrator = try Migrator(migrations)
+    let migrator = try Migrator(migrations, of: kind)
     let database = Database(path: path, options: options)
     do throws(DatabaseError) {
       try await database.writer.open(path: path, migrator: migrator)

@@ -3,7 +3,7 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
-      case cannotOpen, notPermitted, notADatabase, newerSchema, migrationFailed, corrupt, diskFull, io, busy
+      case cannotOpen, notPermitted, notADatabase, otherKind, newerSchema, migrationFailed, corrupt, diskFull, io, busy
       case overloaded, closed, rolledBack, constraint, uniqueConstraint, readOnly, tooBig, outOfMemory, misuse, sql
       case content
     }
@@ -16,6 +16,8 @@ public struct DatabaseError: Error, Sendable, CustomStringConvertible {
     public static let notPermitted = Code(kind: .notPermitted)
     /// The file is something else.
     public static let notADatabase = Code(kind: .notADatabase)
+    /// The file belongs to another service or program.
+    public static let otherKind = Code(kind: .otherKind)
     /// A newer program has written the file.
     public static let newerSchema = Code(kind: .newerSchema)
     /// A migration failed and was rolled back.

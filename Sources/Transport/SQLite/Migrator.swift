@@ -19,13 +19,15 @@ public struct Migration: Sendable {
 /// at once the second finds the work done, and a failure leaves the file as it was.
 struct Migrator {
   let migrations: [Migration]
+  private let kind: DatabaseKind?
 
-  init(_ migrations: [Migration]) throws(DatabaseError) {
+  init(_ migrations: [Migration], of kind: DatabaseKind?) throws(DatabaseError) {
     for (index, migration) in migrations.enumerated() where migration.version != index + 1 {
       throw DatabaseError(
         .misuse, "migration \(migration.version) stands at place \(index + 1): versions are 1, 2, 3 … in order")
     }
     self.migrations = migrations
+    self.kind = kind
   }
 
   /// Foreign keys are switched off meanwhile, so that tables can be rebuilt
@@ -49,6 +51,7 @@ struct Migrator {
   }
 
   private func apply(to connection: SQLiteConnection) throws(DatabaseError) {
+    if let kind { try claim(connection, for: kind) }
     let version = try connection.first("PRAGMA user_version", []) { $0.int(0) } ?? 0
     guard version <= migrations.count else {
       throw DatabaseError(
@@ -66,6 +69,22 @@ struct Migrator {
     }
     // A PRAGMA takes no bound values.
     try connection.script("PRAGMA user_version = \(migrations.count)")
+  }
+
+  /// Makes an empty file the service's own.
+  private func claim(_ connection: SQLiteConnection, for kind: DatabaseKind) throws(DatabaseError) {
+    let found = try connection.first("PRAGMA application_id", []) { Int64($0.int(0)) } ?? 0
+    if found == kind.applicationID { return }
+    let isEmpty = try connection.first("SELECT 1 FROM sqlite_schema LIMIT 1", []) { $0.int(0) } == nil
+    guard found == 0, isEmpty else {
+      let other = DatabaseKind.all.first { $0.applicationID == found }
+      throw DatabaseError(
+        .otherKind,
+        "\(connection.path) is the file of \(other?.description ?? "another program"), not of \(kind): name another file"
+      )
+    }
+    // A PRAGMA takes no bound values.
+    try connection.script("PRAGMA application_id = \(kind.applicationID)")
   }
 
   private func apply(_ migration: Migration, to connection: SQLiteConnection) throws(DatabaseError) {

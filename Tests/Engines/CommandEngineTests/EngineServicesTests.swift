@@ -28,7 +28,7 @@ import Testing
   private static func open(_ path: String, _ context: ServiceContext) async throws -> EngineServices {
     let sample = try load(["COUNTERSIGN_DATABASE_PATH": path])
     let settings = ServiceSettings(
-      of: "desk process", broker: sample.broker, database: sample.database, lockQueue: "desk.commands.lock",
+      of: "desk process", .accounts, broker: sample.broker, database: sample.database, lockQueue: "desk.commands.lock",
       reports: "replies")
     let rules = EngineRules(commandQueue: "desk.commands", reportQueue: "desk.replies")
     return try await EngineServices.open(settings, rules, context)
@@ -87,6 +87,16 @@ import Testing
       _ = try await parts.services(engine)
       await engine.store.close()
       await parts.storage.close()
+    }
+  }
+
+  @Test func `A file of another service ends the start with its name`() async throws {
+    try await Self.withPath { path in
+      let other = try await Database.open(path: path, kind: .coordinator, migrations: ServiceSchema.migrations)
+      await other.close()
+      let error = await #expect(throws: StartError.self) { try await Self.open(path, Self.context()) }
+      #expect(error?.exitCode == .configuration)
+      #expect(error?.description.contains("is the file of the coordinator, not of accounts") == true)
     }
   }
 

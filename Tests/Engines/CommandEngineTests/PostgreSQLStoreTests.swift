@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import Dispatch
 import PostgreSQL
+import SQLite
 import Synchronization
 import TestSupport
 import Testing
@@ -288,21 +289,30 @@ import Testing
     }
   }
 
-  @Test func `A migration has the database to itself`() async throws {
+  @Test func `A copy has the database to itself`() async throws {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open()
       let busy = await #expect(throws: StoreError.self) { try await database.open { $0.isExclusive = true } }
       #expect(busy?.code == .busy)
       await store.close()
-      let migration = try await database.open { $0.isExclusive = true }
+      let copy = try await database.open { $0.isExclusive = true }
       let late = await #expect(throws: StoreError.self) { try await database.open() }
       #expect(late?.code == .unavailable)
-      await migration.close()
+      await copy.close()
       _ = try await database.open()
     }
   }
 
   // MARK: Schema
+
+  @Test func `A database belongs to its first service; another is refused by its name`() async throws {
+    try await PostgreSQLUnderTest.with { database in
+      for _ in 0..<2 { await (try database.open { $0.kind = .accounts }).close() }
+      let error = await #expect(throws: StoreError.self) { try await database.open { $0.kind = .coordinator } }
+      #expect(error?.code == .schema && error?.isRetriable == false)
+      #expect(error?.message.contains("it is the database of accounts, not of the coordinator") == true)
+    }
+  }
 
   @Test func `Missing tables, and those of another version, are refused with the command to run`() async throws {
     try await PostgreSQLUnderTest.with { database in

@@ -30,7 +30,8 @@ struct PostgreSQLUnderTest: Sendable {
       try await run(used) { session throws(PostgreSQLError) in
         try session.script(
           """
-          TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner, store_member;
+          TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner, store_member,
+            store_service;
           UPDATE schema_version SET version = \(StoreSchemaPostgreSQL.part.version);
           ALTER SEQUENCE store_owner_seq RESTART;
           ALTER SEQUENCE store_outbox_seq RESTART;

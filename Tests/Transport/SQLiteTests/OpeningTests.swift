@@ -40,6 +40,31 @@ import Testing
     }
   }
 
+  @Test func `A file belongs to its first service, and one of another program to none`() async throws {
+    try await withNotes { database, path in
+      await database.close()
+      let foreign = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: path, kind: .accounts, migrations: notes)
+      }
+      #expect(foreign?.code == .otherKind)
+      #expect(foreign?.message.contains("the file of another program, not of accounts") == true)
+      let own = try await Database.open(path: path + "2", kind: .accounts, migrations: notes)
+      await own.close()
+      defer { for suffix in ["", "-wal", "-shm", "-turn"] { unlink(path + "2" + suffix) } }
+      let other = await failure { () async throws(DatabaseError) in
+        try await Database.open(path: path + "2", kind: .coordinator, migrations: notes)
+      }
+      #expect(other?.code == .otherKind)
+      #expect(other?.message.contains("the file of accounts, not of the coordinator: name another") == true)
+      let again = try await Database.open(path: path + "2", kind: .accounts, migrations: notes)
+      let id = try await again.read { session throws(DatabaseError) in
+        try session.first("PRAGMA application_id") { $0.int(0) }
+      }
+      #expect(id == 0x4353_6E02)
+      await again.close()
+    }
+  }
+
   @Test func `A newer file is refused`() async throws {
     try await withNotes { database, path in
       await database.close()

@@ -13,6 +13,7 @@ enum MemberSchemaPostgreSQL {
     );
     COMMENT ON TABLE store_member IS
       'Processes with check values (keyed hashes) of their keys and peppers, by the number of store_owner.';
+
     """
 }
 

@@ -5,7 +5,7 @@ import SQLite
 
 /// The table of the members in an SQLite file, a migration of any database that holds a store.
 public enum MemberSchema {
-  /// A released migration is never changed. `seen` is in milliseconds since 1970.
+  /// `seen` is in milliseconds since 1970.
   public static let sql = """
     CREATE TABLE store_member (
       id TEXT NOT NULL PRIMARY KEY,

@@ -48,7 +48,7 @@ public struct EngineServices: Sendable {
     context.health.register("queues") { attendance.health }
     let connections = ServiceConnections(settings, rules, context)
     let publisher = connections.publisher()
-    let storage = try await settings.database.open(turn, context)
+    let storage = try await settings.database.open(of: settings.kind, turn, context)
     let services = EngineServices(
       settings, rules, context, attendance, storage, connections, publisher)
     // Until the attendance says so: a process whose secrets do not fit takes nothing.

@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import CrashMarks
 import PostgreSQL
+import SQLite
 import ServiceRuntime
 
 /// The database of a service on a PostgreSQL server, which any number of its processes share.
@@ -17,14 +18,16 @@ struct PostgreSQLStorage: ServiceStorage {
   private let logger: Logger
 
   /// Waits until the server takes a session.
-  static func open(_ settings: PostgreSQLSettings, _ context: ServiceContext) async throws -> PostgreSQLStorage {
+  static func open(
+    _ settings: PostgreSQLSettings, of kind: DatabaseKind, _ context: ServiceContext
+  ) async throws -> PostgreSQLStorage {
     var endpoint = settings.endpoint
     endpoint.applicationName = context.instance
     let wait = ServerWait(for: "the database", hint: mend)
     context.health.register("database") { wait.health }
     let logger = context.logger.with(["database": endpoint.description])
     var options = PostgreSQLStoreOptions(settings.options)
-    (options.host, options.logger) = (context.clock, logger)
+    (options.kind, options.host, options.logger) = (kind, context.clock, logger)
     let store = try await wait.run(logger: logger, end: startError) { [options] () throws(StoreError) in
       try await PostgreSQLStore.open(endpoint, options: options)
     }

@@ -17,11 +17,12 @@ struct SQLiteStorage: ServiceStorage {
 
   /// Waits until no other process has the file, and opens it.
   static func open(
-    _ path: String, _ options: DatabaseOptions, turn: Turn, _ context: ServiceContext
+    _ path: String, _ options: DatabaseOptions, of kind: DatabaseKind, turn: Turn, _ context: ServiceContext
   ) async throws -> SQLiteStorage {
     do {
       let owner = try await turn.claim(path, log: context.logger)
-      let database = try await Database.open(path: path, options: options, migrations: ServiceSchema.migrations)
+      let database = try await Database.open(
+        path: path, options: options, kind: kind, migrations: ServiceSchema.migrations)
       let members = SQLiteMembers(database, name: context.instance, clock: context.clock)
       return SQLiteStorage(clock: context.clock, members: members, database: database, owner: owner)
     } catch let error as DatabaseError {
@@ -55,6 +56,7 @@ struct SQLiteStorage: ServiceStorage {
     switch error.code {
     case .notPermitted: return StartError(.noPermission, error.description, mend: mend)
     case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, mend: mend)
+    case .otherKind: return StartError(.configuration, error.message, mend: "see database.path")
     case .busy: return StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
     default: return StartError(.internalError, error.description, mend: nil)
     }

@@ -3,6 +3,8 @@ public import ServiceRuntime
 
 /// Settings of a stateful service that its configuration decides, apart from those of its flows.
 public struct ServiceSettings: Sendable {
+  /// The service, as whose its database is marked.
+  public var kind: DatabaseKind
   /// A process of the service, in texts for operators: `coordinator`.
   public var process: String
   /// The broker, and the service's user there.
@@ -21,10 +23,12 @@ public struct ServiceSettings: Sendable {
   func commandPrefetch(isShared: Bool) -> Int { isShared ? min(prefetch, Turn.sharedPrefetch) : prefetch }
 
   public init(
-    of process: String, broker: BrokerConfiguration, database: DatabaseSettings, lockQueue: String,
+    of process: String, _ kind: DatabaseKind, broker: BrokerConfiguration, database: DatabaseSettings,
+    lockQueue: String,
     reports: String = "results"
   ) {
     self.process = process
+    self.kind = kind
     self.broker = broker
     self.database = database
     self.lockQueue = lockQueue

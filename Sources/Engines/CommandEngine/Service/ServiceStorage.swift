@@ -41,13 +41,15 @@ public enum ServiceSchema {
 extension DatabaseSettings {
   /// Opens the database, and waits until it may be used: until no other process has the file, or the server takes a
   /// session.
-  func open(_ turn: Turn, _ context: ServiceContext) async throws -> any ServiceStorage {
+  func open(
+    of kind: DatabaseKind, _ turn: Turn, _ context: ServiceContext
+  ) async throws -> any ServiceStorage {
     switch self {
     case .sqlite(let path, let options):
       context.health.register("turn") { turn.health }
-      return try await SQLiteStorage.open(path, options, turn: turn, context)
+      return try await SQLiteStorage.open(path, options, of: kind, turn: turn, context)
     case .postgresql(let settings):
-      return try await PostgreSQLStorage.open(settings, context)
+      return try await PostgreSQLStorage.open(settings, of: kind, context)
     }
   }
 }

@@ -21,7 +21,9 @@ public final class SQLiteLedger: Ledger {
     var options = options
     options.isShrinkable = true
     do throws(DatabaseError) {
-      return SQLiteLedger(try await Database.open(path: path, options: options, migrations: LedgerSchema.migrations))
+      return SQLiteLedger(
+        try await Database.open(
+          path: path, options: options, kind: .ledger, migrations: LedgerSchema.migrations))
     } catch {
       throw LedgerError(error)
     }

@@ -79,7 +79,7 @@ struct PostgreSQLSuppressions: SuppressionStore {
   private static func text(_ bytes: [UInt8]) -> String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// The list's table in PostgreSQL. A released migration is never changed.
+/// The list's table in PostgreSQL.
 public enum SuppressionSchemaPostgreSQL {
   /// Texts are bytes: those of servers and of jobs may hold U+0000, which no text of PostgreSQL may. The planner keeps no
   /// samples of the addresses.

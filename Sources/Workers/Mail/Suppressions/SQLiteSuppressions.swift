@@ -22,7 +22,8 @@ struct SQLiteSuppressions: SuppressionStore {
 
   static func open(path: String) async throws(WorkerError) -> SQLiteSuppressions {
     do {
-      return SQLiteSuppressions(database: try await Database.open(path: path, migrations: migrations))
+      return SQLiteSuppressions(
+        database: try await Database.open(path: path, kind: .suppressions, migrations: migrations))
     } catch {
       throw WorkerError(.storeUnavailable, "suppressions.path: \(error)")
     }

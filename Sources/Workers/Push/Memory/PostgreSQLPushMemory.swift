@@ -117,7 +117,7 @@ struct PostgreSQLPushMemory: PushMemoryStore {
   }
 }
 
-/// The memory's tables in PostgreSQL. A released migration is never changed. The planner keeps no samples of tokens.
+/// The memory's tables in PostgreSQL. The planner keeps no samples of tokens.
 public enum PushMemorySchemaPostgreSQL {
   public static let part = PostgreSQLSchemaPart(
     "push",

@@ -67,7 +67,7 @@ enum PushMemoryStatements {
   }
 }
 
-/// Tables of the memory's file. A released migration is never changed.
+/// Tables of the memory's file.
 enum PushMemorySchema {
   // `id` grows with time, so the oldest rows are found without an index.
   static let migrations = [

@@ -6,7 +6,8 @@ struct SQLitePushMemory: PushMemoryStore {
   private let database: Database
 
   static func open(path: String) async throws(DatabaseError) -> SQLitePushMemory {
-    SQLitePushMemory(database: try await Database.open(path: path, migrations: PushMemorySchema.migrations))
+    SQLitePushMemory(
+      database: try await Database.open(path: path, kind: .pushMemory, migrations: PushMemorySchema.migrations))
   }
 
   func environment(_ token: [UInt8]) async throws(AssessmentMemoryError) -> DeviceEnvironment? {

@@ -90,7 +90,7 @@ final class Bench {
     engineMetrics = EngineMetrics(registry)
     database = try await Database.open(
       path: directory.appending(path: "coordinator.sqlite").path(percentEncoded: false),
-      options: DatabaseOptions(synchronous: .normal), migrations: ServiceSchema.migrations)
+      options: DatabaseOptions(synchronous: .normal), kind: .coordinator, migrations: ServiceSchema.migrations)
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
     let pepper = try Pepper(SecureRandom.bytes(32))
     self.pepper = pepper

@@ -66,7 +66,7 @@ public final class PostgreSQLStore: Store {
     self.options = options
     let clock = ServerClock(host: options.host, logger: options.logger)
     serverClock = clock
-    let owner = StoreOwner(isExclusive: options.isExclusive, clock: clock)
+    let owner = StoreOwner(of: options.kind, isExclusive: options.isExclusive, clock: clock)
     self.owner = owner
     let connection = try PostgreSQLConnection(
       endpoint, options: options.connections,

@@ -1,5 +1,6 @@
 public import CountersignTelemetry
 public import PostgreSQL
+public import SQLite
 
 /// Limits of a ``PostgreSQLStore``.
 public struct PostgreSQLStoreOptions: Sendable {
@@ -14,7 +15,9 @@ public struct PostgreSQLStoreOptions: Sendable {
   /// Age of the session's last answer from which nothing is published: well below the time in which the server finds a
   /// dead host, and others may claim what it had in hand.
   public var longestSilence = Duration.seconds(5)
-  /// Whether no other store may use the database meanwhile: for a migration.
+  /// The service that uses the database, and whose it is from then on; `nil` to leave that open.
+  public var kind: DatabaseKind?
+  /// Whether no other store may use the database meanwhile: for a copy.
   public var isExclusive = false
   /// Waits before a transaction is repeated that met competition.
   /// - Parameter attempt: number of attempts so far.

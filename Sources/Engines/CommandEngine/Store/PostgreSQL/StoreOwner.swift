@@ -1,4 +1,5 @@
 import PostgreSQL
+import SQLite
 import Synchronization
 
 /// The owner of what a store's session has in hand: a number of the session, and of no later one.
@@ -26,16 +27,18 @@ final class StoreOwner: Sendable {
   }
 
   static let owners = PostgreSQLOwners(sort: 1_668_510_580, sequence: "store_owner_seq")
-  /// Second key of the lock that all sessions share, and that a migration has to itself. No owner has the number.
+  /// Second key of the lock that all sessions share, and that a copy has to itself. No owner has the number.
   static let everybody = 0
   /// Earlier numbers of this store whose rows it may still delete once they are published.
   private static let maxFormer = 16
 
   private let state = Mutex(State())
+  private let kind: DatabaseKind?
   private let isExclusive: Bool
   private let clock: ServerClock
 
-  init(isExclusive: Bool, clock: ServerClock) {
+  init(of kind: DatabaseKind?, isExclusive: Bool, clock: ServerClock) {
+    self.kind = kind
     self.isExclusive = isExclusive
     self.clock = clock
   }
@@ -64,6 +67,7 @@ final class StoreOwner: Sendable {
       throw error
     }
     try lock(session)
+    if let kind { try claim(session, for: kind) }
     let number = try Self.owners.enroll(session)
     let asked = clock.ask()
     let rows = try session.run(Self.enroll, [.integer(number)])
@@ -84,9 +88,23 @@ final class StoreOwner: Sendable {
     let rows = try session.run("SELECT \(function)(\(Self.owners.sort), \(Self.everybody))")
     guard try rows[0].bool(0) else {
       throw isExclusive
-        ? refuse(.busy, "a coordinator uses the database: stop all of them first", .lockTimeout)
-        : refuse(.unavailable, "another program has the database to itself: it is being migrated", .lockTimeout)
+        ? refuse(.busy, "a process uses the database: stop all of them first", .lockTimeout)
+        : refuse(.unavailable, "another program has the database to itself: it is being copied", .lockTimeout)
     }
+  }
+
+  /// Makes a database that none has used the service's own.
+  private func claim(_ session: PostgreSQLSession, for kind: DatabaseKind) throws(PostgreSQLError) {
+    let rows = try session.run([
+      PostgreSQLStatement(
+        "INSERT INTO store_service (name) VALUES ($1) ON CONFLICT DO NOTHING", [.text(kind.name)]),
+      "SELECT name FROM store_service",
+    ])[1]
+    let name = try rows[0].text(0)
+    guard name != kind.name else { return }
+    let other = DatabaseKind(service: name)?.description ?? name
+    throw refuse(
+      .schema, "it is the database of \(other), not of \(kind): name another one in database.url", .missingRelation)
   }
 
   private func refuse(
@@ -100,7 +118,7 @@ final class StoreOwner: Sendable {
   /// Ends the ownership at once; the server would notice the end of the connection a little later.
   func end(_ session: PostgreSQLSession) throws(PostgreSQLError) {
     guard current.generation == session.generation else { return }
-    // The lock that all share as well: a migration that begins now must not find a coordinator.
+    // The lock that all share as well: a copy that begins now must not find a process.
     try session.run("SELECT pg_advisory_unlock_all()")
   }
 }

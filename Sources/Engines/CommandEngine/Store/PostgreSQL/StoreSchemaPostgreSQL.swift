@@ -2,7 +2,7 @@ public import PostgreSQL
 
 /// The tables of a store in PostgreSQL. Times are milliseconds since 1970.
 public enum StoreSchemaPostgreSQL {
-  /// A released migration is never changed.
+  /// To change the tables of databases that exist, a script goes to the end of the part; released ones stay as they are.
   ///
   /// Hashes, and names that others choose, are bytes: a text of PostgreSQL takes no U+0000. Kinds and IDs are ASCII,
   /// compared by their bytes. Keys lead to the ID of their record; whoever deletes a record deletes its keys with it.
@@ -10,9 +10,15 @@ public enum StoreSchemaPostgreSQL {
   /// `retry` of the outbox is empty while its owner has the message in hand, and the end of the hold while it is held.
   /// Its rows live for milliseconds, and those of counters change all the time: these tables are vacuumed by a number
   /// of rows that does not grow with them, and counters leave room on each page for the next version of a row.
-  public static let part = PostgreSQLSchemaPart("store", [tables + privacy + comments, MemberSchemaPostgreSQL.sql])
+  public static let part = PostgreSQLSchemaPart(
+    "store", [tables + MemberSchemaPostgreSQL.sql + privacy + comments])
 
   private static let tables = """
+    CREATE TABLE store_service (
+      name text COLLATE "C" NOT NULL,
+      single boolean PRIMARY KEY DEFAULT true CHECK (single)
+    );
+
     CREATE TABLE store_inbox (
       key bytea PRIMARY KEY,
       state smallint NOT NULL,
@@ -96,6 +102,7 @@ public enum StoreSchemaPostgreSQL {
     """
 
   private static let comments = """
+    COMMENT ON TABLE store_service IS 'The service whose database it is: that of its first process.';
     COMMENT ON TABLE store_inbox IS
       'Messages that were carried out, with their replies, until "keep"; deleted by the coordinators.';
     COMMENT ON TABLE store_record IS

@@ -1,7 +1,5 @@
 /// The tables of an SQLite store, a migration of any database that holds one. Times are milliseconds since 1970.
 public enum StoreSchema {
-  /// A released migration is never changed.
-  ///
   /// `number` of the record and of the outbox comes from `store_sequence`, so it is never used twice: a key that an
   /// unreadable record left behind leads to no other record. Kinds and IDs are text, compared by their bytes; what
   /// others choose, or what is a hash, is a blob.

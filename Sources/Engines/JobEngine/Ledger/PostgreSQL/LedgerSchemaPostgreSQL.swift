@@ -1,6 +1,6 @@
 public import PostgreSQL
 
-/// The ledger's table in PostgreSQL. A released migration is never changed.
+/// The ledger's table in PostgreSQL.
 public enum LedgerSchemaPostgreSQL {
   /// Keys, results and IDs are bytes: what others choose may hold U+0000, which no text of PostgreSQL may. A job's row is
   /// written twice; the free part of each page takes the second version, so that no index has to be changed. The table
