@@ -1,11 +1,13 @@
 """The wiring of PostgreSQL: two coordinators on one database, the command line's store commands, the doctor, the pooler."""
 
+import contextlib
 import json
 import os
 import pathlib
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 import time
@@ -22,6 +24,8 @@ MINIMUM = 3
 FOUND, UNAVAILABLE, CONFIGURATION, BAD_INPUT = 1, 69, 78, 65
 # Blocks and lifts are rows: the next command of any coordinator sees them. Twenty starts, one after the other.
 LIFTED_SECONDS = 20
+# Rows that take a copy some seconds.
+COUNTERS = 60_000
 
 
 def countersign(*arguments, **variables):
@@ -183,15 +187,16 @@ class CoordinatorsTest(PostgreSQLTest):
         self.check(self.start())
 
 
-class MigrationTest(PostgreSQLTest):
+class CopyTest(PostgreSQLTest):
     def setUp(self):
         super().setUp()
-        self.database = f"migrated_{random.randrange(10 ** 9)}"
+        self.database = f"copied_{random.randrange(10 ** 9)}"
         code, output, errors = countersign(
             "store", "create", "--url", f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{self.database}",
             "--password-file", str(SECRETS / "postgresql-postgres"))
         self.assertEqual(code, 0, output + errors)
         self.section = self.cluster.section(COORDINATOR).replace("/countersign\"", f"/{self.database}\"")
+        self.url = f"postgresql://countersign_{COORDINATOR}@127.0.0.1:{self.cluster.port}/{self.database}"
         self.sqlite = Process("coordinator")
         self.addCleanup(self.sqlite.__exit__, None, None, None)
         if "postgresql" in self.sqlite.file.read_text():
@@ -201,36 +206,74 @@ class MigrationTest(PostgreSQLTest):
         self.addCleanup(self.postgresql.__exit__, None, None, None)
         self.postgresql.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.section}")
 
-    def migrate(self):
-        return countersign(
-            "--json", "store", "migrate", str(self.path), "--coordinator-config", str(self.postgresql.file))
+    def arguments(self, source, target):
+        return [
+            "--json", "store", "copy", str(source), str(target), "--password-file",
+            str(SECRETS / f"postgresql-{COORDINATOR}")]
 
-    def test_live_codes_go_on(self):
+    def copy(self, source=None, target=None):
+        return countersign(*self.arguments(source or self.path, target or self.url))
+
+    def kill(self, process):
+        """As a crash leaves its database."""
+        process.running.kill()
+        process.running.wait()
+
+    def kill_copy(self):
+        """Kills a copy in the middle of a large table."""
+        running = subprocess.Popen(
+            [BINARIES / "countersign", *self.arguments(self.path, self.url)], cwd="/", stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        try:
+            for line in running.stderr:
+                if line.startswith("store_counter:"):
+                    break
+        finally:
+            running.kill()
+            running.wait()
+            running.stderr.close()
+
+    def test_live_codes_go_on_there_and_back(self):
         self.sqlite.start()
         self.sqlite.ready()
-        begun = [self.start() for _ in range(5)]
+        begun = [self.start() for _ in range(6)]
         self.check(begun[0])
-        code, _, errors = self.migrate()
-        self.assertEqual((code, "a coordinator has" in errors), (UNAVAILABLE, True), errors)
-        # As a crash leaves it.
-        self.sqlite.running.kill()
-        self.sqlite.running.wait()
-        code, output, errors = self.migrate()
+        code, _, errors = self.copy()
+        self.assertEqual((code, "a process has" in errors), (UNAVAILABLE, True), errors)
+        self.kill(self.sqlite)
+        with contextlib.closing(sqlite3.connect(self.path)) as database, database:
+            database.executemany(
+                "INSERT INTO store_counter (key, slot, count, keep) VALUES (?, ?, 1, 9e15)",
+                ((b"padding", slot) for slot in range(COUNTERS)))
+        self.kill_copy()
+        self.postgresql.start()
+        code, lines = self.postgresql.end()
+        self.assertEqual(code, CONFIGURATION)
+        self.assertIn("countersign store copy", lines[-1])
+        code, output, errors = self.copy()
         self.assertEqual(code, 0, errors)
-        self.assertGreaterEqual(json.loads(output)["records"], 5)
-        self.assertIn("records:", errors)
-        self.assertIn("100 %", errors)
+        self.assertGreaterEqual(json.loads(output)["store_record"]["rows"], 6)
+        self.assertGreaterEqual(json.loads(output)["store_counter"]["rows"], COUNTERS)
+        self.assertNotIn("store_record:", errors.split("comparing")[0], "it goes on where it was killed")
         self.postgresql.start()
         self.postgresql.ready()
-        for one in begun[1:]:
+        for one in begun[1:4]:
             self.check(one)
         with self.assertRaises(Refused):
             self.check(begun[0])
-        code, _, errors = self.migrate()
-        self.assertEqual((code, "a coordinator uses the database" in errors), (UNAVAILABLE, True), errors)
+        back = self.path.with_name("back.sqlite")
+        code, _, errors = self.copy(self.url, back)
+        self.assertEqual((code, "a process uses the database" in errors), (UNAVAILABLE, True), errors)
         self.assertEqual(self.postgresql.stop(), 0)
-        code, _, errors = self.migrate()
-        self.assertEqual((code, "holds a coordinator's data already" in errors), (BAD_INPUT, True), errors)
+        code, _, errors = self.copy()
+        self.assertEqual((code, "holds data already" in errors), (BAD_INPUT, True), errors)
+        code, _, errors = self.copy(self.url, back)
+        self.assertEqual(code, 0, errors)
+        self.sqlite.replace(r"coordinator\.sqlite", "back.sqlite")
+        self.sqlite.start()
+        self.sqlite.ready()
+        for one in begun[4:]:
+            self.check(one)
 
     def test_without_tables_a_coordinator_names_the_command(self):
         self.cluster.sql("CREATE DATABASE bare", "postgres")

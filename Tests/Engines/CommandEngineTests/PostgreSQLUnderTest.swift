@@ -31,7 +31,7 @@ struct PostgreSQLUnderTest: Sendable {
         try session.script(
           """
           TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner, store_member,
-            store_service;
+            store_service, store_copy;
           UPDATE schema_version SET version = \(StoreSchemaPostgreSQL.part.version);
           ALTER SEQUENCE store_owner_seq RESTART;
           ALTER SEQUENCE store_outbox_seq RESTART;

@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignTelemetry
 import FoundationEssentials
 import PostgreSQL
+import SQLite
 import ServiceRuntime
 import TestSupport
 import Testing
@@ -188,6 +189,53 @@ struct StoreCommandTests {
     var nowhere = endpoint
     nowhere.hosts = [ServerAddress(host: "127.0.0.1", port: 1)]
     #expect(await findings(nowhere, "postgres", StoreParts.coordinator).map(\.status) == [.failed])
+  }
+
+  @Test func `A service's data is copied into its database and back, with no rights but the service's`() async throws {
+    let directory = FileManager.default.temporaryDirectory.appending(path: "copy-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
+    let file = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
+    let roles = roles()
+    let administrator = try await administrator()
+    _ = try await creation(administrator, roles, [roles.service: Secret("it's hunter2")]).run()
+    try Data("it's hunter2\n".utf8).write(to: URL(filePath: file("password")))
+    let server = try await PrivatePostgreSQL.shared.server.overTCP(administrator)
+    let host = try #require(server.hosts.first)
+    let url = "postgresql://\(roles.service)@\(host.host):\(host.port)/\(server.database)"
+    func copy(_ source: String, _ target: String, _ options: String...) async -> Run {
+      await Run(
+        FakeBackend(),
+        arguments: ["store", "copy", source, target, "--password-file", file("password")] + options)
+    }
+    let absent = await copy(file("a.sqlite"), url)
+    #expect(absent.code == .badInput && absent.error.contains("does not exist"), "\(absent.error)")
+    let database = try await Database.open(
+      path: file("a.sqlite"), kind: .accounts, migrations: ServiceSchema.migrations)
+    let store = try await SQLiteStore(in: database)
+    _ = try await store.transact(StoreLoad(), at: SystemClock().now()) { set throws(StoreError) -> Void in
+      guard let id = RecordID(RecordKind("thing"), "a") else { return }
+      try set.put(Record(id, body: [1]))
+      try set.send(OutboxMessage(type: "x", content: [1]))
+    }
+    await store.close()
+    await database.close()
+    let look = await copy(file("a.sqlite"), url, "--dry-run", "--json")
+    #expect(look.code == .success && look.output.contains(#""store_record":{"inTarget":0,"rows":1}"#), "\(look)")
+    let done = await copy(file("a.sqlite"), url)
+    #expect(done.code == .success && done.output.contains("start the service on \(url)"), "\(done.error)")
+    #expect(done.error.contains("store_record: 1 of 1 rows, 100 %\n") && done.error.contains("comparing"))
+    let again = await copy(file("a.sqlite"), url)
+    #expect(again.code == .badInput && again.error.contains("holds data already"))
+    #expect(await copy(url, file("b.sqlite"), "--dry-run").code == .success)
+    #expect(!FileManager.default.fileExists(atPath: file("b.sqlite")))
+    #expect(await copy(url, file("b.sqlite")).code == .success)
+    let owner = try #require(try FileOwner.claim(file("b.sqlite")))
+    #expect(await copy(file("b.sqlite"), url).code == .unavailable)
+    withExtendedLifetime(owner) {}
+    for sides in [[file("a.sqlite"), file("c.sqlite")], [url, url]] {
+      #expect(await copy(sides[0], sides[1]).code == .usage)
+    }
   }
 
   @Test func `The planner keeps no samples of what may hold numbers, addresses or codes`() async throws {

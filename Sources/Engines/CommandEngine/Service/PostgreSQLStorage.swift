@@ -46,7 +46,10 @@ struct PostgreSQLStorage: ServiceStorage {
     }
   }
 
-  func begin() async throws -> any Store { store }
+  func begin() async throws -> any Store {
+    try await attempt { () throws(StoreError) in try await store.endCopy() }
+    return store
+  }
 
   func attempt(_ part: () async throws(StoreError) -> Void) async throws {
     try await wait.run(logger: logger, end: Self.startError, part)

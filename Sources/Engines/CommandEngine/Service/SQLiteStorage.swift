@@ -30,7 +30,11 @@ struct SQLiteStorage: ServiceStorage {
     }
   }
 
-  func begin() async throws -> any Store { try await SQLiteStore(in: database) }
+  func begin() async throws -> any Store {
+    let store = try await SQLiteStore(in: database)
+    try await attempt { () throws(StoreError) in try await store.endCopy() }
+    return store
+  }
 
   func attempt(_ part: () async throws(StoreError) -> Void) async throws {
     do { try await part() } catch { throw Self.startError(error) }

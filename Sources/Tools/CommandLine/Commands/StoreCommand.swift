@@ -5,9 +5,9 @@ import ServiceRuntime
 /// `countersign store`.
 enum StoreCommand {
   static let group = CommandEntry(
-    "store", "Makes the tables in PostgreSQL, and checks them.",
+    "store", "Makes the tables in PostgreSQL, copies a service's data into them or back, and checks them.",
     discussion: "docs/postgresql.md goes through a set-up step by step.",
-    [CommandEntry(Create.self), CommandEntry(Check.self)])
+    [CommandEntry(Create.self), CommandEntry(Copy.self), CommandEntry(Check.self)])
 }
 
 extension StoreCommand {
@@ -68,7 +68,7 @@ extension StoreCommand {
         throw CommandLineError(.usage, "--url is missing: name the database and a user that may make tables in it")
       }
       var passwords: [String: Secret] = [:]
-      for (role, file) in options.passwordFiles { passwords[role] = try StoreAddress.password(file) }
+      for (role, file) in options.passwordFiles { passwords[role] = try StoreLogin.password(file) }
       let creation = StoreCreation(
         endpoint: endpoint, roles: options.roles, passwords: passwords, parts: options.parts, timeout: context.timeout)
       do throws(PostgreSQLError) {

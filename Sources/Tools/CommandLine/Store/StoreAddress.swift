@@ -4,22 +4,37 @@ import ServiceRuntime
 
 /// Options that name a database and an account.
 struct StoreAddress: CommandOptions {
-  let url, passwordFile, caFile: String?
-  let allowsPlaintext: Bool
+  private let url: String?
+  private let login: StoreLogin
 
   init(_ reader: OptionReader) {
     url = reader.text("url", "URL", "The database: postgresql://USER@HOST:PORT/DATABASE, without a password.")
-    passwordFile = reader.text("password-file", "FILE", "File with the password of that user.")
-    caFile = reader.text("ca-file", "FILE", "Certificates to trust, PEM: those of the system unless given.")
-    allowsPlaintext = reader.flag("allow-plaintext", "Connects to another machine without TLS.")
+    login = StoreLogin(reader)
   }
 
   /// The database; `nil` when none is named.
   func endpoint() throws(CommandLineError) -> PostgreSQLEndpoint? {
     guard let url else { return nil }
+    return try login.endpoint(url, as: "--url")
+  }
+}
+
+/// Options for the way into a database.
+struct StoreLogin: CommandOptions {
+  private let passwordFile, caFile: String?
+  private let allowsPlaintext: Bool
+
+  init(_ reader: OptionReader) {
+    passwordFile = reader.text("password-file", "FILE", "File with the password of that user.")
+    caFile = reader.text("ca-file", "FILE", "Certificates to trust, PEM: those of the system unless given.")
+    allowsPlaintext = reader.flag("allow-plaintext", "Connects to another machine without TLS.")
+  }
+
+  /// - Parameter name: the option or operand that has the URL.
+  func endpoint(_ url: String, as name: String) throws(CommandLineError) -> PostgreSQLEndpoint {
     var endpoint: PostgreSQLEndpoint
     do throws(PostgreSQLError) { endpoint = try PostgreSQLEndpoint(url: url) } catch {
-      throw CommandLineError(.usage, "--url: \(error.message); a password goes into a file, for --password-file")
+      throw CommandLineError(.usage, "\(name): \(error.message); a password goes into a file, for --password-file")
     }
     endpoint.applicationName = "countersign store"
     if let caFile {

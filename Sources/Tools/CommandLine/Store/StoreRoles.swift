@@ -53,7 +53,7 @@ struct StoreRoles: Sendable, Hashable {
           AND c.relname ~ '^(\(parts.joined(separator: "|")))'
       LOOP
         IF part.kind = 'S' THEN
-          EXECUTE format('GRANT USAGE ON SEQUENCE %s TO \(role)', part.name);
+          EXECUTE format('GRANT USAGE, SELECT, UPDATE ON SEQUENCE %s TO \(role)', part.name);
         ELSE
           EXECUTE format('GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE %s TO \(role)', part.name);
         END IF;

@@ -19,6 +19,12 @@ public enum StoreSchemaPostgreSQL {
       single boolean PRIMARY KEY DEFAULT true CHECK (single)
     );
 
+    CREATE TABLE store_copy (
+      id text COLLATE "C" NOT NULL,
+      target boolean NOT NULL,
+      other text NOT NULL
+    );
+
     CREATE TABLE store_inbox (
       key bytea PRIMARY KEY,
       state smallint NOT NULL,
@@ -103,6 +109,7 @@ public enum StoreSchemaPostgreSQL {
 
   private static let comments = """
     COMMENT ON TABLE store_service IS 'The service whose database it is: that of its first process.';
+    COMMENT ON TABLE store_copy IS 'A copy of or into this database that has begun and not ended: countersign store copy.';
     COMMENT ON TABLE store_inbox IS
       'Messages that were carried out, with their replies, until "keep"; deleted by the coordinators.';
     COMMENT ON TABLE store_record IS

@@ -55,6 +55,8 @@ public enum StoreSchema {
     ) STRICT, WITHOUT ROWID;
     CREATE INDEX store_counter_keep ON store_counter (keep);
 
+    CREATE TABLE store_copy (id TEXT NOT NULL, target INTEGER NOT NULL, other TEXT NOT NULL) STRICT;
+
     CREATE TABLE store_owner (number INTEGER PRIMARY KEY, first INTEGER NOT NULL) STRICT;
     CREATE TABLE store_outbox (
       number INTEGER PRIMARY KEY,
