@@ -72,7 +72,7 @@ let transport: [Target] = [
   library("Curl", at: "Transport/Curl", ["CCurl"]),
   library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
   library("SMTPClient", at: "Transport/SMTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
-  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignEncoding"]),
+  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignConcurrency", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
