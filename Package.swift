@@ -44,12 +44,12 @@ let systemLibraries: [Target] = [
   systemLibrary("CCurl", at: "CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
   systemLibrary("CSQLite", at: "CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
   systemLibrary("CPostgreSQL", at: "CPostgreSQL", pkgConfig: "libpq", debian: "libpq-dev"),
-  systemLibrary("CCares", at: "CCares", pkgConfig: "libcares", debian: "libc-ares-dev"),
   systemLibrary("COpenDKIM", at: "COpenDKIM", pkgConfig: "opendkim", debian: "libopendkim-dev"),
   systemLibrary("CMicroHTTPD", at: "CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
   systemLibrary("CSMPP34", at: "CSMPP34", pkgConfig: "libsmpp34", debian: "libsmpp34-dev"),
-  // A header of the C library.
+  // Headers of the C library.
   systemLibrary("CAllocator", at: "CAllocator"),
+  systemLibrary("CResolver", at: "CResolver"),
   // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
   .target(
     name: "CPhoneNumber", path: "Sources/C/CPhoneNumber",
@@ -76,7 +76,6 @@ let transport: [Target] = [
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
-  library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
@@ -189,8 +188,8 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
-      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "DNS", "HTTPClient",
+      "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
       "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "SQLite", "ServiceRuntime",
     ]),
   library(
@@ -235,7 +234,6 @@ let testTargets: [Target] = [
   tests("SMPP", at: "Transport/SMPP"),
   tests("SQLite", at: "Transport/SQLite"),
   tests("PostgreSQL", at: "Transport/PostgreSQL"),
-  tests("DNS", at: "Transport/DNS"),
   tests("PhoneNumbers", at: "Transport/PhoneNumbers"),
 
   tests(
@@ -332,7 +330,7 @@ let testTargets: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail",
+      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "JobEngine", "Mail",
       "PostgreSQL", "Projects", "Push", "SQLite", "ServiceRuntime",
     ]),
   tests(

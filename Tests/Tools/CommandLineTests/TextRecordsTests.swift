@@ -1,6 +1,7 @@
-import DNS
 import Glibc
 import Testing
+
+@testable import CommandLine
 
 /// A server of names on a port of its own that gives every question the same answer.
 private final class FakeNames: Sendable {
@@ -76,10 +77,10 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
   pthread_detach(thread)
 }
 
-@Suite(.timeLimit(.minutes(10))) struct NameServiceTests {
+@Suite(.timeLimit(.minutes(10))) struct TextRecordsTests {
   private func texts(_ server: FakeNames) async throws -> [String] {
     defer { server.stop() }
-    return try await NameService(servers: "127.0.0.1:\(server.port)", timeout: .seconds(30)).texts("name.example.com")
+    return try await TextRecords(port: server.port, timeout: .seconds(30)).of("name.example.com")
   }
 
   @Test func `The strings of a record belong together`() async throws {
@@ -93,6 +94,6 @@ private func startThread(_ body: @escaping @Sendable () -> Void) {
   }
 
   @Test func `A refusal is an error`() async {
-    await #expect(throws: NameServiceError.self) { _ = try await texts(FakeNames(code: 5, records: [])) }
+    await #expect(throws: TextRecords.Failure.self) { _ = try await texts(FakeNames(code: 5, records: [])) }
   }
 }
