@@ -94,7 +94,6 @@ let engines: [Target] = [
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
       "CAllocator", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
       "CountersignTelemetry", "HTTPServer", "PostgreSQL",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
@@ -126,7 +125,7 @@ let workers: [Target] = [
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "NumberRules", "PhoneNumbers",
-      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime",
+      "SMPP", "ServiceRuntime",
     ]),
   library(
     "Push", at: "Workers/Push",
@@ -152,8 +151,7 @@ let coordinator: [Target] = [
   library(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ])
 ]
@@ -162,9 +160,8 @@ let accounts: [Target] = [
   library(
     "Accounts", at: "Accounts/Accounts",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+      "CommandEngine", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "Projects", "ServiceRuntime",
     ])
 ]
 
@@ -190,7 +187,7 @@ let tools: [Target] = [
     [
       "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
-      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "SQLite", "ServiceRuntime",
+      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -246,15 +243,14 @@ let testTargets: [Target] = [
   tests(
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "PostgreSQL",
+      "CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer", "PostgreSQL",
     ]),
   tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "SQLite"]),
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite",
+      "ServiceRuntime",
     ]),
   // A flow of its own, as docs/adding-a-flow.md shows it.
   tests(
@@ -274,8 +270,8 @@ let testTargets: [Target] = [
     "SMS", at: "Workers/SMS",
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers",
-      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime", "Simulation",
+      "CountersignTelemetry", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP", "ServiceRuntime",
+      "Simulation",
     ]),
   // A provider of its own, as docs/adding-a-provider.md shows it.
   tests(
@@ -288,19 +284,19 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "PostgreSQL", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "ServiceRuntime", "Simulation",
+      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine",
+      "ServiceRuntime", "Simulation",
     ]),
   tests(
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
+      "JobEngine", "PostgreSQL", "SMTPClient", "ServiceRuntime",
     ]),
 
   tests(
@@ -315,7 +311,7 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PostgreSQL", "Projects", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",
@@ -330,8 +326,8 @@ let testTargets: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "JobEngine", "Mail",
-      "PostgreSQL", "Projects", "Push", "SQLite", "ServiceRuntime",
+      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects",
+      "Push", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",
