@@ -44,12 +44,12 @@ let systemLibraries: [Target] = [
   systemLibrary("CCurl", at: "CCurl", pkgConfig: "libcurl", debian: "libcurl4-openssl-dev"),
   systemLibrary("CSQLite", at: "CSQLite", pkgConfig: "sqlite3", debian: "libsqlite3-dev"),
   systemLibrary("CPostgreSQL", at: "CPostgreSQL", pkgConfig: "libpq", debian: "libpq-dev"),
-  systemLibrary("CCares", at: "CCares", pkgConfig: "libcares", debian: "libc-ares-dev"),
   systemLibrary("COpenDKIM", at: "COpenDKIM", pkgConfig: "opendkim", debian: "libopendkim-dev"),
   systemLibrary("CMicroHTTPD", at: "CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
   systemLibrary("CSMPP34", at: "CSMPP34", pkgConfig: "libsmpp34", debian: "libsmpp34-dev"),
-  // A header of the C library.
+  // Headers of the C library.
   systemLibrary("CAllocator", at: "CAllocator"),
+  systemLibrary("CResolver", at: "CResolver"),
   // libphonenumber is C++ and has no .pc file in Debian: a shim with a C header stands before it.
   .target(
     name: "CPhoneNumber", path: "Sources/C/CPhoneNumber",
@@ -72,11 +72,10 @@ let transport: [Target] = [
   library("Curl", at: "Transport/Curl", ["CCurl"]),
   library("HTTPClient", at: "Transport/HTTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
   library("SMTPClient", at: "Transport/SMTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
-  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignEncoding"]),
+  library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignConcurrency", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
-  library("DNS", at: "Transport/DNS", ["CCares"]),
   library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
@@ -95,7 +94,6 @@ let engines: [Target] = [
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
       "CAllocator", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
       "CountersignTelemetry", "HTTPServer", "PostgreSQL",
     ]),
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
@@ -127,7 +125,7 @@ let workers: [Target] = [
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "NumberRules", "PhoneNumbers",
-      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime",
+      "SMPP", "ServiceRuntime",
     ]),
   library(
     "Push", at: "Workers/Push",
@@ -153,8 +151,7 @@ let coordinator: [Target] = [
   library(
     "Coordination", at: "Coordinator/Coordination",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
       "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ])
 ]
@@ -163,9 +160,8 @@ let accounts: [Target] = [
   library(
     "Accounts", at: "Accounts/Accounts",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+      "CommandEngine", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "Projects", "ServiceRuntime",
     ])
 ]
 
@@ -189,9 +185,9 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
-      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "DNS", "HTTPClient",
-      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "SQLite", "ServiceRuntime",
+      "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
+      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -235,7 +231,6 @@ let testTargets: [Target] = [
   tests("SMPP", at: "Transport/SMPP"),
   tests("SQLite", at: "Transport/SQLite"),
   tests("PostgreSQL", at: "Transport/PostgreSQL"),
-  tests("DNS", at: "Transport/DNS"),
   tests("PhoneNumbers", at: "Transport/PhoneNumbers"),
 
   tests(
@@ -248,15 +243,14 @@ let testTargets: [Target] = [
   tests(
     "ServiceRuntime", at: "Engines/ServiceRuntime",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "PostgreSQL",
+      "CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer", "PostgreSQL",
     ]),
   tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "SQLite"]),
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite",
+      "ServiceRuntime",
     ]),
   // A flow of its own, as docs/adding-a-flow.md shows it.
   tests(
@@ -276,8 +270,8 @@ let testTargets: [Target] = [
     "SMS", at: "Workers/SMS",
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers",
-      "PostgreSQL", "SMPP", "SQLite", "ServiceRuntime", "Simulation",
+      "CountersignTelemetry", "HTTPClient", "HTTPServer", "JobEngine", "PhoneNumbers", "SMPP", "ServiceRuntime",
+      "Simulation",
     ]),
   // A provider of its own, as docs/adding-a-provider.md shows it.
   tests(
@@ -290,19 +284,19 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "PostgreSQL", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
     [
-      "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "ServiceRuntime", "Simulation",
+      "CountersignCryptography", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine",
+      "ServiceRuntime", "Simulation",
     ]),
   tests(
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
+      "JobEngine", "PostgreSQL", "SMTPClient", "ServiceRuntime",
     ]),
 
   tests(
@@ -317,7 +311,7 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PostgreSQL", "Projects", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",
@@ -332,8 +326,8 @@ let testTargets: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DNS", "HTTPClient", "JobEngine", "Mail",
-      "PostgreSQL", "Projects", "Push", "SQLite", "ServiceRuntime",
+      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects",
+      "Push", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

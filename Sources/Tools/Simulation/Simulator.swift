@@ -44,7 +44,7 @@ public final class Simulator: Sendable {
     }
     smpp = try settings.smpp.map { smpp throws(SimulationError) in
       try SMPPServer(
-        host: settings.host, account: SMPPAccount(smpp, inbox: router.inbox), receipts: router.receipts)
+        host: settings.host, account: SMPPAccount(smpp, gate: router.gate), receipts: router.receipts)
     }
   }
 

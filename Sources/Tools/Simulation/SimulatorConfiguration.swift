@@ -23,21 +23,16 @@ public struct SimulatorConfiguration: Configuration {
         "port", default: 8090, in: 0...65_535, "The port to listen on; 0 for any free one."))
     let twilio = section.section("twilio")
     settings.accountSID = twilio.string("accountSID", default: settings.accountSID, "The account that may send.")
-    if let token = twilio.secretFile("authTokenFile", "The file with the account's auth token.") {
-      settings.authToken = token
-    }
+    twilio.read(&settings.authToken, "authTokenFile", "The file with the account's auth token.")
     settings.apiKeySID = twilio.string(
       "apiKeySID", default: settings.apiKeySID, "An API key of the account, which may send as well.")
-    if let secret = twilio.secretFile("apiKeySecretFile", "The file with the API key's secret.") {
-      settings.apiKeySecret = secret
-    }
+    twilio.read(&settings.apiKeySecret, "apiKeySecretFile", "The file with the API key's secret.")
     settings.allowsLocalCallbacks = section.bool(
       "allowLocalCallbacks", default: settings.allowsLocalCallbacks,
       "Whether addresses of this machine and of private networks are accepted for reports; real providers refuse them.")
     let webhook = section.section("webhook")
-    if let secret = webhook.secretFile("secretFile", "The file with the secrets of the webhook, whsec_…, one a line.") {
-      settings.webhookSecret = secret
-    }
+    webhook.read(
+      &settings.webhookSecret, "secretFile", "The file with the secrets of the webhook, whsec_…, one a line.")
     settings.timestampTolerance = webhook.seconds(
       "timestampToleranceSeconds", default: settings.timestampTolerance, in: .seconds(1)...(.seconds(86_400)),
       "Maximum difference of a webhook's timestamp from the current time.")

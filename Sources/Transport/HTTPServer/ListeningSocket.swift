@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Glibc
 
 /// Opens the socket that the daemon listens on, so that each way to fail has its own message.
@@ -6,31 +7,25 @@ enum ListeningSocket {
   private static let backlog: Int32 = 1_024
 
   static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {
-    var hints = addrinfo()
-    hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var found: UnsafeMutablePointer<addrinfo>?
-    let status = getaddrinfo(host, String(port), &hints, &found)
-    guard status == 0, let addresses = found else {
+    guard let address = HostResolver.addresses(of: host).first else {
       throw HTTPServerError(
-        code: .hostNotFound,
-        description: "cannot listen on \(host):\(port): \(String(cString: gai_strerror(status))); use an address")
+        code: .hostNotFound, description: "cannot listen on \(host):\(port): the name is not known; use an address")
     }
-    defer { freeaddrinfo(addresses) }
-    let descriptor = try bindAndListen(addresses.pointee, host: host, port: port)
+    let descriptor = try bindAndListen(address, host: host, port: port)
     return (descriptor, boundPort(descriptor))
   }
 
   private static func bindAndListen(
-    _ address: addrinfo, host: String, port: UInt16
+    _ address: HostAddress, host: String, port: UInt16
   ) throws(HTTPServerError) -> Int32 {
-    let type = address.ai_socktype | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-    let descriptor = socket(address.ai_family, type, address.ai_protocol)
+    let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+    let descriptor = socket(address.family, type, 0)
     guard descriptor >= 0 else { throw failure(errno, host: host, port: port) }
     // A restarted process must not wait for the old connections' TIME_WAIT.
     var on: Int32 = 1
     setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, socklen_t(MemoryLayout<Int32>.size))
-    guard bind(descriptor, address.ai_addr, address.ai_addrlen) == 0, listen(descriptor, backlog) == 0 else {
+    guard address.withSocketAddress(port: port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, backlog) == 0
+    else {
       let number = errno
       close(descriptor)
       throw failure(number, host: host, port: port)

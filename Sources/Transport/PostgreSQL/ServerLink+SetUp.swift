@@ -1,3 +1,5 @@
+import CountersignConcurrency
+
 extension ServerLink {
   /// Connects to one host: looks its name up, tries its addresses, logs in, and sets the session up.
   static func open(
@@ -30,11 +32,11 @@ extension ServerLink {
     of address: ServerAddress, until deadline: ContinuousClock.Instant, _ closing: Closing
   ) throws(PostgreSQLError) -> [String?] {
     guard !address.isSocket else { return [nil] }
-    let numbers = HostAddresses.find(address.host, until: deadline, unless: closing)
-    guard !numbers.isEmpty else {
+    let found = HostResolver.addresses(of: address.host, until: deadline) { closing.hasBegun }
+    guard !found.isEmpty else {
       throw PostgreSQLError(.unreachable, "\(address) cannot be reached: the name is not known")
     }
-    return numbers
+    return found.map(\.text)
   }
 
   /// Makes sure that the server is the one that takes changes, and tells it the limits: one round trip.

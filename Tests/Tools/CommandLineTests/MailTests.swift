@@ -1,6 +1,5 @@
 import CountersignMessages
 import CountersignTelemetry
-import DNS
 import FoundationEssentials
 import Mail
 import ServiceRuntime
@@ -46,7 +45,7 @@ private struct MailFixture {
   /// The doctor's findings about the records, by the beginning of each check.
   func findings(_ records: [String: [String]]) async throws -> [String: Finding.Status] {
     let configuration = try MailWorkerConfiguration.load(file: file, environment: [:]).content
-    let check = MailCheck { (name) throws(NameServiceError) in records[name] ?? [] }
+    let check = MailCheck { (name) throws(TextRecords.Failure) in records[name] ?? [] }
     return Dictionary(
       await check.findings(configuration).map { (String($0.check.prefix { $0 != " " }), $0.status) },
       uniquingKeysWith: { first, _ in first })

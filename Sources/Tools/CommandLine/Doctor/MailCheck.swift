@@ -2,13 +2,12 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import DKIM
-import DNS
 import Mail
 
 /// Checks the DNS records that receivers of mail require of its senders: SPF, DKIM and DMARC.
 struct MailCheck {
   /// Looks up the TXT records of a name.
-  let texts: @Sendable (String) async throws(NameServiceError) -> [String]
+  let texts: @Sendable (String) async throws(TextRecords.Failure) -> [String]
 
   /// Maximum number of look-ups of an SPF record (RFC 7208, 4.6.4).
   static let maxSPFLookUps = 10

@@ -1,4 +1,3 @@
-import DNS
 import Mail
 import ServiceRuntime
 
@@ -18,8 +17,8 @@ extension LiveBackend {
   }
 
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding] {
-    let names = NameService(timeout: timeout)
-    let check = MailCheck { (name) throws(NameServiceError) in try await names.texts(name) }
+    let records = TextRecords(timeout: timeout)
+    let check = MailCheck { (name) throws(TextRecords.Failure) in try await records.of(name) }
     return await check.findings(configuration) + (await servers(configuration, timeout))
   }
 

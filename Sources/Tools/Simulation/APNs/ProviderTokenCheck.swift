@@ -44,41 +44,41 @@ final class ProviderTokenCheck: Sendable {
   }
 
   /// Throws the reason if the request is not authorized.
-  func check(_ request: HTTPServerRequest, now: UnixTime) throws(APNsReason) {
-    guard let field = request.headers["authorization"] else { throw .missingProviderToken }
+  func check(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) {
+    guard let field = request.headers["authorization"] else { throw .apns("MissingProviderToken") }
     let words = field.split(separator: " ")
     // To Apple, a missing token and other credentials are the same.
-    guard words.count > 1, words[0].lowercased() == "bearer" else { throw .missingProviderToken }
-    guard words.count == 2 else { throw .invalidProviderToken }
+    guard words.count > 1, words[0].lowercased() == "bearer" else { throw .apns("MissingProviderToken") }
+    guard words.count == 2 else { throw .apns("InvalidProviderToken") }
     let token = try known(String(words[1]))
-    guard token.issuedAt <= now + Self.clockTolerance else { throw .invalidProviderToken }
+    guard token.issuedAt <= now + Self.clockTolerance else { throw .apns("InvalidProviderToken") }
     guard let connection = request.headers[Self.connectionField] else { return try checkAge(token, now) }
     try check(token, on: connection, now)
   }
 
-  private func checkAge(_ token: Token, _ now: UnixTime) throws(APNsReason) {
-    guard now - token.issuedAt <= Self.maxAge else { throw .expiredProviderToken }
+  private func checkAge(_ token: Token, _ now: UnixTime) throws(ProviderError) {
+    guard now - token.issuedAt <= Self.maxAge else { throw .apns("ExpiredProviderToken") }
   }
 
-  private func check(_ token: Token, on name: String, _ now: UnixTime) throws(APNsReason) {
-    try state.withLock { state throws(APNsReason) in
+  private func check(_ token: Token, on name: String, _ now: UnixTime) throws(ProviderError) {
+    try state.withLock { state throws(ProviderError) in
       var connection = state.connections[name] ?? PushConnection(token: token)
       defer { state.connections[name] = connection }
-      guard connection.token.keyID == token.keyID else { throw .unrelatedKeyID }
+      guard connection.token.keyID == token.keyID else { throw .apns("UnrelatedKeyIdInToken") }
       connection.isSpoilt = connection.isSpoilt || now - token.issuedAt > Self.maxAge
-      guard !connection.isSpoilt else { throw .expiredProviderToken }
+      guard !connection.isSpoilt else { throw .apns("ExpiredProviderToken") }
       guard connection.token.text != token.text else { return }
       let between = token.issuedAt - connection.token.issuedAt
-      guard max(between, .zero - between) >= Self.shortestUse else { throw .tooManyProviderTokenUpdates }
+      guard max(between, .zero - between) >= Self.shortestUse else { throw .apns("TooManyProviderTokenUpdates") }
       connection.token = token
     }
   }
 
   /// The token, with signature and claims checked, but not its age.
-  private func known(_ text: String) throws(APNsReason) -> Token {
+  private func known(_ text: String) throws(ProviderError) -> Token {
     if let token = state.withLock({ $0.tokens[text] }) { return token }
     guard let (keyID, claims) = keys.verify(text), claims.iss == teamID, let issuedAt = claims.iat else {
-      throw .invalidProviderToken
+      throw .apns("InvalidProviderToken")
     }
     let token = Token(text: text, keyID: keyID, issuedAt: UnixTime(seconds: issuedAt))
     state.withLock { $0.tokens[text] = token }

@@ -1,101 +1,93 @@
 import CountersignEncoding
+import CountersignTelemetry
 import HTTPServer
 
-/// `/control`: shows received messages, and takes orders for faults.
+/// `/control`: shows what the providers received, and takes orders for their answers and faults.
 struct ControlAPI: Sendable {
-  /// Default number of messages in one answer.
+  /// Default number of elements in one answer.
   static let defaultLimit = 10_000
 
   let store: MessageStore
   let faults: FaultRegistry
   let receipts: ReceiptReporter
-  let pushes: PushControl
-  let recaptcha: RecaptchaControl
+  let pushes: Journal<ReceivedPush>
+  let devices: DeviceRegistry
+  let recaptcha: RecaptchaTokens
   let accessTokens: IssuedTokens
-  let apple: AppleIDControl
+  let grants: GrantStore
+  let revocations: Journal<ReceivedRevocation>
+  let clientIDs: Set<String>
+  let clock: any WallClock
 
   func answer(_ request: HTTPServerRequest, _ parts: ArraySlice<Substring>) -> HTTPServerResponse {
     do throws(ControlProblem) {
-      return try page(request, Array(parts))
+      if parts.count == 2, parts.first == "faults", request.method == "DELETE" {
+        return try clearFault(parts.last ?? "")
+      }
+      return try page(request, parts.joined(separator: "/"))
     } catch {
       return error.response
     }
   }
 
-  private func page(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
-    switch (request.method, parts.first) {
-    case ("GET", nil): HTTPServerResponse(status: 200, text: SimulatorGuide.text)
-    case (_, nil): throw .notAllowed
-    case (_, "sms"): try messages(request, parts)
-    case (_, "faults"): try faults(request, parts)
-    case (_, "receipts"): try receipts(request, parts)
-    case (_, "pushes"), (_, "devices"): try pushes.answer(request, parts)
-    case (_, "recaptcha"): try recaptcha.answer(request, parts)
-    case (_, "google"): try google(request, parts)
-    case (_, "apple"), (_, "revocations"): try apple.answer(request, parts)
-    default: throw .notFound
+  private func page(_ request: HTTPServerRequest, _ path: String) throws(ControlProblem) -> HTTPServerResponse {
+    let isPost = request.method == "POST"
+    switch (request.method, path) {
+    case ("GET", ""): return HTTPServerResponse(status: 200, text: SimulatorGuide.text)
+    case ("GET", "sms"):
+      let recipient = request.parameter("to").map(Self.number)
+      return list(store.messages(to: recipient, limit: try limit(request)).map(\.json))
+    case ("GET", "sms/summary"): return summary()
+    case ("GET", "pushes"):
+      let token = request.parameter("deviceToken").map { $0.lowercased() }
+      return list(pushes.elements(of: token, limit: try limit(request)).map(\.json))
+    case ("GET", "revocations"):
+      let found = revocations.elements(of: request.parameter("token"), limit: try limit(request))
+      let code = request.parameter("code")
+      return list(found.filter { code == nil || $0.code == code }.map(\.json))
+    case ("GET", "google/tokens"): return .json(status: 200, "{\"given\":\(accessTokens.given)}")
+    case ("GET", "faults"): return .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
+    case ("POST", "faults"): return .json(status: 201, try faults.add(.read(request.body)).json)
+    case ("POST", "devices"): return .json(status: 201, try devices.add(.read(request.body)))
+    case ("POST", "apple/codes"):
+      let code = try CodeOrder.read(request.body).code(clients: clientIDs, now: clock.now())
+      grants.issue(code)
+      return .json(status: 201, code.json)
+    case ("POST", "receipts"): receipts.add(try .read(request.body))
+    case ("POST", "recaptcha"): recaptcha.add(try .read(request.body))
+    case ("DELETE", "sms"): store.clear()
+    case ("DELETE", "pushes"): pushes.clear()
+    case ("DELETE", "devices"): devices.clear()
+    case ("DELETE", "revocations"): revocations.clear()
+    case ("DELETE", "receipts"): receipts.clear()
+    case ("DELETE", "recaptcha"): recaptcha.clear()
+    case ("DELETE", "faults"): return .json(status: 200, "{\"cleared\":\(faults.clear())}")
+    case ("DELETE", "google/tokens"): return .json(status: 200, "{\"revoked\":\(accessTokens.revokeAll())}")
+    case (_, let path) where Self.paths.contains(path):
+      throw ControlProblem(status: 405, "the method is not allowed here")
+    default: throw ControlProblem(status: 404, "no such page; GET /control lists them")
     }
+    return .json(status: isPost ? 201 : 200, "{}")
   }
 
-  private func messages(
-    _ request: HTTPServerRequest, _ parts: [Substring]
-  ) throws(ControlProblem) -> HTTPServerResponse {
-    switch (request.method, parts) {
-    case ("GET", ["sms"]): return try messages(request)
-    case ("GET", ["sms", "summary"]): return summary()
-    case ("DELETE", ["sms"]): store.clear()
-    case (_, ["sms"]), (_, ["sms", "summary"]): throw .notAllowed
-    default: throw .notFound
-    }
-    return .json(status: 200, "{}")
+  private static let paths: Set<String> = [
+    "", "sms", "sms/summary", "pushes", "revocations", "google/tokens", "faults", "devices", "apple/codes", "receipts",
+    "recaptcha",
+  ]
+
+  private func list(_ elements: [String]) -> HTTPServerResponse {
+    .json(status: 200, "[\(elements.joined(separator: ",\n"))]\n")
   }
 
-  private func faults(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
-    switch (request.method, parts) {
-    case ("GET", ["faults"]): return .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
-    case ("POST", ["faults"]): return .json(status: 201, try faults.add(request.body).json)
-    case ("DELETE", ["faults"]): return .json(status: 200, "{\"cleared\":\(faults.clear())}")
-    case ("DELETE", let parts) where parts.count == 2: return try clear(parts[1])
-    case (_, ["faults"]): throw .notAllowed
-    default: throw .notFound
-    }
-  }
-
-  private func receipts(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse
-  {
-    switch (request.method, parts) {
-    case ("POST", ["receipts"]): try receipts.add(request.body)
-    case ("DELETE", ["receipts"]): receipts.clear()
-    case (_, ["receipts"]): throw .notAllowed
-    default: throw .notFound
-    }
-    return .json(status: request.method == "POST" ? 201 : 200, "{}")
-  }
-
-  private func google(_ request: HTTPServerRequest, _ parts: [Substring]) throws(ControlProblem) -> HTTPServerResponse {
-    switch (request.method, parts) {
-    case ("GET", ["google", "tokens"]): return .json(status: 200, "{\"given\":\(accessTokens.given)}")
-    case ("DELETE", ["google", "tokens"]): return .json(status: 200, "{\"revoked\":\(accessTokens.revokeAll())}")
-    case (_, ["google", "tokens"]): throw .notAllowed
-    default: throw .notFound
-    }
-  }
-
-  private func messages(_ request: HTTPServerRequest) throws(ControlProblem) -> HTTPServerResponse {
-    let recipient = request.parameter("to").map(Self.number)
-    let found = store.messages(to: recipient, limit: try Self.limit(request))
-    return .json(status: 200, "[\(found.map(\.json).joined(separator: ",\n"))]\n")
-  }
-
-  /// Number of entries requested, the newest ones.
-  static func limit(_ request: HTTPServerRequest) throws(ControlProblem) -> Int {
-    guard let text = request.parameter("limit") else { return defaultLimit }
+  /// Number of elements requested, the newest ones.
+  private func limit(_ request: HTTPServerRequest) throws(ControlProblem) -> Int {
+    guard let text = request.parameter("limit") else { return Self.defaultLimit }
     guard let number = Int(text), number > 0 else { throw ControlProblem("limit must be a number above 0") }
     return number
   }
 
   /// Number from a query. A `+` that was not percent-encoded arrives as a space, an omitted one not at all.
-  static func number(_ text: String) -> String {
+  private static func number(_ text: String) -> String {
     let trimmed = text.drop { $0 == " " }
     return trimmed.first?.isNumber == true ? "+\(trimmed)" : String(trimmed)
   }
@@ -115,10 +107,8 @@ struct ControlAPI: Sendable {
       """)
   }
 
-  private func clear(_ id: Substring) throws(ControlProblem) -> HTTPServerResponse {
-    guard let id = Int(id), faults.clear(id: id) == 1 else {
-      throw ControlProblem(status: 404, "no such fault")
-    }
+  private func clearFault(_ id: Substring) throws(ControlProblem) -> HTTPServerResponse {
+    guard let id = Int(id), faults.clear(id: id) == 1 else { throw ControlProblem(status: 404, "no such fault") }
     return .json(status: 200, "{\"cleared\":1}")
   }
 }

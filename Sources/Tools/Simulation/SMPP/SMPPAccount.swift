@@ -23,12 +23,12 @@ final class SMPPAccount: Sendable {
   }
 
   let settings: SMPPServerSettings
-  let inbox: ProviderInbox
+  let gate: ProviderGate
   private let state = Mutex(State())
 
-  init(_ settings: SMPPServerSettings, inbox: ProviderInbox) {
+  init(_ settings: SMPPServerSettings, gate: ProviderGate) {
     self.settings = settings
-    self.inbox = inbox
+    self.gate = gate
   }
 
   /// Status of a bind, by its body.
@@ -38,7 +38,7 @@ final class SMPPAccount: Sendable {
       let version = fields.byte(), fields.bytes(2) != nil, fields.text(41) != nil, fields.isAtEnd
     else { return SMPPStatusCode.invalidCommandLength }
     guard systemID == settings.systemID else { return SMPPStatusCode.invalidSystemID }
-    guard constantTimeEquals(Array(password.utf8), Array(settings.password.reveal().utf8)) else {
+    guard settings.password.matches(password) else {
       return SMPPStatusCode.invalidPassword
     }
     guard systemType == settings.systemType else { return SMPPStatusCode.invalidSystemType }
@@ -46,22 +46,22 @@ final class SMPPAccount: Sendable {
   }
 
   func take(_ submission: SMPPSubmission) throws(SMPPRefusal) -> ReceivedMessage {
-    let now = inbox.clock.now()
+    let now = gate.clock.now()
     guard isWithinRate(now) else { throw refusal(SMPPStatusCode.throttled) }
     let octets = join(submission)
     let whole = octets ?? submission.octets
     // The border of a segment may cut an escape or a surrogate pair, so the whole text is checked.
-    guard let text = submission.dataCoding == 0 ? SMPPText.gsm(whole) : SMPPText.ucs2(whole) else {
+    guard let text = submission.dataCoding == 0 ? GSMText.decode(whole) : Self.ucs2(whole) else {
       guard octets == nil else { throw refusal(SMPPStatusCode.invalidDataCoding) }
       return message(submission, "", now)
     }
     let message = message(submission, text, now)
-    if octets != nil { _ = inbox.record(message) }
+    if octets != nil { gate.store.record(message) }
     return message
   }
 
   func refusal(_ status: UInt32) -> SMPPRefusal {
-    inbox.refuse("smpp \(SMPPStatusCode.text(status))")
+    gate.store.refuse("smpp \(SMPPStatusCode.text(status))")
     return SMPPRefusal(status: status)
   }
 
@@ -95,5 +95,12 @@ final class SMPPAccount: Sendable {
       state.incomplete[key] = nil
       return (1...part.total).flatMap { parts[$0] ?? [] }
     }
+  }
+
+  /// `nil` for octets that are not UTF-16, which phones read UCS-2 as.
+  private static func ucs2(_ octets: [UInt8]) -> String? {
+    guard octets.count.isMultiple(of: 2) else { return nil }
+    let units = stride(from: 0, to: octets.count, by: 2).map { UInt16(octets[$0]) << 8 | UInt16(octets[$0 + 1]) }
+    return String(validating: units, as: UTF16.self)
   }
 }

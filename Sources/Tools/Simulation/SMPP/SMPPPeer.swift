@@ -95,7 +95,7 @@ final class SMPPPeer: Sendable {
     do { submission = try SMPPSubmission(pdu.body) } catch {
       return finish(pdu, account.refusal(error.status).status)
     }
-    guard let fault = account.inbox.fault(.smpp, to: submission.recipient) else { return take(pdu, submission) }
+    guard let fault = account.gate.fault(.smpp, to: submission.recipient) else { return take(pdu, submission) }
     // A refused message is not accepted, but the answer is still the fault's.
     if fault.isProcessed, fault.kind != .latency { _ = try? account.take(submission) }
     let delay = DispatchTimeInterval.milliseconds(Int(fault.delay / .milliseconds(1)))
@@ -122,20 +122,20 @@ final class SMPPPeer: Sendable {
 
   private func finish(_ pdu: SMPPPDU, _ status: UInt32, _ body: [UInt8] = []) {
     state.withLock { $0.open -= 1 }
-    account.inbox.count(SMPPStatusCode.text(status), .smpp)
+    account.gate.count(SMPPStatusCode.text(status), .smpp)
     write(pdu.answer(status, body))
   }
 
   private func report(_ message: ReceivedMessage, to source: SMPPSubmission.Address) {
-    receipts.report(message) { state, errorCode, now in
+    receipts.report(message) { report in
+      guard report.state != .sent else { return }
       let sequence = self.state.withLock { own in
         own.sequence = own.sequence % 0x7FFF_FFFF + 1
         return own.sequence
       }
       self.write(
         SMPPPDU(
-          command: SMPPPDU.deliver, sequence: sequence,
-          body: SMPPReceiptText.body(message, to: source, state, errorCode: errorCode, now: now)))
+          command: SMPPPDU.deliver, sequence: sequence, body: SMPPReceiptText.body(report, to: source)))
     }
   }
 

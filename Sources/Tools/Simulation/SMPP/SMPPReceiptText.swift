@@ -3,14 +3,13 @@ import CountersignTelemetry
 /// Writes delivery receipts (SMPP 3.4, appendix B).
 enum SMPPReceiptText {
   /// Body of a `deliver_sm`.
-  static func body(
-    _ message: ReceivedMessage, to source: SMPPSubmission.Address, _ state: ReceiptState, errorCode: Int?, now: UnixTime
-  ) -> [UInt8] {
-    let (word, code) = word(state)
-    let digits = String(min(999, max(0, errorCode ?? 0)))
+  static func body(_ report: DeliveryReport, to source: SMPPSubmission.Address) -> [UInt8] {
+    let message = report.message
+    let (word, code) = word(report.state)
+    let digits = String(min(999, max(0, report.errorCode ?? 0)))
     let text =
-      "id:\(message.id) sub:001 dlvrd:\(state == .delivered ? "001" : "000") submit date:\(date(message.receivedAt)) "
-      + "done date:\(date(now)) stat:\(word) err:\(String(repeating: "0", count: 3 - digits.count) + digits) text:"
+      "id:\(message.id) sub:001 dlvrd:\(report.state == .delivered ? "001" : "000") submit date:\(date(message.receivedAt)) "
+      + "done date:\(date(report.time)) stat:\(word) err:\(String(repeating: "0", count: 3 - digits.count) + digits) text:"
     let from: [UInt8] = [1, 1] + SMPPFields.cString(String(message.to.dropFirst()))
     let to: [UInt8] = [source.ton, source.npi] + SMPPFields.cString(source.text)
     // esm_class, protocol_id, priority_flag, the two times, registered_delivery, replace, data_coding, default message.

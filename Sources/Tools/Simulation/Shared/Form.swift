@@ -21,7 +21,24 @@ struct Form: Sendable {
   var hasRepeatedField: Bool { Set(fields.map(\.name)).count < fields.count }
 }
 
+extension FormEncoding {
+  /// Adds fields to the query of a URL.
+  static func append(_ fields: [(name: String, value: String)], to url: String) -> String {
+    url + (url.contains("?") ? "&" : "?") + String(decoding: encode(fields), as: UTF8.self)
+  }
+}
+
 extension HTTPServerRequest {
   /// Media type of the body, in lower case and without parameters.
   var mediaType: String? { headers["Content-Type"]?.split(separator: ";").first?.lowercased() }
+}
+
+extension HTTPServerResponse {
+  static func json(status: Int, _ text: String) -> HTTPServerResponse {
+    HTTPServerResponse(status: status, contentType: "application/json", text: text)
+  }
+}
+
+extension JSONReader {
+  static let requests = JSONReader(maxBytes: Simulator.maxBodyBytes)
 }

@@ -1,66 +1,78 @@
 import Synchronization
 
-/// The newest received elements, in the order of their arrival and by a key.
-final class Journal<Element: Sendable>: Sendable {
+/// Ring of the newest elements, in the order of their arrival and by a key.
+struct Ring<Element: Sendable>: Sendable {
   private struct Entry {
-    let element: Element
+    var element: Element
     let key: String
     /// Number of the previous entry of the same key, or -1; it may be forgotten already.
     let previous: Int
   }
 
-  private struct State {
-    /// Ring of entries: number n is at n modulo the capacity.
-    var ring: [Entry] = []
-    var next = 0
-    /// Number of the newest entry held, by key.
-    var newest: [String: Int] = [:]
-
-    var oldest: Int { next - ring.count }
-  }
-
+  /// Entry number n is at n modulo the capacity.
+  private var entries: [Entry] = []
+  /// Number of the newest entry held, by key.
+  private var newest: [String: Int] = [:]
   private let capacity: Int
-  private let state = Mutex(State())
+  /// Number of the next entry.
+  private(set) var next = 0
 
   init(capacity: Int) {
     precondition(capacity > 0)
     self.capacity = capacity
   }
 
-  /// Adds an element; a full journal forgets the oldest one.
-  func append(_ element: Element, key: String) {
-    state.withLock { state in
-      let entry = Entry(element: element, key: key, previous: state.newest[key] ?? -1)
-      if state.ring.count < capacity {
-        state.ring.append(entry)
-      } else {
-        let oldest = state.ring[state.next % capacity].key
-        if state.newest[oldest] == state.oldest { state.newest[oldest] = nil }
-        state.ring[state.next % capacity] = entry
-      }
-      state.newest[key] = state.next
-      state.next += 1
+  var count: Int { entries.count }
+  var keyCount: Int { newest.count }
+  private var oldest: Int { next - entries.count }
+
+  /// Element of a number that is held.
+  subscript(number: Int) -> Element {
+    get { entries[number % capacity].element }
+    set { entries[number % capacity].element = newValue }
+  }
+
+  /// Adds an element. A full ring forgets the oldest one, and returns it.
+  @discardableResult mutating func append(_ element: Element, key: String) -> Element? {
+    let entry = Entry(element: element, key: key, previous: newest[key] ?? -1)
+    var forgotten: Entry?
+    if entries.count < capacity {
+      entries.append(entry)
+    } else {
+      forgotten = entries[next % capacity]
+      if let key = forgotten?.key, newest[key] == oldest { newest[key] = nil }
+      entries[next % capacity] = entry
     }
+    newest[key] = next
+    next += 1
+    return forgotten?.element
   }
 
   /// The newest elements, oldest first; of one key, if given.
   func elements(of key: String?, limit: Int) -> [Element] {
-    state.withLock { state in
-      guard let key else {
-        return (max(state.oldest, state.next - min(limit, capacity))..<state.next).map {
-          state.ring[$0 % capacity].element
-        }
-      }
-      var found: [Element] = []
-      var number = state.newest[key] ?? -1
-      while number >= state.oldest, found.count < limit {
-        let entry = state.ring[number % capacity]
-        found.append(entry.element)
-        number = entry.previous
-      }
-      return found.reversed()
+    guard let key else { return (max(oldest, next - min(limit, capacity))..<next).map { self[$0] } }
+    var found: [Element] = []
+    var number = newest[key] ?? -1
+    while number >= oldest, found.count < limit {
+      let entry = entries[number % capacity]
+      found.append(entry.element)
+      number = entry.previous
     }
+    return found.reversed()
+  }
+}
+
+/// The newest received elements.
+final class Journal<Element: Sendable>: Sendable {
+  private let capacity: Int
+  private let ring: Mutex<Ring<Element>>
+
+  init(capacity: Int) {
+    self.capacity = capacity
+    ring = Mutex(Ring(capacity: capacity))
   }
 
-  func clear() { state.withLock { $0 = State() } }
+  func append(_ element: Element, key: String) { ring.withLock { _ = $0.append(element, key: key) } }
+  func elements(of key: String?, limit: Int) -> [Element] { ring.withLock { $0.elements(of: key, limit: limit) } }
+  func clear() { ring.withLock { $0 = Ring(capacity: capacity) } }
 }

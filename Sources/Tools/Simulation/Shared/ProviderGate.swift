@@ -1,14 +1,16 @@
 import CountersignTelemetry
 import HTTPServer
 
-/// Common path of all requests to simulated providers: ordered faults, time and counters.
+/// Common path of all requests to simulated providers: ordered faults, time, counters and received messages.
 struct ProviderGate: Sendable {
-  private let faults: FaultRegistry
+  let store: MessageStore
   let clock: any WallClock
+  private let faults: FaultRegistry
   private let answers: MetricFamily<Counter>
   private let injected: MetricFamily<Counter>
 
-  init(faults: FaultRegistry, clock: any WallClock, metrics: MetricsRegistry) {
+  init(store: MessageStore, faults: FaultRegistry, clock: any WallClock, metrics: MetricsRegistry) {
+    self.store = store
     self.faults = faults
     self.clock = clock
     answers = metrics.counter(
@@ -18,24 +20,48 @@ struct ProviderGate: Sendable {
   }
 
   /// Answers a request, unless a fault is due.
-  func answer(
-    _ provider: Provider, to recipient: String, failure: (Int) -> HTTPServerResponse,
-    process: () -> HTTPServerResponse
-  ) async -> HTTPServerReply {
-    guard let fault = fault(provider, to: recipient) else { return count(process(), provider) }
+  func reply(_ request: HTTPServerRequest, by stub: any ProviderStub) async -> HTTPServerReply {
+    let call: ProviderCall
+    do throws(ProviderError) { call = try stub.call(request, now: clock.now()) } catch {
+      return count(refuse(request, stub, error), stub.provider)
+    }
+    guard let recipient = call.recipient, let fault = fault(stub.provider, to: recipient) else {
+      return count(carryOut(call, request, stub), stub.provider)
+    }
     // The message is accepted before the delay, so that a caller who gives up finds it done.
-    if fault.isProcessed, fault.kind != .latency { _ = process() }
+    if fault.isProcessed, fault.kind != .latency { _ = carryOut(call, request, stub) }
     do { try await Task.sleep(for: fault.delay) } catch { return .close }
     switch fault.kind {
-    case .latency: return count(process(), provider)
+    case .latency: return count(carryOut(call, request, stub), stub.provider)
     case .reset: return .reset
     case .close, .hang: return .close
     case .status(let status):
-      var response = failure(status)
+      var response = stub.response(to: stub.failure(status), request)
       if let seconds = fault.retryAfterSeconds { response.headers.add(name: "Retry-After", value: String(seconds)) }
-      return count(response, provider)
+      return count(response, stub.provider)
     }
   }
+
+  private func carryOut(
+    _ call: ProviderCall, _ request: HTTPServerRequest, _ stub: any ProviderStub
+  ) -> HTTPServerResponse {
+    do throws(ProviderError) { return try call.carryOut(clock.now()) } catch { return refuse(request, stub, error) }
+  }
+
+  private func refuse(
+    _ request: HTTPServerRequest, _ stub: any ProviderStub, _ error: ProviderError
+  ) -> HTTPServerResponse {
+    if let name = stub.provider.refusal(error) { store.refuse(name) }
+    return stub.response(to: error, request)
+  }
+
+  private func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
+    count(String(response.status), provider)
+    return .respond(response)
+  }
+
+  /// Counts an answer, by the status of its protocol.
+  func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
   /// Fault that is due for a request.
   func fault(_ provider: Provider, to recipient: String) -> Fault? {
@@ -43,32 +69,4 @@ struct ProviderGate: Sendable {
     injected.with(provider.rawValue, fault.kind.name).increment()
     return fault
   }
-
-  /// Counts an answer of a protocol that is not HTTP.
-  func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
-
-  func count(_ response: HTTPServerResponse, _ provider: Provider) -> HTTPServerReply {
-    answers.with(provider.rawValue, String(response.status)).increment()
-    return .respond(response)
-  }
-}
-
-/// Simulated providers, by their names in faults and metrics.
-enum Provider: String, Sendable, CaseIterable {
-  case twilio
-  case webhook
-  case vonage
-  case messageBird = "messagebird"
-  case aws
-  case smpp
-  case apns
-  case recaptcha
-  case googleToken = "google-token"
-  case appleToken = "apple-token"
-  case appleRevoke = "apple-revoke"
-
-  /// Providers that take messages for phone numbers.
-  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
-
-  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
 }

@@ -26,7 +26,9 @@ extension AMQPLink {
       }
       // The library looks the name up once more, which takes as long when the first of two name servers is dead: the
       // hosts of a list would all seem dead.
-      connect = limit + (try NameLookUp.time(host.name))
+      let begun = ContinuousClock.now
+      guard !HostResolver.addresses(of: host.name).isEmpty else { throw AMQPLink.unknownHost(host) }
+      connect = limit + begun.duration(to: .now)
       end = .now + connect
     }
 
@@ -76,12 +78,16 @@ extension AMQPLink {
     throw failure(status, reason, trust, host, plan.connectLimit)
   }
 
+  private static func unknownHost(_ host: BrokerHost) -> AMQPError {
+    AMQPError(.connectFailed, "cannot find the host '\(host.name)'")
+  }
+
   private static func failure(
     _ status: Int32, _ reason: Int32, _ trust: Trust?, _ place: BrokerHost, _ limit: Duration
   ) -> AMQPError {
     switch status {
     case AMQP_STATUS_HOSTNAME_RESOLUTION_FAILED.rawValue:
-      return NameLookUp.unknown(place.name)
+      return unknownHost(place)
     case AMQP_STATUS_TIMEOUT.rawValue:
       return AMQPError(.timedOut, "\(place) did not answer within \(limit)")
     case AMQP_STATUS_SSL_PEER_VERIFY_FAILED.rawValue, AMQP_STATUS_SSL_HOSTNAME_VERIFY_FAILED.rawValue:

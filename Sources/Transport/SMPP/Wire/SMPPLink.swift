@@ -17,7 +17,7 @@ final class SMPPLink {
     self.tls = tls
   }
 
-  /// Connects, and encrypts. Blocks for twice `connectTimeout` at most, name resolution aside.
+  /// Connects, and encrypts. Blocks for twice `connectTimeout` at most.
   static func open(_ configuration: SMPPConfiguration) throws(SMPPError) -> SMPPLink {
     let timeout = configuration.limits.connectTimeout
     let socket = try TCPSocket.connect(host: configuration.host, port: configuration.port, Deadline(after: timeout))

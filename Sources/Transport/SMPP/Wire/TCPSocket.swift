@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Glibc
 
 /// A connected non-blocking socket. Closes its descriptor once, at the latest in `deinit`.
@@ -15,42 +16,23 @@ final class TCPSocket {
     _ = Glibc.close(number)
   }
 
-  /// Tries the host's addresses in turn. Blocks until the deadline at most, name resolution aside, which the system's
-  /// resolver limits.
+  /// Tries the host's addresses in turn. Blocks until the deadline at most.
   static func connect(host: String, port: UInt16, _ deadline: Deadline) throws(SMPPError) -> TCPSocket {
-    let addresses = try resolve(host, port)
-    defer { freeaddrinfo(addresses) }
-    var last = SMPPError(.notConnected, "the host '\(host)' has no address")
-    var next: UnsafeMutablePointer<addrinfo>? = addresses
-    while let address = next {
-      do {
-        return try connect(address.pointee, "\(host):\(port)", deadline)
-      } catch {
-        last = error
-      }
-      next = address.pointee.ai_next
+    var last = SMPPError(.notConnected, "cannot find the host '\(host)'")
+    for address in HostResolver.addresses(of: host, until: deadline.end) {
+      do { return try connect(address, port, "\(host):\(port)", deadline) } catch { last = error }
     }
     throw last
   }
 
-  private static func resolve(_ host: String, _ port: UInt16) throws(SMPPError) -> UnsafeMutablePointer<addrinfo> {
-    var hints = addrinfo()
-    hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
-    var addresses: UnsafeMutablePointer<addrinfo>?
-    guard getaddrinfo(host, String(port), &hints, &addresses) == 0, let addresses else {
-      throw SMPPError(.notConnected, "cannot find the host '\(host)'")
-    }
-    return addresses
-  }
-
   private static func connect(
-    _ address: addrinfo, _ place: String, _ deadline: Deadline
+    _ address: HostAddress, _ port: UInt16, _ place: String, _ deadline: Deadline
   ) throws(SMPPError) -> TCPSocket {
     let kind = Int32(SOCK_STREAM.rawValue | SOCK_NONBLOCK.rawValue | SOCK_CLOEXEC.rawValue)
-    let number = Glibc.socket(address.ai_family, kind, address.ai_protocol)
+    let number = Glibc.socket(address.family, kind, 0)
     guard number >= 0 else { throw failure(place, errno) }
     let socket = TCPSocket(number)
-    if Glibc.connect(number, address.ai_addr, address.ai_addrlen) != 0 {
+    if address.withSocketAddress(port: port, { Glibc.connect(number, $0, $1) }) != 0 {
       guard errno == EINPROGRESS else { throw failure(place, errno) }
       guard deadline.wait(for: POLLOUT, on: number) else {
         throw SMPPError(.notConnected, "\(place) did not answer in time")
@@ -73,7 +55,7 @@ final class TCPSocket {
 
 /// Time limit of a blocking call.
 struct Deadline {
-  private let end: ContinuousClock.Instant
+  let end: ContinuousClock.Instant
 
   init(after duration: Duration) { end = .now + duration }
 

@@ -1,0 +1,74 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+
+/// Authorization code, valid once and for five minutes.
+struct AuthorizationCode: Sendable {
+  static let lifetime = Duration.seconds(300)
+
+  let text: String
+  let clientID: String
+  /// Redirect URI of the authorization request; `nil` for a code that an app got.
+  let redirectURI: String?
+  let expiresAt: UnixTime
+  /// Error that the exchange is answered with.
+  let error: String?
+  var isUsed = false
+
+  init(clientID: String, redirectURI: String?, expiresAt: UnixTime, error: String?) {
+    text = Self.random("c")
+    self.clientID = clientID
+    self.redirectURI = redirectURI
+    self.expiresAt = expiresAt
+    self.error = error
+  }
+
+  /// Random text in the form of Apple's codes and tokens.
+  static func random(_ prefix: String) -> String {
+    "\(prefix)\(Hexadecimal.encode(SecureRandom.bytes(16))).0.\(Base64URL.encode(SecureRandom.bytes(16)))"
+  }
+
+  /// Throws the reason if it cannot be exchanged.
+  func check(clientID: String, redirectURI given: String?, now: UnixTime) throws(ProviderError) {
+    if let error { throw ProviderError(error) }
+    guard clientID == self.clientID else {
+      throw ProviderError("invalid_grant", "The code was issued to another client.")
+    }
+    guard !isUsed else { throw ProviderError("invalid_grant", "The code has already been used.") }
+    guard now < expiresAt else { throw ProviderError("invalid_grant", "The code has expired or has been revoked.") }
+    switch (redirectURI, given) {
+    case (nil, nil): return
+    case (nil, _): throw ProviderError("invalid_grant", "The code was issued without a redirect_uri.")
+    case (let expected, let given) where expected == given: return
+    default: throw ProviderError("invalid_client", "The redirect_uri does not match.")
+    }
+  }
+
+  var json: String {
+    """
+    {"code":\(JSONString.quote(text)),"clientID":\(JSONString.quote(clientID)),"redirectURI":\(JSONString.quote(redirectURI)),\
+    "expiresAt":"\(expiresAt.rfc3339)"}
+    """
+  }
+}
+
+/// Body of `POST /control/apple/codes`: issues an authorization code, as after a sign-in.
+struct CodeOrder: ControlOrder {
+  static let fields: Set<String> = ["clientID", "redirectURI", "lifetimeSeconds", "error"]
+
+  private let clientID: String
+  private let redirectURI: String?
+  private let lifetimeSeconds: Double?
+  private let error: String?
+
+  func check() throws(ControlProblem) {
+    try Self.require(error, among: AppleIDStub.errors, "error")
+    try Self.require(lifetimeSeconds, in: 0...86_400, "lifetimeSeconds")
+  }
+
+  func code(clients: Set<String>, now: UnixTime) throws(ControlProblem) -> AuthorizationCode {
+    guard clients.contains(clientID) else { throw ControlProblem("clientID is not known to the simulator") }
+    let lasting = lifetimeSeconds.map { Duration.milliseconds(Int64($0 * 1_000)) } ?? AuthorizationCode.lifetime
+    return AuthorizationCode(clientID: clientID, redirectURI: redirectURI, expiresAt: now + lasting, error: error)
+  }
+}

@@ -1,0 +1,71 @@
+import CountersignTelemetry
+import Synchronization
+
+/// Issued authorization codes, and the tokens they were exchanged for.
+final class GrantStore: Sendable {
+  static let maxGrants = 200_000
+
+  /// Grant of a user to a client.
+  private struct Grant {
+    let clientID: String
+    let code: String
+    var isRevoked = false
+  }
+
+  struct Tokens: Sendable {
+    let access: String
+    /// Present after the exchange of a code only.
+    var refresh: String?
+  }
+
+  private struct State {
+    var codes = RecentMap<String, AuthorizationCode>(capacity: GrantStore.maxGrants)
+    var grants = RecentMap<String, Grant>(capacity: GrantStore.maxGrants)
+    /// Authorization codes by the refresh and access tokens that came from them.
+    var refreshTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
+    var accessTokens = RecentMap<String, String>(capacity: GrantStore.maxGrants)
+  }
+
+  private let state = Mutex(State())
+
+  func issue(_ code: AuthorizationCode) { state.withLock { $0.codes[code.text] = code } }
+
+  func exchange(code: String, clientID: String, redirectURI: String?, now: UnixTime) throws(ProviderError) -> Tokens {
+    try state.withLock { state throws(ProviderError) in
+      guard var issued = state.codes[code] else {
+        throw ProviderError("invalid_grant", "The code has expired or has been revoked.")
+      }
+      try issued.check(clientID: clientID, redirectURI: redirectURI, now: now)
+      issued.isUsed = true
+      state.codes[code] = issued
+      state.grants[code] = Grant(clientID: clientID, code: code)
+      let tokens = Tokens(access: AuthorizationCode.random("a"), refresh: AuthorizationCode.random("r"))
+      state.accessTokens[tokens.access] = code
+      if let refresh = tokens.refresh { state.refreshTokens[refresh] = code }
+      return tokens
+    }
+  }
+
+  /// Issues another access token for a refresh token that is not revoked.
+  func refresh(token: String, clientID: String) throws(ProviderError) -> Tokens {
+    try state.withLock { state throws(ProviderError) in
+      guard let code = state.refreshTokens[token], let grant = state.grants[code], !grant.isRevoked,
+        grant.clientID == clientID
+      else { throw ProviderError("invalid_grant", "The token has expired or has been revoked.") }
+      let tokens = Tokens(access: AuthorizationCode.random("a"))
+      state.accessTokens[tokens.access] = code
+      return tokens
+    }
+  }
+
+  /// Ends the grant of a token. Returns the code that it came from, if it was issued here to that client.
+  func revoke(token: String, clientID: String) -> String? {
+    state.withLock { state in
+      guard let code = state.refreshTokens[token] ?? state.accessTokens[token],
+        state.grants[code]?.clientID == clientID
+      else { return nil }
+      state.grants[code]?.isRevoked = true
+      return code
+    }
+  }
+}

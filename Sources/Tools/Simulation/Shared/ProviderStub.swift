@@ -1,0 +1,74 @@
+import CountersignTelemetry
+import HTTPServer
+
+/// HTTP interface of a simulated provider: whom it serves, what it accepts, and how it writes its errors.
+protocol ProviderStub: Sendable {
+  var provider: Provider { get }
+
+  /// Reads a request and checks its sender. Faults do not hit what is refused here.
+  func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall
+
+  /// Error for a status that a fault asks for.
+  func failure(_ status: Int) -> ProviderError
+
+  func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse
+}
+
+/// Request of a known sender, not yet carried out.
+struct ProviderCall {
+  /// Name for faults: phone number, device token, reCAPTCHA token, service account or client ID. Faults leave a call
+  /// without one alone.
+  var recipient: String?
+  let carryOut: (UnixTime) throws(ProviderError) -> HTTPServerResponse
+}
+
+/// Error of a provider's API.
+struct ProviderError: Error, Sendable, Equatable {
+  /// The provider's own name or number of the error; empty if it has none.
+  let code: String
+  let text: String
+  let status: Int
+  /// Reason, or time of the error, in answers that have it.
+  var detail: String?
+  /// Parameter or member that is wrong, in answers that name it.
+  let field: String?
+
+  init(_ code: String, _ text: String = "", status: Int = 400, detail: String? = nil, field: String? = nil) {
+    self.code = code
+    self.text = text
+    self.status = status
+    self.detail = detail
+    self.field = field
+  }
+}
+
+/// Simulated providers, by their names in faults and metrics.
+enum Provider: String, Sendable, CaseIterable {
+  case twilio
+  case webhook
+  case vonage
+  case messageBird = "messagebird"
+  case aws
+  case smpp
+  case apns
+  case recaptcha
+  case googleToken = "google-token"
+  case appleToken = "apple-token"
+  case appleRevoke = "apple-revoke"
+
+  /// Providers that take messages for phone numbers.
+  static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
+
+  static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }
+
+  /// Name of an error in the summary, which counts the refusals of providers of messages.
+  func refusal(_ error: ProviderError) -> String? {
+    guard !error.code.isEmpty else { return nil }
+    return switch self {
+    case .twilio, .webhook: error.code
+    case .vonage, .messageBird, .smpp: "\(rawValue) \(error.code)"
+    case .aws: "aws \(error.code)" + (error.detail.map { ".\($0)" } ?? "")
+    case .apns, .recaptcha, .googleToken, .appleToken, .appleRevoke: nil
+    }
+  }
+}
