@@ -28,12 +28,36 @@ class SkipTest(unittest.TestCase):
 """
 
 
+def start(command, **variables):
+    """Starts a command after the scripts of deploy/test."""
+    names = ["common", "packages", "broker", "postgresql", "front", "mail", "stack", "tests"]
+    sources = "; ".join(f'source "$0/deploy/lib/{name}.sh"' for name in names)
+    return subprocess.Popen(
+        ["bash", "-c", f"{sources}; {command}", ROOT], env={"PATH": "/usr/bin:/bin", **variables}, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
 def script(command, **variables):
-    """Runs a command after the scripts of deploy/test."""
-    sources = "; ".join(f'source "$0/deploy/lib/{name}.sh"' for name in ["common", "tests"])
-    return subprocess.run(
-        ["bash", "-c", f"{sources}; {command}", ROOT], env={"PATH": "/usr/bin:/bin", **variables}, capture_output=True, text=True,
-        timeout=PATIENCE_SECONDS, check=False)
+    """Runs it to its end."""
+    with start(command, **variables) as running:
+        output, errors = running.communicate(timeout=PATIENCE_SECONDS)
+    return subprocess.CompletedProcess(command, running.returncode, output, errors)
+
+
+def is_running(pid):
+    """Whether a process has not ended; in a container, one that has may stay as a zombie."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def assert_gone(test, pid):
+    """Waits until a process has ended."""
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while is_running(pid):
+        test.assertLess(time.monotonic(), deadline, f"process {pid} runs on")
+        time.sleep(0.05)
 
 
 class ModulesTest(unittest.TestCase):
@@ -111,7 +135,7 @@ class ModulesTest(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertEqual(self.said("failed"), ["stuck"])
         self.assertIn("stuck took longer than 1 s and was killed", output)
-        self.assert_gone((self.directory / "child").read_text().strip())
+        assert_gone(self, (self.directory / "child").read_text().strip())
 
     def test_a_run_that_is_interrupted_ends_its_modules(self):
         running = self.start(["a", "b"], self.runner("sleep 1000 &\necho $! >child.new\nmv child.new child\nwait"))
@@ -123,21 +147,7 @@ class ModulesTest(unittest.TestCase):
         status, output = self.end(running)
         self.assertEqual(status, 130, output)
         self.assertFalse((self.log / "b.log").exists(), "the next one has begun")
-        self.assert_gone(child.read_text().strip())
-
-    def assert_gone(self, pid):
-        """It has ended; in a container, it may stay as a zombie."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.runs(pid):
-            self.assertLess(time.monotonic(), deadline, f"process {pid} runs on")
-            time.sleep(0.05)
-
-    @staticmethod
-    def runs(pid):
-        try:
-            return pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-        except OSError:
-            return False
+        assert_gone(self, child.read_text().strip())
 
 
 class ScriptTest(unittest.TestCase):
@@ -159,6 +169,20 @@ class ScriptTest(unittest.TestCase):
         full = script("port_open() { return 0; }; tests_port_base 31")
         self.assertEqual(full.returncode, 1)
         self.assertIn("COUNTERSIGN_TEST_PORT_BASE", full.stderr)
+
+    def test_an_interrupted_run_ends_what_runs_beside_it(self):
+        with tempfile.TemporaryDirectory(prefix="countersign-") as directory:
+            (pathlib.Path(directory) / "log").mkdir()
+            # Leftovers are those of this working copy, and this test is not alone in it.
+            command = ('tests_kill_leftovers() { :; }; work() { sleep 1000 & echo $!; wait; }; trap tests_interrupted EXIT; '
+                       'tests_beside work; tests_await "${TEST_BESIDE[-1]}"')
+            with start(command, TEST_RUN=directory) as running:
+                child = running.stdout.readline().strip()
+                self.assertTrue(is_running(child))
+                running.terminate()
+                running.communicate(timeout=PATIENCE_SECONDS)
+            self.assertEqual(running.returncode, 130)
+            assert_gone(self, child)
 
     def test_all_that_has_a_figure_is_a_module(self):
         modules = set(script("tests_interop_modules sqlite").stdout.split())

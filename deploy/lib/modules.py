@@ -99,7 +99,7 @@ async def run_all(names, runners, directory, limit):
 
 
 def report(results, directory):
-    """Prints the failures, and writes what deploy/test reads: `failed`, `skipped` and `seconds.txt`."""
+    """Prints the failures, and writes what deploy/test reads: `failed`, `skipped`, `tests` and `seconds.txt`."""
     failed = [result for result in results if result.status]
     for result in failed:
         print(f"\n--- {result.name}, {directory / result.name}.log\n{result.failures()}", flush=True)

@@ -29,7 +29,7 @@ TEST_SWIFT=''
 tests_stacks() {
   local stacks memory
   if [[ -n ${COUNTERSIGN_TEST_STACKS:-} ]]; then
-    [[ $COUNTERSIGN_TEST_STACKS =~ ^[1-9]$ ]] || die "COUNTERSIGN_TEST_STACKS is no number from 1 to 9"
+    [[ $COUNTERSIGN_TEST_STACKS =~ ^[1-9]$ ]] || die "COUNTERSIGN_TEST_STACKS is $COUNTERSIGN_TEST_STACKS" "set it to a number from 1 to 9"
     printf '%s\n' "$COUNTERSIGN_TEST_STACKS"
     return 0
   fi
@@ -216,10 +216,11 @@ tests_interop_modules() {
   done
 }
 
-# Starts a new stack, and writes its runner: the program that runs a module of the interop tests on it.
+# Starts a new stack, and writes its runner: the program that runs a module of the interop tests on it. In a process of its own.
 #   tests_start_stack sqlite|postgresql NAME PORT_BASE
 tests_start_stack() {
   local directory=$TEST_RUN/$1-$2 base=$3
+  exec >"$TEST_RUN/log/stack-$1-$2.log" 2>&1
   export COUNTERSIGN_STORE=$1
   stack_use "$directory" "$TEST_BINARIES" "$base"
   mkdir -p "$directory"
@@ -245,11 +246,11 @@ tests_start_stacks() {
   local store=$1 name base=$((TEST_BASE + TEST_PORTS)) status=0 processes=() process
   shift
   for name in "$@"; do
-    tests_start_stack "$store" "$name" "$base" >"$TEST_RUN/log/stack-$store-$name.log" 2>&1 </dev/null &
-    processes+=("$!")
+    tests_beside tests_start_stack "$store" "$name" "$base"
+    processes+=("${TEST_BESIDE[-1]}")
     base=$((base + TEST_PORTS))
   done
-  for process in "${processes[@]}"; do wait "$process" || status=1; done
+  for process in "${processes[@]}"; do tests_await "$process" || status=1; done
   if ((status != 0)); then
     for name in "$@"; do show_tail "$TEST_RUN/log/stack-$store-$name.log"; done
     die "a stack for the interop tests did not start" "see $TEST_RUN/log/stack-$store-*.log"
