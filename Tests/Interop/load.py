@@ -87,7 +87,8 @@ class Codes:
 class Load:
     """Verifications at a rate, in threads of their own: start(), then wait(), then the figures."""
 
-    used_numbers = random.randrange(1_000_000)
+    # Another module on the same stack has others.
+    used_numbers = random.randrange(80_000_000)
 
     def __init__(self, count, rate, limit_seconds, ask_again=ASK_AGAIN_SECONDS):
         first = Load.used_numbers

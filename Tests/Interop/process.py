@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import random
 import re
 import signal
 import socket
@@ -16,6 +17,8 @@ CONFIGURATIONS = pathlib.Path(os.environ["COUNTERSIGN_CONFIG_DIR"])
 BINARIES = pathlib.Path(os.environ["COUNTERSIGN_BIN"])
 END_SECONDS = 60
 READY_SECONDS = 180
+# Not those that the system gives to connections (net.ipv4.ip_local_port_range): a process gets its port once more after a restart.
+PORTS = range(20_000, 32_000)
 GIVEN_PORTS = set()
 DATABASE = re.compile(r"(postgresql://\w+@[^/]*/)(\w+)")
 
@@ -26,11 +29,14 @@ def names():
 
 
 def free_port():
-    """A port that nobody listens on, and that was given to no one else: the system gives a port again as soon as it is closed."""
+    """A port that nobody listens on, and that was given to no one else here; other runs choose at random, too."""
     while True:
+        port = random.choice(PORTS)
         with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = listener.getsockname()[1]
+            try:
+                listener.bind(("127.0.0.1", port))
+            except OSError:
+                continue
         if port not in GIVEN_PORTS:
             GIVEN_PORTS.add(port)
             return port

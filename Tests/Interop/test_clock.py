@@ -16,10 +16,10 @@ import stack
 from countersign_client import Client
 from process import Process
 
-JOBS = 50
+JOBS = 25
 # How long the provider takes for one message: long enough for all to be under way, and for the clock to be set meanwhile. The lane waits for
 # longer.
-CALL_SECONDS = 8
+CALL_SECONDS = 5
 LANE_SECONDS = 60
 # Longer than a lane that is down may take to be tried again.
 PATIENCE_SECONDS = 150

@@ -10,79 +10,168 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH
 # Seconds for what was stopped to be gone.
 readonly LEFTOVERS_SECONDS=15
 
-SWIFT_STATUS=0
-SWIFT_SUMMARY=''
-INTEROP_STATUS=0
-INTEROP_SUMMARY=''
-SKIPPED=0
+# Ports of a stack, and of the broker of the Swift tests.
+readonly TEST_PORTS=31
+# Stacks at most, and memory that each may need: with a cluster of brokers beside it.
+readonly TEST_MAX_STACKS=4 TEST_STACK_KILOBYTES=$((2 << 20))
+# Seconds after which a module of the interop tests is killed: the longest builds a package.
+readonly TEST_MODULE_SECONDS=3600
+# Failed modules that are run once more, each alone. More have one cause, and the first of them shows it.
+readonly TEST_MAX_ALONE=6
+
 STOP_STATUS=0
 TEST_BUSY=()
+# What runs beside this script: each has a process group of its own.
+TEST_BESIDE=()
+TEST_SWIFT=''
 
-# The first of 31 consecutive free ports.
+# The stacks that this machine can have side by side.
+tests_stacks() {
+  local stacks memory
+  if [[ -n ${COUNTERSIGN_TEST_STACKS:-} ]]; then
+    [[ $COUNTERSIGN_TEST_STACKS =~ ^[1-9]$ ]] || die "COUNTERSIGN_TEST_STACKS is $COUNTERSIGN_TEST_STACKS" "set it to a number from 1 to 9"
+    printf '%s\n' "$COUNTERSIGN_TEST_STACKS"
+    return 0
+  fi
+  # Much of their time they wait.
+  stacks=$(($(nproc) + 1))
+  memory=$(awk -v each="$TEST_STACK_KILOBYTES" '$1 == "MemAvailable:" {print int($2 / each)}' /proc/meminfo)
+  if ((stacks > memory)); then stacks=$memory; fi
+  if ((stacks > TEST_MAX_STACKS)); then stacks=$TEST_MAX_STACKS; fi
+  printf '%s\n' $((stacks > 0 ? stacks : 1))
+}
+
+# The first of some consecutive free ports.
+#   tests_port_base PORTS
 tests_port_base() {
-  local base port
+  local base port ports=$1
   if [[ -n ${COUNTERSIGN_TEST_PORT_BASE:-} ]]; then
     printf '%s\n' "$COUNTERSIGN_TEST_PORT_BASE"
     return 0
   fi
-  for ((base = 5790; base < 9000; base += 31)); do
-    for ((port = base; port < base + 31; port++)); do
+  for ((base = 5790; base < 9000; base += TEST_PORTS)); do
+    for ((port = base; port < base + ports; port++)); do
       if port_open "$port"; then continue 2; fi
     done
     printf '%s\n' "$base"
     return 0
   done
-  die "there are no 31 consecutive free ports between 5790 and 9000" "set COUNTERSIGN_TEST_PORT_BASE"
+  die "there are no $ports consecutive free ports from 5790 to 9000" "set COUNTERSIGN_TEST_PORT_BASE"
 }
 
+# Starts a new broker, and writes test.env, by which tests find it.
+#   tests_start_broker DIRECTORY PORT_BASE
 tests_start_broker() {
-  local base secrets=$TEST_RUN/secrets
-  step "Starting a private broker for the tests"
-  broker_stop "$TEST_RUN/broker" # one that a killed run has left
-  rm -rf "$TEST_RUN/broker"
-  base=$(tests_port_base)
+  local directory=$1 base=$2 secrets=$1/secrets password
+  broker_stop "$directory/broker" # one that a killed run has left
+  rm -rf "$directory/broker"
   # Maximum age of the queue depths in the management API.
   # The AMQP client is tested with bodies of several megabytes.
   COUNTERSIGN_BROKER_STATISTICS_MS=1000 COUNTERSIGN_BROKER_MESSAGE_BYTES=16777216 \
-    broker_prepare "$TEST_RUN/broker" "$base" "$secrets" test
-  broker_start "$TEST_RUN/broker" "$secrets"
-  printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$ROOT/deploy/lib/broker-ctl" "$TEST_RUN/broker" "$secrets" >"$TEST_RUN/ctl"
-  chmod +x "$TEST_RUN/ctl"
-  local password
+    broker_prepare "$directory/broker" "$base" "$secrets" test
+  broker_start "$directory/broker" "$secrets"
+  printf '#!/bin/sh\nexec "%s" "%s" "%s" "$@"\n' "$ROOT/deploy/lib/broker-ctl" "$directory/broker" "$secrets" >"$directory/ctl"
+  chmod +x "$directory/ctl"
   password=$(cat "$secrets/broker-test")
-  export COUNTERSIGN_TEST_AMQP_URL="amqp://test:$password@127.0.0.1:$base"
-  export COUNTERSIGN_TEST_MANAGEMENT_URL="http://test:$password@127.0.0.1:$((base + 1))"
-  export COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl
-  export COUNTERSIGN_TEST_SECRETS=$secrets
-  TEST_BASE=$base
+  (umask 077 && cat >"$directory/test.env") <<ENV
+export COUNTERSIGN_TEST_AMQP_URL=amqp://test:$password@127.0.0.1:$base
+export COUNTERSIGN_TEST_MANAGEMENT_URL=http://test:$password@127.0.0.1:$((base + 1))
+export COUNTERSIGN_TEST_BROKER_CTL='$directory/ctl'
+ENV
+}
+
+# Removes what an earlier run has left, and decides how many stacks there are, and where.
+tests_prepare() {
+  tests_clean_up
+  TEST_BINARIES=$(swift build --show-bin-path)
+  TEST_STACKS=$(tests_stacks)
+  TEST_BASE=$(tests_port_base $((TEST_PORTS * (TEST_STACKS + 1))))
+}
+
+# The broker of the Swift tests.
+tests_start_swift_broker() {
+  step "Starting a private broker for the Swift tests"
+  tests_start_broker "$TEST_RUN" "$TEST_BASE"
+  # shellcheck disable=SC1091
+  source "$TEST_RUN/test.env"
+}
+
+# Notes how something ended, for the summary.
+#   tests_note swift|interop STATUS SKIPPED TEXT
+tests_note() { printf '%s\t%s\t%s\t%s\n' "$@" >>"$TEST_RUN/results"; }
+
+# What was noted, a line each.
+#   tests_noted swift|interop
+tests_noted() { awk -F '\t' -v kind="$1" '$1 == kind {print $4}' "$TEST_RUN/results"; }
+
+# Starts a function beside this script; its process ID is TEST_BESIDE[-1].
+tests_beside() {
+  # The process is then the first of a group, which tests_interrupted ends.
+  set -m
+  "$@" </dev/null 9>&- &
+  set +m
+  TEST_BESIDE+=("$!")
+}
+
+# Waits for what tests_beside has started; a signal ends the wait, and this script.
+tests_await() {
+  trap 'exit 130' INT TERM
+  wait "$1"
 }
 
 # Keeps the complete output of the tests, and shows it without the lines about the start of a test.
 #   tests_run_swift NAME ARGUMENTS OF swift test...
 tests_run_swift() {
-  local name=$1 log=$TEST_RUN/log/swift-test-$1.log summary status=0
+  step "Running the Swift tests ($1)"
+  tests_keep_swift "$@" | sed -u '/^◇ /d'
+}
+
+#   tests_keep_swift NAME ARGUMENTS OF swift test...
+tests_keep_swift() {
+  local name=$1 log=$TEST_RUN/log/swift-test-$1.log summary status=0 skipped
   shift
-  step "Running the Swift tests ($name)"
-  mkdir -p "$TEST_RUN/log"
   rm -f "$TEST_RUN/log/$name"*.xml
   swift test --skip-build --disable-xctest --xunit-output "$TEST_RUN/log/$name.xml" "$@" 2>&1 </dev/null 9>&- |
-    tee "$log" | sed -u '/^◇ /d' || status=$?
+    tee "$log" || status=$?
   summary=$(grep -E 'Test run with .* (passed|failed)' "$log" | tail -n 1 | sed 's/^[^T]*//') ||
     summary='no closing line: the run broke off'
   # Without its closing line, a run was cut short, whatever its status.
   [[ $summary == Test\ run* ]] || status=1
-  ((status == 0)) || SWIFT_STATUS=$status
-  SWIFT_SUMMARY="$SWIFT_SUMMARY${SWIFT_SUMMARY:+; }$name: $summary"
-  SKIPPED=$((SKIPPED + $(sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' "$TEST_RUN/log/$name"*.xml 2>/dev/null |
-    awk '{n += $1} END {print n + 0}')))
+  skipped=$(cat "$TEST_RUN/log/$name"*.xml 2>/dev/null |
+    sed -n 's/.*<testsuite [^>]*skipped="\([0-9]*\)".*/\1/p' | awk '{n += $1} END {print n + 0}') || skipped=0
+  tests_note swift "$status" "$skipped" "$name: $summary"
 }
 
-# The Swift tests.
+# All Swift tests.
 #   tests_run_all_swift [SUFFIX OF THE RUNS' NAMES]
 tests_run_all_swift() {
   # Apart, because those that wait for the broker block threads that the others need.
   tests_run_swift "unit${1:-}" --skip AMQPIntegrationTests
   tests_run_swift "broker${1:-}" --filter AMQPIntegrationTests
+}
+
+# All Swift tests, with a line for each run.
+tests_run_swift_quietly() {
+  local name
+  for name in unit broker; do
+    if [[ $name == unit ]]; then set -- --skip; else set -- --filter; fi
+    tests_keep_swift "$name" "$1" AMQPIntegrationTests >/dev/null
+    note "Swift tests, $(tests_noted swift | tail -n 1)"
+  done
+}
+
+# Starts all Swift tests beside the interop tests, which get the processors first: they measure more time than these.
+tests_start_swift() {
+  step "Running the Swift tests, beside what follows"
+  tests_beside tests_run_swift_quietly
+  TEST_SWIFT=${TEST_BESIDE[-1]}
+  renice -n 5 -g "$TEST_SWIFT" >/dev/null
+}
+
+tests_await_swift() {
+  [[ -n $TEST_SWIFT ]] || return 0
+  tests_await "$TEST_SWIFT" || tests_note swift 1 0 'the run broke off'
+  TEST_SWIFT=''
 }
 
 # The Swift tests, or some of them, several times beside as many busy processes as there are processors.
@@ -127,33 +216,92 @@ tests_interop_modules() {
   done
 }
 
-# Runs the interop tests on a stack of their own.
+# Starts a new stack, and writes its runner: the program that runs a module of the interop tests on it. In a process of its own.
+#   tests_start_stack sqlite|postgresql NAME PORT_BASE
+tests_start_stack() {
+  local directory=$TEST_RUN/$1-$2 base=$3
+  exec >"$TEST_RUN/log/stack-$1-$2.log" 2>&1
+  export COUNTERSIGN_STORE=$1
+  stack_use "$directory" "$TEST_BINARIES" "$base"
+  mkdir -p "$directory"
+  # The server's user has to come through, whichever stack starts its server first.
+  if ((EUID == 0)); then chmod 711 "$directory"; fi
+  tests_start_broker "$directory" "$base"
+  stack_prepare
+  countersign topology apply
+  stack_start_all
+  (umask 077 && cat >"$directory/runner") <<RUNNER
+#!/bin/sh
+. '$directory/stack.env'
+. '$directory/test.env'
+export COUNTERSIGN_STACK='$directory' COUNTERSIGN_STACK_PORT_BASE=$base
+cd '$ROOT/Tests/Interop' && exec '$TEST_PYTHON' -m unittest -v "\$1"
+RUNNER
+  chmod u+x "$directory/runner"
+}
+
+# Starts stacks at once.
+#   tests_start_stacks sqlite|postgresql NAME...
+tests_start_stacks() {
+  local store=$1 name base=$((TEST_BASE + TEST_PORTS)) status=0 processes=() process
+  shift
+  for name in "$@"; do
+    tests_beside tests_start_stack "$store" "$name" "$base"
+    processes+=("${TEST_BESIDE[-1]}")
+    base=$((base + TEST_PORTS))
+  done
+  for process in "${processes[@]}"; do tests_await "$process" || status=1; done
+  if ((status != 0)); then
+    for name in "$@"; do show_tail "$TEST_RUN/log/stack-$store-$name.log"; done
+    die "a stack for the interop tests did not start" "see $TEST_RUN/log/stack-$store-*.log"
+  fi
+}
+
+# Runs the interop tests, spread over stacks of their own.
 #   tests_run_interop sqlite|postgresql
 tests_run_interop() {
-  local tests=$ROOT/Tests/Interop store=$1 summary status=0
-  local log=$TEST_RUN/log/interop-$store.log
-  if ! compgen -G "$tests/test_*.py" >/dev/null; then return 0; fi
+  local store=$1 log=$TEST_RUN/log/interop-$1 names status=0
   tests_python || return 0
-  step "Starting a stack for the interop tests ($store)"
-  export COUNTERSIGN_STORE=$store
-  stack_use "$TEST_RUN" "$(swift build --show-bin-path)" "$TEST_BASE"
-  rm -rf "$STACK/data" "$STACK/postgresql"
-  stack_prepare
-  countersign topology apply | sed 's/^/    /'
-  stack_start_all
+  mail_python
+  mapfile -t names < <(seq "$TEST_STACKS")
+  step "Starting stacks for the interop tests: $TEST_STACKS ($store)"
+  tests_start_stacks "$store" "${names[@]}"
   step "Running the interop tests (Python, pika; $store)"
-  # shellcheck disable=SC1091,SC2046
-  (
-    source "$STACK/stack.env"
-    export COUNTERSIGN_STACK=$STACK COUNTERSIGN_STACK_PORT_BASE=$TEST_BASE
-    cd "$tests" && "$TEST_PYTHON" -m unittest -v $(tests_interop_modules "$store")
-  ) 2>&1 </dev/null 9>&- | tee "$log" || status=$?
-  ((status == 0)) || INTEROP_STATUS=$status
-  summary=$(grep -E '^(Ran |OK|FAILED)' "$log" | tr '\n' ' ') || summary='broke off'
-  INTEROP_SUMMARY="$INTEROP_SUMMARY${INTEROP_SUMMARY:+; }$store: $summary"
-  if grep -q 'skipped=' "$log"; then SKIPPED=$((SKIPPED + 1)); fi
-  # The next store's stack has the same ports.
-  stack_stop_all
+  mkdir -p "$log"
+  tests_interop_modules "$store" >"$log/modules"
+  tests_run_modules "$log" "${names[@]/#/$TEST_RUN/$store-}" || status=$?
+  tests_stop_stacks || STOP_STATUS=1
+  tests_note interop "$status" "$(cat "$log/skipped")" \
+    "$store: $(cat "$log/tests") tests in $(wc -l <"$log/seconds.txt") modules, failed: $(wc -l <"$log/failed")"
+  if [[ -s $log/failed ]]; then tests_run_alone "$store"; fi
+}
+
+# Runs the modules that LOG_DIRECTORY/modules names.
+#   tests_run_modules LOG_DIRECTORY STACK...
+tests_run_modules() {
+  local log=$1
+  shift
+  tests_beside "$TEST_PYTHON" "$ROOT/deploy/lib/modules.py" --log "$log" --seconds "$ROOT/Tests/Interop/seconds.txt" \
+    --limit "$TEST_MODULE_SECONDS" "$log/modules" "${@/%//runner}"
+  tests_await "${TEST_BESIDE[-1]}"
+}
+
+# Runs failed modules once more, on a new stack with nothing beside it, and notes whether they fail there too.
+#   tests_run_alone sqlite|postgresql
+tests_run_alone() {
+  local store=$1 log=$TEST_RUN/log/interop-$1 name ended
+  step "Running failed modules again, alone ($store)"
+  tests_await_swift
+  tests_start_stacks "$store" alone
+  mkdir -p "$log/alone"
+  head -n "$TEST_MAX_ALONE" "$log/failed" >"$log/alone/modules"
+  tests_run_modules "$log/alone" "$TEST_RUN/$store-alone" || true
+  tests_stop_stacks || STOP_STATUS=1
+  while read -r name; do
+    ended='fails beside others only'
+    if grep -qxF "$name" "$log/alone/failed"; then ended='fails alone too'; fi
+    tests_note interop 1 0 "$store: $name $ended"
+  done <"$log/alone/modules"
 }
 
 # A Python with the packages of Tests/Interop/requirements.txt: in its own environment from the package index, else from Debian,
@@ -171,8 +319,7 @@ tests_python() {
   ensure_packages python3-pika python3-jwt python3-cryptography python3-dkim python3-nacl python3-jsonschema
   TEST_PYTHON=/usr/bin/python3
   if python_has "$TEST_PYTHON" "${TEST_MODULES[@]:0:6}"; then return 0; fi
-  INTEROP_STATUS=1
-  INTEROP_SUMMARY='the Python packages could not be installed'
+  tests_note interop 1 0 'the Python packages could not be installed'
   return 1
 }
 
@@ -223,17 +370,56 @@ tests_leftovers() {
 tests_owns() {
   local process=$1
   shift
-  grep -qzxF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/ctl" "$process/environ" 2>/dev/null ||
+  grep -qzF "COUNTERSIGN_TEST_BROKER_CTL=$TEST_RUN/" "$process/environ" 2>/dev/null ||
     grep -qzF -e "$TEST_RUN/" "$@" "$process/cmdline" 2>/dev/null
+}
+
+# Kills what tests_leftovers prints.
+tests_kill_leftovers() { tests_leftovers | awk '{print $1}' | xargs -r kill -KILL 2>/dev/null || true; }
+
+# Removes what an earlier run has left, also one that was killed.
+tests_clean_up() {
+  tests_stop_stacks
+  tests_kill_leftovers
+  local mounted
+  # Disks of PostgreSQL servers: see Tests/Interop/postgresql.py.
+  awk -v run="$TEST_RUN/" 'index($2, run) == 1 {print $2}' /proc/mounts | while read -r mounted; do umount --lazy "$mounted"; done
+  rm -rf "$TEST_RUN"/{sqlite,postgresql}-* "$TEST_RUN"/log/{swift-test,interop,stack}-* "$TEST_RUN/results"
+  : >"$TEST_RUN/results"
+}
+
+# Stops all stacks, at once.
+tests_stop_stacks() {
+  local directory process processes=() status=0 log=$TEST_RUN/log/stop.log
+  : >"$log"
+  for directory in "$TEST_RUN"/{sqlite,postgresql}-*; do
+    [[ -d $directory ]] || continue
+    tests_stop_stack "$directory" >>"$log" 2>&1 &
+    processes+=("$!")
+  done
+  for process in "${processes[@]}"; do wait "$process" || status=1; done
+  if ((status != 0)); then show_tail "$log"; fi
+  return "$status"
+}
+
+tests_stop_stack() {
+  local status=0
+  STACK=$1
+  stack_stop_all || status=1
+  broker_stop "$1/broker" || status=1
+  return "$status"
 }
 
 # Stops all processes that the tests started, also when the script is interrupted.
 tests_stop() {
-  local status=0
+  local process status=0
   step "Stopping what the tests started"
   tests_unload
-  STACK=$TEST_RUN
-  stack_stop_all || status=1
+  for process in "${TEST_BESIDE[@]}"; do
+    # What has ended has no group.
+    if kill -TERM -- "-$process" 2>/dev/null; then wait "$process" || true; fi
+  done
+  tests_stop_stacks || status=1
   broker_stop "$TEST_RUN/broker" || status=1
   return "$status"
 }
@@ -241,29 +427,27 @@ tests_stop() {
 tests_interrupted() {
   local status=$?
   trap - EXIT
+  trap '' INT TERM
   tests_stop || true
+  tests_kill_leftovers
   exit $((status == 0 ? 1 : status))
 }
 
 # Prints the results after all processes have stopped; fails unless all tests passed.
 tests_summary() {
-  local leftovers failed=0 begun=$SECONDS
+  local leftovers failed skipped begun=$SECONDS
   while leftovers=$(tests_leftovers) && [[ -n $leftovers ]] && ((SECONDS - begun < LEFTOVERS_SECONDS)); do sleep 0.5; done
   step "Summary"
-  note "Swift tests:   $SWIFT_SUMMARY"
-  note "Interop tests: ${INTEROP_SUMMARY:-none}"
-  note "Skipped:       $SKIPPED"
+  read -r failed skipped < <(awk -F '\t' '$2 != 0 {failed += 1} {skipped += $3} END {print failed + 0, skipped + 0}' "$TEST_RUN/results")
+  tests_noted swift | sed 's/^/    Swift tests:   /'
+  tests_noted interop | sed 's/^/    Interop tests: /'
+  note "Skipped:       $skipped"
   note "Left running:  ${leftovers:-nothing}"
-  if ((SWIFT_STATUS != 0 || INTEROP_STATUS != 0 || STOP_STATUS != 0)); then failed=1; fi
-  if ((SKIPPED > 0)); then failed=1; fi
-  if [[ -n $leftovers ]]; then
-    failed=1
-    awk '{print $1}' <<<"$leftovers" | xargs -r kill -KILL 2>/dev/null || true
-  fi
-  if ((failed)); then
-    grep -hE '✘ Test .* recorded an issue|^(FAIL|ERROR):' "$TEST_RUN"/log/{swift-test,interop}*.log 2>/dev/null |
-      cut -c1-300 | sed 's/^/    /' || true
-    note "${RED}failed${PLAIN}; logs: $TEST_RUN/log, $TEST_RUN/broker/log"
+  if [[ -n $leftovers ]]; then tests_kill_leftovers; fi
+  if ((failed > 0 || skipped > 0 || STOP_STATUS != 0)) || [[ -n $leftovers || ! -s $TEST_RUN/results ]]; then
+    grep -hE '✘ Test .* recorded an issue|^(FAIL|ERROR):' "$TEST_RUN"/log/swift-test-*.log "$TEST_RUN"/log/interop-*/*.log \
+      2>/dev/null | cut -c1-300 | sed 's/^/    /' || true
+    note "${RED}failed${PLAIN}; logs: $TEST_RUN/log, $TEST_RUN/*/log"
     return 1
   fi
   good "passed in $SECONDS s"
