@@ -38,7 +38,10 @@ private final class FakeMemory: EnvironmentMemory {
     }
     return PushJobHandler(
       apps: [Sample.app: PushApp(topic: "the.topic", payload: payload, lanes: lanes)],
-      lanes: [try lane("p", .production, production), try lane("s", .sandbox, sandbox)],
+      routes: [
+        PushRoute(lane: try lane("p", .production, production), environment: .production),
+        PushRoute(lane: try lane("s", .sandbox, sandbox), environment: .sandbox),
+      ],
       keys: try keys ?? KeyRing(sealing: nil), memory: memory)
   }
 

@@ -56,7 +56,7 @@ private final class FakeMemory: AssessmentMemory {
 }
 
 /// Gives answers in order, the last one for ever.
-private final class FakeLane: RecaptchaLane {
+private final class FakeLane: ProviderLane {
   let name = "r"
   private let answers: [AssessmentAnswer]
   private let count = Mutex(0)
@@ -70,7 +70,7 @@ private final class FakeLane: RecaptchaLane {
 
   var calls: Int { count.withLock { $0 } }
 
-  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
+  func send(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
     let number = count.withLock { count in
       count += 1
       return count

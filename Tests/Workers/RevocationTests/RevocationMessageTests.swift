@@ -35,7 +35,7 @@ import Testing
 
   private func handler(_ http: any HTTPCaller = Canned("")) throws -> RevocationJobHandler {
     let lane = AppleLane(
-      RevocationLaneContext(name: "app", table: try Samples.table(), http: http, clock: ManualClock(Samples.now)),
+      LaneContext(name: "app", table: try Samples.table(), http: http, clock: ManualClock(Samples.now)),
       clientID: Samples.app, baseURL: "https://appleid.apple.com", secret: try Samples.secret())
     return RevocationJobHandler(
       lanes: [lane], clients: [.init(app: Samples.app, clientID: Samples.app): "app"], keys: keys,

@@ -10,12 +10,12 @@ public struct MailJobHandler: JobHandler {
   public typealias Body = MailRelayJob
   public typealias Job = OutgoingMail
 
-  private let lanes: [any MailLane]
+  private let lanes: [SMTPLane]
   private let policy: MailPolicy
   private let suppressions: SuppressionList
   private let logger: Logger
 
-  init(lanes: [any MailLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
+  init(lanes: [SMTPLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
     self.lanes = lanes
     self.policy = policy
     self.suppressions = suppressions

@@ -33,10 +33,11 @@ struct AppleBench {
     let table = try Samples.table()
     let keys = try Samples.keys("key")
     func lane(_ name: String, _ clientID: String) throws -> AppleLane {
-      AppleLane(
-        RevocationLaneContext(
-          name: name, table: table, http: http, clock: clock, probeTimeout: .patience),
-        clientID: clientID, baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
+      var lane = AppleLane(
+        LaneContext(name: name, table: table, http: http, clock: clock), clientID: clientID,
+        baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
+      lane.probeTimeout = .patience
+      return lane
     }
     let handler = RevocationJobHandler(
       lanes: [try lane("app", Samples.app), try lane("web", Samples.service)],
