@@ -225,12 +225,12 @@ import Testing
       app: "a", deviceToken: Sample.deviceToken, environment: .unknown, receipt: "r", secret: SecretField(Secret("s")),
       deadline: Sample.deadline)
     let message = JobMessage(messageID: "v1.push", messageType: PushVerifyJob.type, receivedAt: Sample.now)
-    guard case .ready(let prepared) = verifier.push.handler.prepare(job, of: message) else {
+    guard case .ready(let prepared, let facts) = verifier.push.handler.prepare(job, of: message) else {
       Issue.record("the job was refused")
       return
     }
-    #expect(prepared.lanes == ["e"])
-    let outcome = await verifier.push.handler.perform(prepared.job, on: "e", Sample.attempt())
+    #expect(facts.lanes == ["e"])
+    let outcome = await verifier.push.handler.perform(prepared, on: "e", Sample.attempt())
     #expect(outcome == .accepted(reference: Sample.deviceToken))
     #expect(await verifier.push.handler.probe(lane: "e") == .up)
     await verifier.shutdown()

@@ -178,10 +178,10 @@ private final class FakeLane: ProviderLane {
       }
       let job = RecaptchaAssessJob(app: app, token: field, expectedAction: "a", deadline: Sample.deadline)
       switch handler.prepare(job, of: message) {
-      case .ready(let prepared):
-        #expect(prepared.lanes == ["r"])
-        #expect(prepared.onUnknown == .resend)
-        return prepared.job.token.text.reveal()
+      case .ready(let prepared, let facts):
+        #expect(facts.lanes == ["r"])
+        #expect(facts.onUnknown == .resend)
+        return prepared.token.text.reveal()
       case .refused(let reason, _): return reason.code
       case .invalid(let problem): return problem.code.rawValue
       }

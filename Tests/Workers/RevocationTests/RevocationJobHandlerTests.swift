@@ -213,13 +213,13 @@ import Testing
   @Test func `A revocation is repeated until its deadline and a code a few times`() async throws {
     try await AppleBench.run { bench in
       let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
-      #expect(code.onUnknown == .resend && code.maxUnknownResends == nil)
-      #expect(code.unknownReason?.code == "LOST")
-      #expect(code.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
+      #expect(code.facts.onUnknown == .resend)
+      #expect(code.facts.unknownReason?.code == "LOST")
+      #expect(code.facts.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
       let token = try #require(bench.handler.prepare(bench.body(.accessToken, "t"), of: Samples.message()).ready)
-      #expect(token.onUnknown == .resend && token.maxUnknownResends == .max)
-      #expect(token.unknownReason?.code == "NOT_CONFIRMED")
-      #expect(token.extras == ["tokenKind": "accessToken", "stage": "revoke"])
+      #expect(token.facts.onUnknown == .resendUntilDeadline)
+      #expect(token.facts.unknownReason?.code == "NOT_CONFIRMED")
+      #expect(token.facts.extras == ["tokenKind": "accessToken", "stage": "revoke"])
     }
   }
 }

@@ -28,8 +28,7 @@ public struct MailJobHandler: JobHandler {
     case .refused(let reason): return .refused(reason)
     case .mail(let mail):
       let names = lanes.map(\.name)
-      return .ready(
-        PreparedJob(mail, lanes: names, deadline: body.deadline, onUnknown: body.onUnknown ?? .report))
+      return .ready(mail, JobFacts(lanes: names, deadline: body.deadline, onUnknown: .sender(body.onUnknown)))
     }
   }
 

@@ -38,7 +38,7 @@ public struct PushJobHandler: JobHandler {
         app: body.app, deviceToken: token, topic: app.topic, payload: payload, expiration: body.deadline,
         isEnvironmentStated: body.environment != .unknown)
       // Pushing again is harmless, so the sender need not allow it.
-      return .ready(PreparedJob(push, lanes: names, deadline: body.deadline, onUnknown: .resend))
+      return .ready(push, JobFacts(lanes: names, deadline: body.deadline, onUnknown: .resend))
     } catch {
       return .invalid(error)
     }

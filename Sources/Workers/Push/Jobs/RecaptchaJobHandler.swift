@@ -40,7 +40,7 @@ public struct RecaptchaJobHandler: JobHandler {
         app: body.app, token: token, expectedAction: body.expectedAction, ip: body.client?.ip,
         userAgent: body.client?.userAgent, phoneNumber: body.phoneNumber)
       // A second question is harmless: the answer shows whether the token was assessed before.
-      return .ready(PreparedJob(request, lanes: [app.lane], deadline: body.deadline, onUnknown: .resend))
+      return .ready(request, JobFacts(lanes: [app.lane], deadline: body.deadline, onUnknown: .resend))
     } catch {
       return .invalid(error)
     }

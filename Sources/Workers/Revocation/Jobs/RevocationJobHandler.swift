@@ -49,11 +49,12 @@ public struct RevocationJobHandler: JobHandler {
     let job = RevocationJob(
       app: body.app, clientID: body.clientID, deadline: body.deadline, step: step(body, secret))
     return .ready(
-      PreparedJob(
-        job, lanes: [lane], deadline: body.deadline, onUnknown: .resend, extras: extras,
+      job,
+      JobFacts(
+        lanes: [lane], deadline: body.deadline,
         // A revocation is harmless however often it is repeated. A code is tried again because it may not have been
         // used.
-        maxUnknownResends: stage == .revoke ? .max : nil,
+        onUnknown: stage == .revoke ? .resendUntilDeadline : .resend, extras: extras,
         unknownReason: stage == .revoke ? .notConfirmed : .lost))
   }
 

@@ -119,6 +119,6 @@ struct AppleBench {
   ) async throws -> Classification {
     let prepared = try #require(handler.prepare(body, of: Samples.message(id, stageOf: stageOf)).ready)
     return await handler.perform(
-      prepared.job, on: prepared.lanes[0], Samples.attempt(id, unknownCalls: unknownCalls, timeout: timeout))
+      prepared.job, on: prepared.facts.lanes[0], Samples.attempt(id, unknownCalls: unknownCalls, timeout: timeout))
   }
 }
