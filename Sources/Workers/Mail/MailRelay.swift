@@ -11,28 +11,27 @@ public struct MailRelay: Sendable {
   public let handler: MailJobHandler
   /// Lanes in the order in which they are tried.
   public let lanes: [LaneConfiguration]
-  private let ways: [any MailLane]
+  private let ways: [SMTPLane]
   private let suppressions: SuppressionList
 
   /// - Parameters:
   ///   - configuration: checked configuration.
   ///   - logger: log for problems besides those of jobs.
   ///   - metrics: registry of the metrics.
-  ///   - clock: time of day, for dates in providers' answers.
   /// - Throws: a problem that the operator has to fix: keys, certificates, the file of the suppression list.
   public init(
-    _ configuration: MailWorkerConfiguration, logger: Logger, metrics: MetricsRegistry,
-    clock: any WallClock = SystemClock()
+    _ configuration: MailWorkerConfiguration, logger: Logger, metrics: MetricsRegistry
   ) async throws(WorkerError) {
+    guard let table = configuration.table else {
+      throw WorkerError(.invalidConfiguration, "providersDirectory: \(ReplyTable.file) has problems")
+    }
     let signer = try Self.signer()
-    let writer = MailWriter(signer: signer)
-    var ways: [any MailLane] = []
+    let (writer, counts) = (MailWriter(signer: signer), SMTPMetrics(metrics))
+    var ways: [SMTPLane] = []
     for entry in configuration.lanes {
-      guard let provider = entry.provider else { continue }
+      guard let client = try entry.provider?.client(entry) else { continue }
       ways.append(
-        try configuration.tables.makeLane(
-          provider,
-          MailLaneContext(name: entry.lane.name, writer: writer, clock: clock, logger: logger, metrics: metrics)))
+        SMTPLane(name: entry.lane.name, submitter: client, writer: writer, table: table, metrics: counts))
     }
     self.ways = ways
     self.lanes = configuration.lanes.map(\.lane)
@@ -81,7 +80,7 @@ public struct MailRelay: Sendable {
   ) async -> [(lane: String, problem: String?)] {
     var results: [(lane: String, problem: String?)] = []
     for entry in configuration.lanes {
-      results.append((entry.lane.name, await entry.provider?.check(name: entry.lane.name, timeout: timeout)))
+      results.append((entry.lane.name, await entry.check(timeout: timeout)))
     }
     return results
   }

@@ -1,6 +1,5 @@
 import CountersignCryptography
 import CountersignTelemetry
-import HTTPClient
 import JobEngine
 import PostgreSQL
 import SQLite
@@ -10,6 +9,9 @@ import Synchronization
 /// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment
 /// of reCAPTCHA tokens.
 public final class PushVerifier: Sendable {
+  /// Name of the program, for the header `User-Agent`.
+  static let program = "push-worker"
+
   let push: (handler: PushJobHandler, lanes: [LaneConfiguration])
   let recaptcha: (handler: RecaptchaJobHandler, lanes: [LaneConfiguration])
   private let lanes: PushLanes
@@ -27,7 +29,9 @@ public final class PushVerifier: Sendable {
     try await configuration.worker.ledger.waitForServer(
       context, parts: configuration.memory.postgresql == nil ? [] : [PushMemorySchemaPostgreSQL.part])
     let memory = try await Self.openMemory(configuration.memory, context)
-    push = (PushJobHandler(apps: routes.apps, lanes: routes.lanes, keys: keys, memory: memory), routes.configurations)
+    push = (
+      PushJobHandler(apps: routes.apps, routes: routes.routes, keys: keys, memory: memory), routes.configurations
+    )
     recaptcha = (
       RecaptchaJobHandler(
         apps: accounts.apps, lanes: accounts.lanes, keys: keys, memory: memory, logger: context.logger),
@@ -74,8 +78,7 @@ public final class PushVerifier: Sendable {
   /// Ends the connections, and closes the memory.
   func shutdown() async {
     for lane in lanes.pushing.lanes { await lane.shutdown() }
-    for transport in lanes.recaptcha.transports { await transport.shutdown() }
-    for tokens in lanes.recaptcha.tokens { await tokens.shutdown() }
+    await lanes.recaptcha.shutdown()
     await memory.close()
   }
 

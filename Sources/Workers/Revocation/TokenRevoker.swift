@@ -1,6 +1,5 @@
 import CountersignCryptography
 public import CountersignTelemetry
-import HTTPClient
 public import JobEngine
 import ServiceRuntime
 
@@ -10,7 +9,7 @@ public struct TokenRevoker: Sendable {
   public let handler: RevocationJobHandler
   /// The lanes: one for each client of Sign in with Apple.
   public let lanes: [LaneConfiguration]
-  private let transports: [HTTPClient]
+  private let ways: [AppleLane]
 
   /// - Parameters:
   ///   - configuration: checked configuration.
@@ -22,27 +21,20 @@ public struct TokenRevoker: Sendable {
     guard let keys = configuration.common.keys else {
       throw WorkerError(.invalidConfiguration, "keysFile: there are no keys to seal tokens with")
     }
-    var lanes: [any RevocationLane] = []
+    var ways: [AppleLane] = []
     var clients: [RevocationClient: String] = [:]
-    var transports: [HTTPClient] = []
     for entry in configuration.lanes {
-      guard let provider = entry.provider else { continue }
-      let http = try entry.client()
-      transports.append(http)
-      lanes.append(
-        try provider.makeLane(
-          RevocationLaneContext(
-            name: entry.lane.name, table: configuration.tables[type(of: provider).table], http: http, clock: clock)))
+      let (provider, context) = try entry.parts(of: "revocation-worker", configuration.tables, clock)
+      ways.append(try provider.makeLane(context))
       for client in provider.clients { clients[client] = entry.lane.name }
     }
-    self.lanes = configuration.lanes.map(\.lane)
-    self.transports = transports
-    handler = RevocationJobHandler(
-      lanes: lanes, clients: clients, keys: keys, persistence: configuration.persistence)
+    lanes = configuration.lanes.map(\.lane)
+    self.ways = ways
+    handler = RevocationJobHandler(lanes: ways, clients: clients, keys: keys, persistence: configuration.persistence)
   }
 
   /// Ends the connections to the providers; calls in progress fail.
   public func shutdown() async {
-    for transport in transports { await transport.shutdown() }
+    for way in ways { await way.shutdown() }
   }
 }

@@ -1,6 +1,5 @@
 import CountersignCryptography
 import CountersignTelemetry
-import HTTPClient
 import JobEngine
 import ServiceRuntime
 
@@ -15,7 +14,7 @@ struct SMSDispatcher: Sendable {
   let services: [any Service]
   /// Readers of delivery reports over HTTP, by the lane's name.
   let reportReaders: [String: any ProviderReportReader]
-  private let transports: [HTTPClient]
+  private let ways: [any SMSLane]
 
   init(
     _ configuration: SMSWorkerConfiguration, keys: KeyRing?, sink: (any SessionReportSink)? = nil,
@@ -25,26 +24,19 @@ struct SMSDispatcher: Sendable {
       throw WorkerError(.invalidConfiguration, "templates.directory: the templates have problems")
     }
     var routes: [LaneRoute] = []
-    var transports: [HTTPClient] = []
     var readers: [String: any ProviderReportReader] = [:]
     var services: [any Service] = []
+    let reports = ReportWays(addresses: configuration.reports.taking?.addresses, sink: sink)
     for settings in configuration.lanes {
-      guard let provider = settings.provider else { throw Self.incomplete(settings) }
-      let http = try Self.transport(settings)
-      var context = SMSLaneContext(
-        name: settings.lane.name, table: configuration.tables[type(of: provider).table], http: http, clock: clock)
-      context.caFile = settings.caFile
-      context.reportAddresses = configuration.reports.taking?.addresses
-      context.reportSink = sink
-      context.logger = logger
-      let provided = try provider.makeLane(context)
+      let (provider, context) = try settings.common.parts(
+        of: "sms-worker", configuration.tables, clock, logger: logger)
+      let provided = try provider.makeLane(context, reports)
       routes.append(settings.route(provided.lane, configuration.transliteration))
-      transports.append(http)
       readers[settings.lane.name] = provided.reports
       if let service = provided.service { services.append(service) }
     }
     self.services = services
-    self.transports = transports
+    ways = routes.map(\.lane)
     reportReaders = readers
     let ring = if let keys { keys } else { try Self.noKeys() }
     let whole = configuration.lanes.map(\.lane)
@@ -53,21 +45,6 @@ struct SMSDispatcher: Sendable {
     handler = SMSJobHandler(
       routes: routes, recipients: configuration.recipients, templates: templates, keys: ring,
       limits: configuration.limits, appName: configuration.templates.appName)
-  }
-
-  private static func transport(_ settings: SMSLaneSettings) throws(WorkerError) -> HTTPClient {
-    do {
-      return try HTTPClient(
-        HTTPClient.Configuration(
-          maxConcurrent: settings.lane.concurrency, maxWaiting: settings.lane.concurrency, caFile: settings.caFile,
-          userAgent: "countersign-sms-worker"))
-    } catch {
-      throw WorkerError(.invalidConfiguration, "lane \(settings.lane.name): \(error)")
-    }
-  }
-
-  private static func incomplete(_ settings: SMSLaneSettings) -> WorkerError {
-    WorkerError(.invalidConfiguration, "lane \(settings.lane.name): the configuration has problems")
   }
 
   private static func noKeys() throws(WorkerError) -> KeyRing {
@@ -80,6 +57,6 @@ struct SMSDispatcher: Sendable {
 
   /// Ends the connections to the providers; calls under way fail.
   func shutdown() async {
-    for transport in transports { await transport.shutdown() }
+    for way in ways { await way.shutdown() }
   }
 }

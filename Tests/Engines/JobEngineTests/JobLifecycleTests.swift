@@ -15,9 +15,13 @@ import Testing
     lanes: [String] = ["a"], deadline: Duration = .seconds(600), onUnknown: OnUnknown = .report, attempt: Int = 1,
     notBefore: UnixTime? = nil, lastReason: Reason? = nil, unknownCalls: Int = 0, refusal: JobFacts.Refusal? = nil
   ) -> JobFacts {
-    JobFacts(
-      lanes: lanes, deadline: start + deadline, onUnknown: onUnknown, attempt: attempt, notBefore: notBefore,
-      lastReason: lastReason, unknownCalls: unknownCalls, refusal: refusal)
+    var facts = JobFacts(lanes: lanes, deadline: start + deadline, onUnknown: .sender(onUnknown))
+    facts.attempt = attempt
+    facts.notBefore = notBefore
+    facts.lastReason = lastReason
+    facts.unknownCalls = unknownCalls
+    facts.refusal = refusal
+    return facts
   }
 
   private func life(_ facts: JobFacts) -> JobLifecycle {
@@ -327,12 +331,16 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
   }
 
-  @Test func `Unknown with rule resend is postponed and bounded`() {
-    var first = calling(facts(onUnknown: .resend))
+  @Test(arguments: [UnknownRule.sender(.resend), .resend])
+  func `Unknown with rule resend is postponed and bounded`(rule: UnknownRule) {
+    var job = facts()
+    job.onUnknown = rule
+    var first = calling(job)
     _ = first.handle(.classified(.unknown(timedOut)), now: start)
     #expect(first.handle(.lookedUp(nil), now: start) == .postpone)
     #expect(first.handle(.postponed, now: start) == delay(.fiveSeconds, counts: true, timedOut, unknownCalls: 1))
-    var third = calling(facts(onUnknown: .resend, attempt: 3), claim: .claimed(unknownCalls: 2))
+    job.attempt = 3
+    var third = calling(job, claim: .claimed(unknownCalls: 2))
     _ = third.handle(.classified(.unknown(timedOut)), now: start)
     #expect(
       third.handle(.lookedUp(nil), now: start)
@@ -478,8 +486,8 @@ import Testing
   }
 
   @Test func `A job that is harmless however often is sent again until its deadline`() {
-    var facts = facts(onUnknown: .resend, unknownCalls: 1000)
-    facts.maxUnknownResends = .max
+    var facts = facts(unknownCalls: 1000)
+    facts.onUnknown = .resendUntilDeadline
     var life = calling(facts)
     _ = life.handle(.classified(.unknown(timedOut)), now: start)
     #expect(life.handle(.lookedUp(nil), now: start) == .postpone)

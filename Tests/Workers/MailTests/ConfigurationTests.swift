@@ -68,7 +68,8 @@ import Testing
       (#"{name: "a"}"#, "host: is required"), (#"{name: "a", host: "a b"}"#, "host name"),
       (#"{name: "a", host: "smtp.example.com", username: "u"}"#, "belong together"),
       (#"{name: "a", host: "smtp.example.com", clientName: "x/../y"}"#, "host name"),
-      (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "another lane"),
+      (#"{name: "a", host: "h.example"}, {name: "a", host: "h.example"}"#, "name of lanes.0 too"),
+      (#"{name: "a", type: "sendmail"}"#, "type: must be one of smtp"),
     ])
   func `Problems of lanes are reported`(text: String, problem: String) {
     #expect(problems(lanes: text).contains(problem))

@@ -57,8 +57,8 @@ import Testing
   }
 
   private func ready(_ preparation: Preparation<OutgoingMail>) throws -> OutgoingMail {
-    guard case .ready(let job) = preparation else { throw CancellationError() }
-    return job.job
+    guard case .ready(let mail, _) = preparation else { throw CancellationError() }
+    return mail
   }
 
   @Test func `A job becomes a signed mail`() async throws {

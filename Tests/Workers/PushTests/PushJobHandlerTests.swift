@@ -38,7 +38,10 @@ private final class FakeMemory: EnvironmentMemory {
     }
     return PushJobHandler(
       apps: [Sample.app: PushApp(topic: "the.topic", payload: payload, lanes: lanes)],
-      lanes: [try lane("p", .production, production), try lane("s", .sandbox, sandbox)],
+      routes: [
+        PushRoute(lane: try lane("p", .production, production), environment: .production),
+        PushRoute(lane: try lane("s", .sandbox, sandbox), environment: .sandbox),
+      ],
       keys: try keys ?? KeyRing(sealing: nil), memory: memory)
   }
 
@@ -51,12 +54,12 @@ private final class FakeMemory: EnvironmentMemory {
       deadline: Sample.deadline)
   }
 
-  private func ready(_ preparation: Preparation<SilentPush>) throws -> PreparedJob<SilentPush> {
-    guard case .ready(let job) = preparation else {
+  private func ready(_ preparation: Preparation<SilentPush>) throws -> (job: SilentPush, facts: JobFacts) {
+    guard case .ready(let job, let facts) = preparation else {
       Issue.record("\(preparation)")
       throw CancellationError()
     }
-    return job
+    return (job, facts)
   }
 
   // MARK: Preparation
@@ -64,8 +67,8 @@ private final class FakeMemory: EnvironmentMemory {
   @Test func `A job becomes a push`() throws {
     let token = Sample.deviceToken.uppercased()
     let prepared = try ready(try handler().prepare(job(token: token, environment: .sandbox), of: message))
-    #expect(prepared.lanes == ["s"])
-    #expect(prepared.onUnknown == .resend)
+    #expect(prepared.facts.lanes == ["s"])
+    #expect(prepared.facts.onUnknown == .resend)
     #expect(prepared.deadline == Sample.deadline)
     let push = prepared.job
     #expect(push.deviceToken == Sample.deviceToken)
@@ -77,10 +80,10 @@ private final class FakeMemory: EnvironmentMemory {
 
   @Test func `Unknown environments are tried in production first`() throws {
     let prepared = try ready(try handler().prepare(job(environment: .unknown), of: message))
-    #expect(prepared.lanes == ["p", "s"])
+    #expect(prepared.facts.lanes == ["p", "s"])
     #expect(!prepared.job.isEnvironmentStated)
     let one = try ready(try handler(lanes: [.sandbox: "s"]).prepare(job(environment: .unknown), of: message))
-    #expect(one.lanes == ["s"])
+    #expect(one.facts.lanes == ["s"])
   }
 
   @Test func `Unusable jobs are refused`() throws {
@@ -104,7 +107,7 @@ private final class FakeMemory: EnvironmentMemory {
       let context = SealContext(messageType: PushVerifyJob.type, messageID: id, recipient: recipient)
       body.secret = try Sealer(keys: ring).seal(Secret("sesame"), for: context)
       switch try handler(keys: keys).prepare(body, of: message) {
-      case .ready(let job): return String(decoding: job.job.payload, as: UTF8.self).contains("sesame") ? "opened" : "-"
+      case .ready(let job, _): return String(decoding: job.payload, as: UTF8.self).contains("sesame") ? "opened" : "-"
       case .invalid(let problem): return "\(problem.code) \(problem.field ?? "-")"
       case .refused(let reason, _): return reason.code
       }

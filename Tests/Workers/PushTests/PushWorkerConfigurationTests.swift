@@ -225,12 +225,12 @@ import Testing
       app: "a", deviceToken: Sample.deviceToken, environment: .unknown, receipt: "r", secret: SecretField(Secret("s")),
       deadline: Sample.deadline)
     let message = JobMessage(messageID: "v1.push", messageType: PushVerifyJob.type, receivedAt: Sample.now)
-    guard case .ready(let prepared) = verifier.push.handler.prepare(job, of: message) else {
+    guard case .ready(let prepared, let facts) = verifier.push.handler.prepare(job, of: message) else {
       Issue.record("the job was refused")
       return
     }
-    #expect(prepared.lanes == ["e"])
-    let outcome = await verifier.push.handler.perform(prepared.job, on: "e", Sample.attempt())
+    #expect(facts.lanes == ["e"])
+    let outcome = await verifier.push.handler.perform(prepared, on: "e", Sample.attempt())
     #expect(outcome == .accepted(reference: Sample.deviceToken))
     #expect(await verifier.push.handler.probe(lane: "e") == .up)
     await verifier.shutdown()
@@ -263,7 +263,7 @@ import Testing
     let accounts = try lanes(configuration).recaptcha
     #expect(accounts.lanes.map(\.name) == ["r", "s", "k"])
     #expect(accounts.tokens.count == 1)
-    for transport in accounts.transports { await transport.shutdown() }
+    await accounts.shutdown()
   }
 
   @Test func `A certificate that is missing shows at the start`() throws {
@@ -324,7 +324,9 @@ private struct ExamplePushProvider: PushProvider {
   init(_ section: ConfigurationSection) {}
 
   func makeLanes(_ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes) {
-    lanes.pushing.add(ExamplePushLane(name: entry.lane.name), entry.lane, apps: context.apps.map(\.bundleID))
+    lanes.pushing.add(
+      PushRoute(lane: ExamplePushLane(name: entry.lane.name), environment: .production), entry.lane,
+      apps: context.apps.map(\.bundleID))
   }
 
   static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {
@@ -333,12 +335,11 @@ private struct ExamplePushProvider: PushProvider {
   }
 }
 
-private struct ExamplePushLane: PushLane {
+private struct ExamplePushLane: ProviderLane {
   let name: String
-  let environment = DeviceEnvironment.production
   let isClosed = Latch()
 
-  func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
+  func send(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
     .accepted(reference: push.deviceToken)
   }
 

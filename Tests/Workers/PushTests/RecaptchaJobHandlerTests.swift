@@ -56,7 +56,7 @@ private final class FakeMemory: AssessmentMemory {
 }
 
 /// Gives answers in order, the last one for ever.
-private final class FakeLane: RecaptchaLane {
+private final class FakeLane: ProviderLane {
   let name = "r"
   private let answers: [AssessmentAnswer]
   private let count = Mutex(0)
@@ -70,7 +70,7 @@ private final class FakeLane: RecaptchaLane {
 
   var calls: Int { count.withLock { $0 } }
 
-  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
+  func send(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
     let number = count.withLock { count in
       count += 1
       return count
@@ -178,10 +178,10 @@ private final class FakeLane: RecaptchaLane {
       }
       let job = RecaptchaAssessJob(app: app, token: field, expectedAction: "a", deadline: Sample.deadline)
       switch handler.prepare(job, of: message) {
-      case .ready(let prepared):
-        #expect(prepared.lanes == ["r"])
-        #expect(prepared.onUnknown == .resend)
-        return prepared.job.token.text.reveal()
+      case .ready(let prepared, let facts):
+        #expect(facts.lanes == ["r"])
+        #expect(facts.onUnknown == .resend)
+        return prepared.token.text.reveal()
       case .refused(let reason, _): return reason.code
       case .invalid(let problem): return problem.code.rawValue
       }

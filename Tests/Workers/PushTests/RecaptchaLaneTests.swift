@@ -16,21 +16,20 @@ import Testing
 
   private func enterprise(_ http: FakeConnection) throws -> EnterpriseLane {
     EnterpriseLane(
-      name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .apiKey(Secret("the-key")),
-      table: try Sample.recaptchaTable(), http: http, clocks: ManualClocks(Sample.now).clocks)
+      context: try Sample.recaptcha("r", http), baseURL: "https://recaptcha.test", project: "p-1",
+      credential: .apiKey(Secret("the-key")), monotonic: ManualClocks(Sample.now).monotonic)
   }
 
   private func classic(_ http: FakeConnection) throws -> SiteverifyLane {
     SiteverifyLane(
-      name: "c", baseURL: "https://recaptcha.test", secret: Secret("the secret"), table: try Sample.recaptchaTable(),
-      http: http, clock: ManualClock(Sample.now))
+      context: try Sample.recaptcha("c", http), baseURL: "https://recaptcha.test", secret: Secret("the secret"))
   }
 
   private func ask(_ lane: any RecaptchaLane) async throws -> Classification {
-    await lane.assess(Sample.call(try request(), siteKey: "the-site"), Sample.attempt(timeout: .seconds(5)))
+    await lane.send(Sample.call(try request(), siteKey: "the-site"), Sample.attempt(timeout: .seconds(5)))
   }
 
-  private func read(_ lane: some RecaptchaAPI, _ body: String) -> AssessmentAnswer {
+  private func read(_ lane: some RecaptchaLane, _ body: String) -> AssessmentAnswer {
     lane.read(HTTPResponse(status: 200, body: Array(body.utf8)))
   }
 

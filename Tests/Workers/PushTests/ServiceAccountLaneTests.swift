@@ -32,8 +32,8 @@ import Testing
           AccessToken(text: Secret("t\(number)"), number: number, expiresAt: clocks.monotonic.now() + .seconds(3599)))
       }
       return EnterpriseLane(
-        name: "r", baseURL: "https://recaptcha.test", project: "p-1", credential: .tokens(tokens),
-        table: try Sample.recaptchaTable(), http: http, clocks: clocks.clocks)
+        context: try Sample.recaptcha("r", http), baseURL: "https://recaptcha.test", project: "p-1",
+        credential: .tokens(tokens), monotonic: clocks.monotonic)
     }
 
     func connection() -> FakeConnection {
@@ -52,7 +52,7 @@ import Testing
     let request = AssessmentRequest(
       app: Sample.app, token: try #require(RecaptchaToken(Secret("the-token"), app: Sample.app)), expectedAction: "a",
       ip: nil, userAgent: nil, phoneNumber: nil)
-    let outcome = await lane.assess(Sample.call(request), Sample.attempt(timeout: timeout))
+    let outcome = await lane.send(Sample.call(request), Sample.attempt(timeout: timeout))
     guard case .accepted(_, let extras) = outcome else { return outcome.short }
     return "score \(extras["score"]?.number ?? 0)"
   }

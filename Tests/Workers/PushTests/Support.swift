@@ -28,6 +28,10 @@ enum Sample {
     try ProviderTable(file: config + "/providers/recaptcha.json5")
   }
 
+  static func recaptcha(_ name: String, _ http: any HTTPCaller) throws(WorkerError) -> LaneContext {
+    LaneContext(name: name, table: try recaptchaTable(), http: http, clock: ManualClock(now))
+  }
+
   static func googleOAuthTable() throws(WorkerError) -> ProviderTable {
     try ProviderTable(file: config + "/providers/google-oauth.json5")
   }
@@ -74,7 +78,7 @@ enum Sample {
 }
 
 /// Answers requests as it is told, and keeps them.
-final class FakeConnection: PushConnection {
+final class FakeConnection: HTTPCaller {
   typealias Answer = @Sendable (HTTPRequest) async throws(TransportError) -> HTTPResponse
 
   private struct State {
@@ -117,7 +121,7 @@ final class FakeConnections: Sendable {
   var opened: [FakeConnection] { state.withLock { $0.opened } }
   var requests: [HTTPRequest] { opened.flatMap(\.requests) }
 
-  func open() throws(TransportError) -> any PushConnection {
+  func open() throws(TransportError) -> any HTTPCaller {
     let connection = state.withLock { state -> FakeConnection? in
       guard !state.waiting.isEmpty else { return nil }
       let connection = state.waiting.removeFirst()

@@ -157,11 +157,11 @@ import Testing
     try await AppleBench.run { bench in
       let secret = try Samples.secret()
       _ = try secret.current(now: Samples.now - .seconds(600))
-      let lane = AppleLane(
-        RevocationLaneContext(
-          name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600)),
-          probeTimeout: .patience),
+      var lane = AppleLane(
+        LaneContext(
+          name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600))),
         clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
+      lane.probeTimeout = .patience
       guard case .down(let reason) = await lane.probe() else {
         Issue.record("the lane is up")
         return
@@ -200,10 +200,10 @@ import Testing
 
   @Test func `Refused connections mean that nothing left`() async throws {
     let lane = AppleLane(
-      RevocationLaneContext(
+      LaneContext(
         name: "app", table: try Samples.table(), http: try HTTPClient(), clock: ManualClock(Samples.now)),
       clientID: Samples.app, baseURL: "http://127.0.0.1:9", secret: try Samples.secret())
-    let classification = await lane.perform(
+    let classification = await lane.send(
       RevocationCall(step: .exchange(code: Secret("c"), redirectURI: nil)), Samples.attempt(timeout: .seconds(2)))
     #expect(classification.short == "retry NOT_CONNECTED")
   }
@@ -213,13 +213,13 @@ import Testing
   @Test func `A revocation is repeated until its deadline and a code a few times`() async throws {
     try await AppleBench.run { bench in
       let code = try #require(bench.handler.prepare(bench.body(.authorizationCode, "c"), of: Samples.message()).ready)
-      #expect(code.onUnknown == .resend && code.maxUnknownResends == nil)
-      #expect(code.unknownReason?.code == "LOST")
-      #expect(code.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
+      #expect(code.facts.onUnknown == .resend)
+      #expect(code.facts.unknownReason?.code == "LOST")
+      #expect(code.facts.extras == ["tokenKind": "authorizationCode", "stage": "exchange"])
       let token = try #require(bench.handler.prepare(bench.body(.accessToken, "t"), of: Samples.message()).ready)
-      #expect(token.onUnknown == .resend && token.maxUnknownResends == .max)
-      #expect(token.unknownReason?.code == "NOT_CONFIRMED")
-      #expect(token.extras == ["tokenKind": "accessToken", "stage": "revoke"])
+      #expect(token.facts.onUnknown == .resendUntilDeadline)
+      #expect(token.facts.unknownReason?.code == "NOT_CONFIRMED")
+      #expect(token.facts.extras == ["tokenKind": "accessToken", "stage": "revoke"])
     }
   }
 }

@@ -35,7 +35,7 @@ import Testing
 
   private func handler(_ http: any HTTPCaller = Canned("")) throws -> RevocationJobHandler {
     let lane = AppleLane(
-      RevocationLaneContext(name: "app", table: try Samples.table(), http: http, clock: ManualClock(Samples.now)),
+      LaneContext(name: "app", table: try Samples.table(), http: http, clock: ManualClock(Samples.now)),
       clientID: Samples.app, baseURL: "https://appleid.apple.com", secret: try Samples.secret())
     return RevocationJobHandler(
       lanes: [lane], clients: [.init(app: Samples.app, clientID: Samples.app): "app"], keys: keys,
@@ -97,7 +97,7 @@ import Testing
   @Test func `The stage of a code tells what the job brought`() throws {
     let stage = body(.refreshToken(try sealed("job-1.revoke")))
     let prepared = try handler().prepare(stage, of: Samples.message("job-1.revoke", stageOf: "job-1")).ready
-    #expect(prepared?.extras == ["tokenKind": "authorizationCode", "stage": "revoke"])
+    #expect(prepared?.facts.extras == ["tokenKind": "authorizationCode", "stage": "revoke"])
   }
 
   @Test func `The ID of a codes job leaves room for that of its stage`()

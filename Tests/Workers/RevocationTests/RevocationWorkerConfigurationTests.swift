@@ -58,7 +58,7 @@ import Testing
     #expect(configuration.worker.ledger.path.hasSuffix("/revocation-ledger.sqlite"))
     let lane = try #require(configuration.lanes.first)
     #expect(lane.lane == LaneConfiguration(name: "app"))
-    let provider = try #require(lane.provider as? AppleProvider)
+    let provider = try #require(lane.provider)
     #expect(provider.clients == [RevocationClient(app: "com.example.app", clientID: "com.example.app")])
     #expect(provider.baseURL == "https://appleid.apple.com")
     let revoker = try TokenRevoker(configuration)
@@ -69,7 +69,7 @@ import Testing
     "Mistakes are named",
     arguments: [
       ("[]", "lanes: is empty"), (#"[{name: "x"}]"#, "lanes.0.keyFile: is required"),
-      ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of another lane too"),
+      ("[{\(lane)}, {\(lane)}]", "lanes.1.name: is the name of lanes.0 too: give each lane its own"),
       (
         "[{\(lane)}, {\(lane.replacing("\"app\"", with: "\"b\""))}]",
         "lanes.1.apps: has an app that another lane serves"

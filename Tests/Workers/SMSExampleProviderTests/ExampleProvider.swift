@@ -12,7 +12,7 @@ import ServiceRuntime
 /// A fictional provider: lanes of type `example`.
 struct ExampleProvider: SMSProvider {
   static let typeName = "example"
-  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses, .receipts]
+  static let tables = [ProviderTables.Source(typeName, sections: [.codes, .statuses, .receipts])]
 
   let baseURL: String
   let from: String
@@ -24,9 +24,10 @@ struct ExampleProvider: SMSProvider {
     apiKey = section.requiredSecretFile("apiKeyFile", "The account's API key, which also signs delivery reports.")
   }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     SMSProviderLane(
-      ExampleLane(context: context, provider: self), reports: ExampleReports(apiKey: apiKey, table: context.table))
+      ExampleLane(context: context, provider: self, addresses: reports.addresses),
+      reports: ExampleReports(apiKey: apiKey, table: context.table))
   }
 }
 
@@ -35,8 +36,9 @@ struct ExampleLane: HTTPLane {
   /// Limits of `validity`, in seconds.
   static let validity = 60...86_400
 
-  let context: SMSLaneContext
+  let context: LaneContext
   let provider: ExampleProvider
+  let addresses: ReportAddresses?
 
   private struct Body: Encodable {
     let from: String
@@ -57,7 +59,7 @@ struct ExampleLane: HTTPLane {
     }
     let body = Body(
       from: provider.from, to: message.to, text: message.text.text, validity: validity,
-      reportTo: context.reportAddresses?.url(lane: name, of: attempt, form: .query))
+      reportTo: addresses?.url(lane: name, of: attempt, form: .query))
     guard let json = try? JSONEncoder().encode(body) else { return .impossible(LaneRequest.unwritable) }
     return .request(
       HTTPRequest(

@@ -103,12 +103,12 @@ struct ExampleProviderTests {
 
   private func send(by dispatcher: SMSDispatcher) async throws -> Classification {
     let job = SMSDispatchJob(to: "+14155550123", content: .text("Hello"), deadline: attempt.deadline)
-    guard case .ready(let prepared) = dispatcher.handler.prepare(job, of: message) else {
+    guard case .ready(let prepared, let facts) = dispatcher.handler.prepare(job, of: message) else {
       Issue.record("the job was refused")
       throw CancellationError()
     }
-    #expect(prepared.lanes == ["example-us"])
-    return await dispatcher.handler.perform(prepared.job, on: "example-us", attempt)
+    #expect(facts.lanes == ["example-us"])
+    return await dispatcher.handler.perform(prepared, on: "example-us", attempt)
   }
 
   private func endpoint(

@@ -5,23 +5,13 @@ import JobEngine
 
 // Lanes without a configuration file and a worker around them.
 
-extension SMSLaneContext {
-  init(
-    _ name: String, table: ProviderTable, callbacks: ReportAddresses?, http: any HTTPCaller, clock: any WallClock
-  ) {
-    self.init(name: name, table: table, http: http, clock: clock)
-    reportAddresses = callbacks
-  }
-}
-
 extension TwilioLane {
   init(
     name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable,
     callbacks: ReportAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.init(
-      configuration, password: password,
-      SMSLaneContext(name, table: table, callbacks: callbacks, http: http, clock: clock))
+      configuration, password: password, LaneContext(name: name, table: table, http: http, clock: clock), callbacks)
   }
 }
 
@@ -31,8 +21,8 @@ extension VonageLane {
     callbacks: ReportAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.init(
-      configuration, secret: secret, asksForReports: callbacks != nil,
-      SMSLaneContext(name, table: table, callbacks: callbacks, http: http, clock: clock))
+      context: LaneContext(name: name, table: table, http: http, clock: clock), configuration: configuration,
+      secret: secret, addresses: callbacks)
   }
 }
 
@@ -42,8 +32,8 @@ extension MessageBirdLane {
     callbacks: ReportAddresses? = nil, http: any HTTPCaller, clock: any WallClock
   ) {
     self.init(
-      configuration, accessKey: accessKey, asksForReports: callbacks != nil,
-      SMSLaneContext(name, table: table, callbacks: callbacks, http: http, clock: clock))
+      context: LaneContext(name: name, table: table, http: http, clock: clock), configuration: configuration,
+      accessKey: accessKey, addresses: callbacks)
   }
 }
 
@@ -53,8 +43,8 @@ extension AWSLane {
     clock: any WallClock
   ) {
     self.init(
-      configuration, signer: signer,
-      SMSLaneContext(name, table: table, callbacks: nil, http: http, clock: clock))
+      context: LaneContext(name: name, table: table, http: http, clock: clock), configuration: configuration,
+      signer: signer)
   }
 }
 
@@ -64,7 +54,7 @@ extension WebhookLane {
     http: any HTTPCaller, clock: any WallClock
   ) {
     self.init(
-      url: url, from: from, signer: signer, deduplicates: deduplicates,
-      SMSLaneContext(name, table: table, callbacks: nil, http: http, clock: clock))
+      context: LaneContext(name: name, table: table, http: http, clock: clock), deduplicates: deduplicates, url: url,
+      from: from, signer: signer)
   }
 }

@@ -48,24 +48,24 @@ import Testing
     }
   }
 
-  private func job(_ preparation: Preparation<OutgoingSMS>) throws -> PreparedJob<OutgoingSMS> {
-    guard case .ready(let job) = preparation else {
+  private func job(_ preparation: Preparation<OutgoingSMS>) throws -> (job: OutgoingSMS, facts: JobFacts) {
+    guard case .ready(let job, let facts) = preparation else {
       Issue.record("not ready: \(short(preparation))")
       throw CancellationError()
     }
-    return job
+    return (job, facts)
   }
 
   @Test func `A text is sent as it is, with its segments and encoding in the result`() throws {
     let job = try job(try handler().prepare(text("Größe: 5€"), of: message))
     #expect(job.job.text.text == "Größe: 5€")
     #expect(job.job.to == "+14155550123")
-    #expect(job.lanes == ["a", "b"])
+    #expect(job.facts.lanes == ["a", "b"])
     #expect(job.deadline == deadline)
-    #expect(job.onUnknown == .report)
-    #expect(job.extras == ["segments": 1, "encoding": "gsm7"])
+    #expect(job.facts.onUnknown == .sender(nil))
+    #expect(job.facts.extras == ["segments": 1, "encoding": "gsm7"])
     let ucs2 = try self.job(try handler().prepare(text(String(repeating: "あ", count: 71)), of: message))
-    #expect(ucs2.extras == ["segments": 2, "encoding": "ucs2"])
+    #expect(ucs2.facts.extras == ["segments": 2, "encoding": "ucs2"])
   }
 
   @Test(
@@ -195,7 +195,7 @@ import Testing
   }
 
   @Test func `The job's lane pins one; an unknown one is refused by name of those that exist`() throws {
-    #expect(try job(try handler().prepare(text(lane: "b"), of: message)).lanes == ["b"])
+    #expect(try job(try handler().prepare(text(lane: "b"), of: message)).facts.lanes == ["b"])
     let preparation = try handler().prepare(text(lane: "c"), of: message)
     #expect(short(preparation) == "refused UNKNOWN_LANE")
     guard case .refused(let reason, _) = preparation else { return }
@@ -205,11 +205,11 @@ import Testing
   @Test func `Lanes with a list of regions serve these only`() throws {
     let routes = [LaneRoute(FakeLane("eu"), regions: ["DE", "FR"]), LaneRoute(FakeLane("us"), regions: ["US"])]
     let german = try handler(routes).prepare(text(to: "+4915112345678"), of: message)
-    #expect(try job(german).lanes == ["eu"])
+    #expect(try job(german).facts.lanes == ["eu"])
     #expect(short(try handler(routes).prepare(text(to: "+819012345678"), of: message)) == "refused NO_ROUTE")
     let all = routes + [LaneRoute(FakeLane("all"))]
-    #expect(try job(try handler(all).prepare(text(to: "+819012345678"), of: message)).lanes == ["all"])
-    #expect(try job(try handler(all).prepare(text(to: "+14155550123"), of: message)).lanes == ["us", "all"])
+    #expect(try job(try handler(all).prepare(text(to: "+819012345678"), of: message)).facts.lanes == ["all"])
+    #expect(try job(try handler(all).prepare(text(to: "+14155550123"), of: message)).facts.lanes == ["us", "all"])
   }
 
   @Test func `A pinned lane has to take such messages, unless it allows to be pinned`() throws {
@@ -263,11 +263,13 @@ import Testing
   }
 
   @Test func `An unknown outcome is repeated when the job says so, or when its only lane deduplicates`() throws {
-    #expect(try job(try handler().prepare(text(onUnknown: .resend), of: message)).onUnknown == .resend)
+    #expect(try job(try handler().prepare(text(onUnknown: .resend), of: message)).facts.onUnknown == .sender(.resend))
     let hook = FakeLane("hook", deduplicates: true)
-    #expect(try job(try handler([LaneRoute(hook)]).prepare(text(onUnknown: .report), of: message)).onUnknown == .resend)
+    #expect(
+      try job(try handler([LaneRoute(hook)]).prepare(text(onUnknown: .report), of: message)).facts.onUnknown == .resend)
     let both = [LaneRoute(hook), LaneRoute(FakeLane("a"))]
-    #expect(try job(try handler(both).prepare(text(onUnknown: .report), of: message)).onUnknown == .report)
+    #expect(
+      try job(try handler(both).prepare(text(onUnknown: .report), of: message)).facts.onUnknown == .sender(.report))
   }
 
   @Test func `A lane gets a long text in the form that it allows, and the result says which`() async throws {

@@ -16,6 +16,6 @@ enum Shipped {
 
   static func table(_ provider: String) throws(WorkerError) -> ProviderTable {
     let shipped = SMSProviders.all.first { $0.typeName == provider }
-    return try (shipped?.table ?? ProviderTables.Source(provider)).read(directory: config + "/providers")
+    return try (shipped?.tables.first ?? ProviderTables.Source(provider)).read(directory: config + "/providers")
   }
 }

@@ -1,5 +1,4 @@
 import CountersignMessages
-import CountersignTelemetry
 
 /// A message that satisfies the contract, ready to run.
 struct IncomingJob: Sendable {
@@ -7,18 +6,16 @@ struct IncomingJob: Sendable {
   /// The user that sent it; see `SenderRule`.
   var sender: String
   var jobID: String
-  var preparation: Preparation
-
-  enum Preparation: Sendable {
-    case ready(PreparedJob<any HandlerCall>)
-    case refused(JobFacts.Refusal)
-  }
+  /// `nil` for a job that is refused without a call.
+  var call: JobCall?
+  var facts: JobFacts
 }
 
-extension PreparedJob {
-  func replacingJob(with call: any HandlerCall) -> PreparedJob<any HandlerCall> {
-    PreparedJob<any HandlerCall>(
-      call, lanes: lanes, deadline: deadline, onUnknown: onUnknown, extras: extras,
-      maxUnknownResends: maxUnknownResends, unknownReason: unknownReason)
-  }
+/// A prepared job with its handler, with erased types: the engine behind it is not generic, and so not slowed down by
+/// types that are only known at run time.
+typealias JobCall = @Sendable (JobCallKind, _ lane: String, JobAttempt) async -> Classification?
+
+enum JobCallKind: Sendable {
+  case perform
+  case lookUp
 }

@@ -16,9 +16,7 @@ struct JobRun {
   /// The envelope under the ID of the job that results name.
   private let reported: Envelope
   let startedAt: UnixTime
-  private let call: (any HandlerCall)?
-  private let deadline: UnixTime
-  private let extras: ResultExtras
+  private let call: JobCall?
   private var life: JobLifecycle
   private var slot: (lane: Lane, grant: SlotGrant)?
   private var claim: LedgerClaim?
@@ -39,27 +37,12 @@ struct JobRun {
     reported.messageID = incoming.jobID
     self.reported = reported
     redeliveries = context.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
-    let message = delivery.message
-    var facts = JobFacts(
-      lanes: [], deadline: startedAt, onUnknown: .report, attempt: envelope.attempt,
-      notBefore: WorkerHeader.notBefore(message), lastReason: envelope.lastError.flatMap(Reason.init(lastError:)),
-      unknownCalls: WorkerHeader.unknownCalls(message))
-    switch incoming.preparation {
-    case .ready(let prepared):
-      call = prepared.job
-      extras = prepared.extras
-      facts.deadline = prepared.deadline
-      facts.onUnknown = prepared.onUnknown
-      facts.maxUnknownResends = prepared.maxUnknownResends
-      facts.unknownReason = prepared.unknownReason
-      facts.lanes = prepared.lanes.filter { context.lanes[$0] != nil }
-      if facts.lanes.isEmpty { facts.refusal = JobFacts.Refusal(reason: .unknownLanes(prepared.lanes)) }
-    case .refused(let refusal):
-      call = nil
-      extras = [:]
-      facts.refusal = refusal
+    call = incoming.call
+    var facts = incoming.facts
+    facts.lanes = facts.lanes.filter { context.lanes[$0] != nil }
+    if facts.lanes.isEmpty, facts.refusal == nil {
+      facts.refusal = JobFacts.Refusal(reason: .unknownLanes(incoming.facts.lanes))
     }
-    deadline = facts.deadline
     life = JobLifecycle(
       facts, rules: context.options.rules,
       callTimeouts: facts.lanes.compactMap { context.lanes[$0]?.configuration.callTimeout })
@@ -92,14 +75,14 @@ struct JobRun {
       await put(off: delay)
       return nil
     case .handBack(let wasBegun):
-      await JobProcessor(context: context).handBack(delivery, wasBegun: wasBegun)
+      await context.handBack(delivery, wasBegun: wasBegun)
       return nil
     case .acknowledge:
       context.source.ack(delivery.tag)
       return nil
     case .bury:
       // Its sender is not notified: its end is certain, but not its outcome.
-      await JobProcessor(context: context).bury(delivery, RecordReader.damaged, tellsSender: false)
+      await context.bury(delivery, RecordReader.damaged, tellsSender: false)
       return nil
     }
   }
@@ -137,8 +120,9 @@ extension JobRun {
     guard let call else { return .classified(.refused(.noLane)) }
     let began = context.monotonic.now()
     let attempt = attempt(timeout: timeout)
-    let classification = await context.callGuard.run(timeout: timeout, abandoned: .unknown(.callTimedOut)) {
-      await call.perform(on: name, attempt)
+    let abandoned = Classification.unknown(.callTimedOut)
+    let classification = await context.callGuard.run(timeout: timeout, abandoned: abandoned) {
+      await call(.perform, name, attempt) ?? abandoned
     }
     let now = context.monotonic.now()
     if let (lane, grant) = slot {
@@ -153,7 +137,7 @@ extension JobRun {
     guard let call else { return .lookedUp(nil) }
     let attempt = attempt(timeout: Self.lookUpTimeout)
     let answer = await context.callGuard.run(timeout: Self.lookUpTimeout, abandoned: Classification?.none) {
-      await call.lookUp(on: name, attempt)
+      await call(.lookUp, name, attempt)
     }
     return .lookedUp(answer)
   }
@@ -161,7 +145,7 @@ extension JobRun {
   private func attempt(timeout: Duration) -> JobAttempt {
     JobAttempt(
       job: MessageIdentity(sender: sender, messageID: envelope.messageID), correlationID: envelope.correlationID,
-      number: envelope.attempt, deadline: deadline, timeout: timeout, startedAt: context.clock.now(),
+      number: envelope.attempt, deadline: life.facts.deadline, timeout: timeout, startedAt: context.clock.now(),
       unknownCalls: life.unknownCalls, trace: envelope.trace)
   }
 
@@ -232,7 +216,7 @@ extension JobRun {
 
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
     let result = context.results.result(
-      of: ending, job: reported, extras: extras, startedAt: startedAt, finishedAt: context.clock.now())
+      of: ending, job: reported, extras: life.facts.extras, startedAt: startedAt, finishedAt: context.clock.now())
     let match = match(ending)
     claim?.match = match
     if match != nil {
@@ -244,7 +228,7 @@ extension JobRun {
 
   /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
   private func keepUntil(_ now: UnixTime) -> UnixTime {
-    min(max(deadline, now), now + context.options.longestDeadline) + context.options.retention
+    min(max(life.facts.deadline, now), now + context.options.longestDeadline) + context.options.retention
   }
 
   private func match(_ ending: JobEnding) -> LedgerMatch? {

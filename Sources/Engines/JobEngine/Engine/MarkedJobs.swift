@@ -4,7 +4,7 @@ import CrashMarks
 /// Processes redelivered jobs, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
 struct MarkedJobs: Sendable {
   let marks: CrashMarks
-  let processor: JobProcessor
+  let context: WorkerContext
   let inFlight: InFlight
 
   /// Groups at once: as many jobs as the lanes carry out at once, so that no more become suspects in a crash.
@@ -30,13 +30,13 @@ struct MarkedJobs: Sendable {
 
   /// Processes a job that is delivered for the first time.
   func work(on delivery: Delivery) async {
-    await processor.process(delivery)
+    await context.process(delivery)
     marks.gate.leave()
     inFlight.end()
   }
 
   private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
-    let notes = processor.context.requeueTracker
+    let notes = context.requeueTracker
     let tags = step.deliveries.map(\.tag)
     notes.watch(tags)
     await withDiscardingTaskGroup { group in
@@ -52,9 +52,9 @@ struct MarkedJobs: Sendable {
 
   private func workOff(_ delivery: Delivery, _ treatment: MarkTreatment) async {
     switch treatment {
-    case .group, .alone: await processor.process(delivery)
-    case .bury: await processor.bury(delivery, .crashed)
-    case .leave: processor.context.source.reject(delivery.tag, requeue: false)
+    case .group, .alone: await context.process(delivery)
+    case .bury: await context.bury(delivery, .crashed)
+    case .leave: context.source.reject(delivery.tag, requeue: false)
     }
   }
 }

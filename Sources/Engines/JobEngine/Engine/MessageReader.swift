@@ -30,18 +30,32 @@ struct MessageReader<Handler: JobHandler>: Sendable {
       correlationID: envelope.correlationID,
       attempt: envelope.attempt, stageOf: delivery.message.headers[WorkerHeader.jobID]?.stringValue, receivedAt: now,
       trace: envelope.trace)
+    let (call, prepared) = try prepare(body, message)
+    var facts = prepared
+    facts.attempt = envelope.attempt
+    facts.notBefore = WorkerHeader.notBefore(delivery.message)
+    facts.lastReason = envelope.lastError.flatMap(Reason.init(lastError:))
+    facts.unknownCalls = WorkerHeader.unknownCalls(delivery.message)
     return IncomingJob(
-      envelope: envelope, sender: sender, jobID: handler.jobID(of: body, message),
-      preparation: try prepare(body, message))
+      envelope: envelope, sender: sender, jobID: handler.jobID(of: body, message), call: call, facts: facts)
   }
 
   private func prepare(
     _ body: Handler.Body, _ message: JobMessage
-  ) throws(ContractProblem) -> IncomingJob.Preparation {
+  ) throws(ContractProblem) -> (JobCall?, JobFacts) {
     switch handler.prepare(body, of: message) {
-    case .ready(let prepared):
-      return .ready(prepared.replacingJob(with: JobCall(handler: handler, job: prepared.job)))
-    case .refused(let reason, let extras): return .refused(JobFacts.Refusal(reason: reason, extras: extras))
+    case .ready(let job, let facts):
+      let call: JobCall = { [handler] kind, lane, attempt in
+        switch kind {
+        case .perform: await handler.perform(job, on: lane, attempt)
+        case .lookUp: await handler.lookUp(job, on: lane, attempt)
+        }
+      }
+      return (call, facts)
+    case .refused(let reason, let extras):
+      var facts = JobFacts(lanes: [], deadline: message.receivedAt)
+      facts.refusal = JobFacts.Refusal(reason: reason, extras: extras)
+      return (nil, facts)
     case .invalid(let problem): throw problem
     }
   }

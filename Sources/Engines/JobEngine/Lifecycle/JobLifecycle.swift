@@ -100,7 +100,7 @@ struct JobLifecycle: Sendable {
   /// Delay of a job whose result cannot be published.
   static let undeliverableDelay: Duration = .seconds(30)
 
-  private let facts: JobFacts
+  let facts: JobFacts
   private let rules: JobRules
   private let callTimeouts: [Duration]
   private var state = State.new
@@ -301,7 +301,7 @@ extension JobLifecycle {
       reason = callReason
       unknownCalls += 1
     }
-    let mayResend = facts.onUnknown == .resend && unknownCalls <= maxUnknownResends && !isTooLate(now)
+    let mayResend = unknownCalls <= maxUnknownResends && !isTooLate(now)
     guard mayResend else { return settle(ending(.unknown, unknownReason(reason), lane: lane)) }
     if case .abandoned = unknown { return perform(timeout, now) }
     guard RetryStep.fitting(RetryStep.after(attempt: facts.attempt), now: now, latest: latestCall) != nil else {
@@ -311,7 +311,13 @@ extension JobLifecycle {
     return .postpone
   }
 
-  private var maxUnknownResends: Int { facts.maxUnknownResends ?? rules.maxUnknownResends }
+  private var maxUnknownResends: Int {
+    switch facts.onUnknown {
+    case .sender(.resend), .resend: rules.maxUnknownResends
+    case .sender: 0
+    case .resendUntilDeadline: .max
+    }
+  }
 
   /// The job's own reason for an unknown outcome, with the provider's statement.
   private func unknownReason(_ reason: Reason) -> Reason {

@@ -36,11 +36,16 @@ public protocol HTTPCaller: Sendable {
   ///
   /// - Throws: when no response came; the error says whether the request may have left.
   func send(_ request: HTTPRequest) async throws(TransportError) -> HTTPResponse
+
+  /// Fails the requests in flight, and closes the connections. The default has none.
+  func shutdown() async
 }
 
 extension HTTPClient: HTTPCaller {}
 
 extension HTTPCaller {
+  public func shutdown() async {}
+
   /// Carries out one call, once: a call without a clear answer is not repeated here.
   ///
   /// - Parameters:

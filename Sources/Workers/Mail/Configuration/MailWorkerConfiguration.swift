@@ -18,16 +18,14 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   /// Senders; the first one is for jobs that name none.
   public let senders: [SenderSettings]
   /// Lanes in the order in which they are tried.
-  public let lanes: [MailLaneSettings]
-  /// The meaning of the providers' answers.
-  let tables: MailTables
+  let lanes: [LaneSettings<SMTPProvider>]
+  /// The meaning of the servers' replies; `nil` for a table with a problem, which was reported.
+  let table: ReplyTable?
 
   /// Maximum number of lanes of one worker; each has connections and metrics of its own.
   static let maxLanes = 16
 
-  public init(_ section: ConfigurationSection) { self.init(section, providers: MailProviders.all) }
-
-  init(_ section: ConfigurationSection, providers: [any MailProvider.Type]) {
+  public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8084)
     WorkerSettings.checkKeys(common, section)
     worker = WorkerSettings(section, ledgerPath: "mail-ledger.sqlite")
@@ -38,9 +36,8 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     suppressions = SuppressionSettings(section.section("suppressions"), ledger: worker.ledger)
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
-    let directory = ProviderTables.directory(section, files: providers.map { $0.tableFile })
-    lanes = Self.lanes(section, providers)
-    tables = MailTables(section, directory: directory, lanes.compactMap(\.provider))
+    table = Self.table(section)
+    lanes = Self.lanes(section)
     worker.checkPrefetch(for: lanes.map(\.lane), section)
     for (index, sender) in senders.enumerated() { sender.warn(of: relay, section, "senders.\(index)") }
   }
@@ -51,20 +48,25 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     return sections.map(SenderSettings.init)
   }
 
-  private static func lanes(
-    _ section: ConfigurationSection, _ providers: [any MailProvider.Type]
-  ) -> [MailLaneSettings] {
-    let sections = section.sections("lanes", "The lanes in the order in which they are tried.")
-    section.check(
-      "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/mail-worker.json5 shows")
-    section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
-    var names: Set<String> = []
-    return sections.map { entry in
-      let lane = MailLaneSettings(entry, providers: providers)
-      entry.check(
-        "name", lane.lane.name.isEmpty || names.insert(lane.lane.name).inserted, "is the name of another lane too")
-      return lane
+  /// Reads the table with the configuration, so that `--check` finds its problems, which are reported to the section.
+  private static func table(_ section: ConfigurationSection) -> ReplyTable? {
+    let directory = ProviderTables.directory(section, files: [ReplyTable.file])
+    do throws(WorkerError) {
+      return try ReplyTable(file: "\(directory)/\(ReplyTable.file)")
+    } catch {
+      section.problem("providersDirectory", error.message)
+      return nil
     }
+  }
+
+  private static func lanes(_ section: ConfigurationSection) -> [LaneSettings<SMTPProvider>] {
+    LaneSettings.read(
+      section, "The lanes in the order in which they are tried.", most: maxLanes, shownIn: "Config/mail-worker.json5",
+      providers: [SMTPProvider.self]
+    ) { entry in
+      LaneConfiguration(
+        entry, concurrency: 16, in: SMTPProvider.connections, timeout: .seconds(600), longestTimeout: .seconds(1200))
+    }.map(\.settings)
   }
 }
 

@@ -10,12 +10,12 @@ public struct MailJobHandler: JobHandler {
   public typealias Body = MailRelayJob
   public typealias Job = OutgoingMail
 
-  private let lanes: [any MailLane]
+  private let lanes: [SMTPLane]
   private let policy: MailPolicy
   private let suppressions: SuppressionList
   private let logger: Logger
 
-  init(lanes: [any MailLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
+  init(lanes: [SMTPLane], policy: MailPolicy, suppressions: SuppressionList, logger: Logger) {
     self.lanes = lanes
     self.policy = policy
     self.suppressions = suppressions
@@ -28,8 +28,7 @@ public struct MailJobHandler: JobHandler {
     case .refused(let reason): return .refused(reason)
     case .mail(let mail):
       let names = lanes.map(\.name)
-      return .ready(
-        PreparedJob(mail, lanes: names, deadline: body.deadline, onUnknown: body.onUnknown ?? .report))
+      return .ready(mail, JobFacts(lanes: names, deadline: body.deadline, onUnknown: .sender(body.onUnknown)))
     }
   }
 

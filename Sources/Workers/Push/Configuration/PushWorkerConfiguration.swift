@@ -42,24 +42,17 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   private static func lanes(
     _ section: ConfigurationSection, _ providers: [any PushProvider.Type]
   ) -> [PushLaneSettings] {
-    let sections = section.sections("lanes", "The lanes to Apple's push services and to reCAPTCHA.")
-    section.check(
-      "lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/push-worker.json5 shows")
-    section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
-    var names: [String: Int] = [:]
-    var uniqueValues: [String: Int] = [:]
-    return sections.enumerated().map { index, entry in
-      let lane = PushLaneSettings(entry, providers: providers)
-      if let owner = names.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
-        entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
-      }
-      if let (key, value) = lane.provider?.uniqueKey,
-        let owner = uniqueValues.updateValue(index, forKey: "\(key) \(value)")
-      {
+    let lanes = PushLaneSettings.read(
+      section, "The lanes to Apple's push services and to reCAPTCHA.", most: maxLanes,
+      shownIn: "Config/push-worker.json5", providers: providers)
+    var owners: [String: Int] = [:]
+    for (index, (settings, entry)) in lanes.enumerated() {
+      guard let (key, value) = settings.provider?.uniqueKey else { continue }
+      if let owner = owners.updateValue(index, forKey: "\(key) \(value)") {
         entry.problem(key, "is the \(key) of lanes.\(owner) too: keep one lane for each")
       }
-      return lane
     }
+    return lanes.map(\.settings)
   }
 
   private static func apps(

@@ -41,7 +41,7 @@ public enum ServiceAccountCheck {
     _ clock: any WallClock, _ timeout: Duration
   ) async -> String? {
     do {
-      let http = try entry.client(concurrency: 1)
+      let http = try entry.client(of: PushVerifier.program, concurrency: 1)
       let endpoint = TokenEndpoint(
         account: account, url: tokenURL, table: table, http: http,
         clocks: Clocks(wall: clock, monotonic: SystemMonotonicClock()), timeout: timeout)

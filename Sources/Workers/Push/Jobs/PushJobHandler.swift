@@ -13,13 +13,13 @@ public struct PushJobHandler: JobHandler {
   public typealias Job = SilentPush
 
   private let apps: [String: PushApp]
-  private let lanes: [String: any PushLane]
+  private let routes: [String: PushRoute]
   private let keys: KeyRing
   private let memory: any EnvironmentMemory
 
-  init(apps: [String: PushApp], lanes: [any PushLane], keys: KeyRing, memory: any EnvironmentMemory) {
+  init(apps: [String: PushApp], routes: [PushRoute], keys: KeyRing, memory: any EnvironmentMemory) {
     self.apps = apps
-    self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+    self.routes = Dictionary(routes.map { ($0.lane.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.keys = keys
     self.memory = memory
   }
@@ -38,24 +38,24 @@ public struct PushJobHandler: JobHandler {
         app: body.app, deviceToken: token, topic: app.topic, payload: payload, expiration: body.deadline,
         isEnvironmentStated: body.environment != .unknown)
       // Pushing again is harmless, so the sender need not allow it.
-      return .ready(PreparedJob(push, lanes: names, deadline: body.deadline, onUnknown: .resend))
+      return .ready(push, JobFacts(lanes: names, deadline: body.deadline, onUnknown: .resend))
     } catch {
       return .invalid(error)
     }
   }
 
   public func perform(_ push: SilentPush, on lane: String, _ attempt: JobAttempt) async -> Classification {
-    guard let lane = lanes[lane] else {
+    guard let route = routes[lane] else {
       return .retry(Reason("UNKNOWN_LANE", "This worker has no such lane."))
     }
-    guard !push.isEnvironmentStated else { return await lane.push(push, attempt) }
+    guard !push.isEnvironmentStated else { return await route.lane.send(push, attempt) }
     // A token known to belong to the other environment is not tried here again.
-    if let known = await memory.environment(of: push.deviceToken, app: push.app), known != lane.environment {
-      return .otherLane(Self.badToken(nil), extras: ["environment": .string(lane.environment.rawValue)])
+    if let known = await memory.environment(of: push.deviceToken, app: push.app), known != route.environment {
+      return .otherLane(Self.badToken(nil), extras: ["environment": .string(route.environment.rawValue)])
     }
-    switch await lane.push(push, attempt) {
+    switch await route.lane.send(push, attempt) {
     case .accepted(let reference, let extras):
-      await memory.remember(lane.environment, of: push.deviceToken, app: push.app, at: attempt.startedAt)
+      await memory.remember(route.environment, of: push.deviceToken, app: push.app, at: attempt.startedAt)
       return .accepted(reference: reference, extras: extras)
     // If this is the last lane, both push services were asked, so the environment is not the reason.
     case .otherLane(let reason, let extras): return .otherLane(Self.badToken(reason.providerCode), extras: extras)
@@ -63,7 +63,7 @@ public struct PushJobHandler: JobHandler {
     }
   }
 
-  public func probe(lane: String) async -> ProbeResult { await lanes[lane]?.probe() ?? .cannotTell }
+  public func probe(lane: String) async -> ProbeResult { await routes[lane]?.lane.probe() ?? .cannotTell }
 
   private static func lanes(of app: PushApp, for environment: PushEnvironment) -> [String] {
     guard let stated = DeviceEnvironment(environment) else {

@@ -14,14 +14,14 @@ public struct RecaptchaJobHandler: JobHandler {
   public typealias Job = AssessmentRequest
 
   private let apps: [String: RecaptchaApp]
-  private let lanes: [String: any RecaptchaLane]
+  private let lanes: [String: any ProviderLane<AssessmentCall>]
   private let keys: KeyRing
   private let memory: any AssessmentMemory
   private let logger: Logger
 
   init(
-    apps: [String: RecaptchaApp], lanes: [any RecaptchaLane], keys: KeyRing, memory: any AssessmentMemory,
-    logger: Logger
+    apps: [String: RecaptchaApp], lanes: [any ProviderLane<AssessmentCall>], keys: KeyRing,
+    memory: any AssessmentMemory, logger: Logger
   ) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -40,7 +40,7 @@ public struct RecaptchaJobHandler: JobHandler {
         app: body.app, token: token, expectedAction: body.expectedAction, ip: body.client?.ip,
         userAgent: body.client?.userAgent, phoneNumber: body.phoneNumber)
       // A second question is harmless: the answer shows whether the token was assessed before.
-      return .ready(PreparedJob(request, lanes: [app.lane], deadline: body.deadline, onUnknown: .resend))
+      return .ready(request, JobFacts(lanes: [app.lane], deadline: body.deadline, onUnknown: .resend))
     } catch {
       return .invalid(error)
     }
@@ -60,7 +60,7 @@ public struct RecaptchaJobHandler: JobHandler {
       return .retry(Reason("MEMORY_UNAVAILABLE", "The memory of assessed tokens cannot be written: \(error)"))
     }
     let call = AssessmentCall(request: request, app: app, isUncertain: isUncertain)
-    let classification = await lane.assess(call, attempt)
+    let classification = await lane.send(call, attempt)
     await record(classification, request, attempt, wasUncertain: isUncertain)
     return classification
   }

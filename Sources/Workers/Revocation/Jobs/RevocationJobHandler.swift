@@ -13,15 +13,13 @@ public struct RevocationJobHandler: JobHandler {
   public typealias Job = RevocationJob
 
   private let clients: [RevocationClient: String]
-  private let lanes: [String: any RevocationLane]
+  private let lanes: [String: AppleLane]
   private let sealer: Sealer
   private let keys: KeyRing
   /// Time from the exchange for which a token is revoked, if the job's own deadline is earlier.
   private let persistence: Duration
 
-  init(
-    lanes: [any RevocationLane], clients: [RevocationClient: String], keys: KeyRing, persistence: Duration
-  ) {
+  init(lanes: [AppleLane], clients: [RevocationClient: String], keys: KeyRing, persistence: Duration) {
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.clients = clients
     self.keys = keys
@@ -51,11 +49,12 @@ public struct RevocationJobHandler: JobHandler {
     let job = RevocationJob(
       app: body.app, clientID: body.clientID, deadline: body.deadline, step: step(body, secret))
     return .ready(
-      PreparedJob(
-        job, lanes: [lane], deadline: body.deadline, onUnknown: .resend, extras: extras,
+      job,
+      JobFacts(
+        lanes: [lane], deadline: body.deadline,
         // A revocation is harmless however often it is repeated. A code is tried again because it may not have been
         // used.
-        maxUnknownResends: stage == .revoke ? .max : nil,
+        onUnknown: stage == .revoke ? .resendUntilDeadline : .resend, extras: extras,
         unknownReason: stage == .revoke ? .notConfirmed : .lost))
   }
 
@@ -71,7 +70,7 @@ public struct RevocationJobHandler: JobHandler {
     guard let lane = lanes[lane] else { return .retry(.unknownClient) }
     let nextStage = NextStageWriter(
       job: job, jobID: attempt.jobID, deadline: max(job.deadline, attempt.startedAt + persistence), sealer: sealer)
-    return await lane.perform(
+    return await lane.send(
       RevocationCall(step: job.step, unknownCalls: attempt.unknownCalls, nextStage: nextStage), attempt)
   }
 

@@ -2,34 +2,32 @@ public import JobEngine
 import NumberRules
 import ServiceRuntime
 
-/// One entry of `lanes`: settings that all providers have in common, and those of its provider.
+/// One entry of `lanes`: settings that all workers have in common, and those for SMS.
 public struct SMSLaneSettings: Sendable {
-  /// Settings for the engine: name, slots, rate, breaker.
-  public let lane: LaneConfiguration
+  let common: LaneSettings<any SMSProvider>
   /// Rules for the messages that take the lane.
   public let rules: RouteRules
   /// Whether a job that pins the lane gets it although the rules do not let it through.
   let allowsPinned: Bool
-  /// File with the authorities that the provider's certificate must come from; the system's if `nil`.
-  let caFile: String?
-  /// Settings of the provider; `nil` if `type` is unknown, which is reported.
-  let provider: (any SMSProvider)?
   /// Whether a long text may be written with national language tables.
   let nationalShiftTables: Bool
   /// Whether a long text may be spelled differently to stay in GSM 7 bit.
   let transliterate: Bool
 
-  /// Reads one entry. Problems are reported to the section.
-  init(_ section: ConfigurationSection, providers: [any SMSProvider.Type]) {
-    lane = LaneConfiguration(section)
+  /// Settings for the engine: name, slots, rate, breaker.
+  public var lane: LaneConfiguration { common.lane }
+
+  var provider: (any SMSProvider)? { common.provider }
+
+  /// Reads the keys for SMS. Problems are reported to the section.
+  init(_ common: LaneSettings<any SMSProvider>, _ section: ConfigurationSection) {
+    self.common = common
     rules = RouteRules(
       regions: Self.regions(section), prefixes: Self.prefixes(section), apps: Self.apps(section),
       weight: Self.weight(section))
     allowsPinned = section.bool(
       "allowPinned", default: false,
       "Whether a job that names this lane may use it even if regions, prefixes or apps exclude it.")
-    caFile = section.path("caFile", "Certificates to trust (PEM); the system's if absent.")
-    provider = Self.provider(section, providers)
     transliterate = section.bool(
       "transliterate", default: false,
       "Whether characters may be replaced by the table where that saves segments.")
@@ -37,7 +35,7 @@ public struct SMSLaneSettings: Sendable {
       "nationalShiftTables", default: false,
       "Whether the provider takes national language tables, to be used where that saves segments.")
     section.check(
-      "nationalShiftTables", !nationalShiftTables || provider?.takesNationalShiftTables ?? true,
+      "nationalShiftTables", !nationalShiftTables || common.provider?.takesNationalShiftTables ?? true,
       "is not possible with this type (smpp: with payload): the provider chooses the encoding by itself")
   }
 
@@ -45,18 +43,6 @@ public struct SMSLaneSettings: Sendable {
     let text = TextOptions(
       nationalShiftTables: nationalShiftTables, transliteration: transliterate ? transliteration : nil)
     return LaneRoute(lane, rules: rules, text: text, allowsPinned: allowsPinned)
-  }
-
-  private static func provider(
-    _ section: ConfigurationSection, _ providers: [any SMSProvider.Type]
-  ) -> (any SMSProvider)? {
-    let names = providers.map { $0.typeName }.joined(separator: ", ")
-    let name = section.string("type", "The provider: one of \(names).")
-    guard let provider = providers.first(where: { $0.typeName == name }) else {
-      if !name.isEmpty { section.unknownType(valid: names) }
-      return nil
-    }
-    return provider.init(section)
   }
 
   private static func regions(_ section: ConfigurationSection) -> Set<String> {

@@ -61,9 +61,12 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     minValidity = section.seconds(
       "minimumValiditySeconds", default: .seconds(5), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent: it would not arrive in time.")
-    tables = ProviderTables(section, providers.map { $0.table })
+    tables = ProviderTables(section, providers.flatMap { $0.tables })
     reports = ReportSettings(section.section("receipts"), health: common.http)
-    lanes = Self.lanes(section, providers)
+    lanes = LaneSettings.read(
+      section, "The lanes in the order in which they are tried.", most: Self.maxLanes,
+      shownIn: "Config/sms-worker.json5", providers: providers
+    ).map { SMSLaneSettings($0.settings, $0.section) }
     transliteration = Self.transliteration(section, isUsed: lanes.contains(where: \.transliterate))
     bulk = BulkSettings(section.section("bulk"), lanes: lanes.map(\.lane))
     worker.checkPrefetch(for: lanes.map(\.lane), section)
@@ -88,22 +91,6 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     } catch {
       section.problem("transliterationTable", error.message)
       return nil
-    }
-  }
-
-  private static func lanes(
-    _ section: ConfigurationSection, _ providers: [any SMSProvider.Type]
-  ) -> [SMSLaneSettings] {
-    let sections = section.sections("lanes", "The lanes in the order in which they are tried.")
-    section.check("lanes", !sections.isEmpty, "is empty: configure at least one lane, as Config/sms-worker.json5 shows")
-    section.check("lanes", sections.count <= maxLanes, "has more than \(maxLanes) entries")
-    var owners: [String: Int] = [:]
-    return sections.enumerated().map { index, entry in
-      let lane = SMSLaneSettings(entry, providers: providers)
-      if let owner = owners.updateValue(index, forKey: lane.lane.name), !lane.lane.name.isEmpty {
-        entry.problem("name", "is the name of lanes.\(owner) too: give each lane its own")
-      }
-      return lane
     }
   }
 }

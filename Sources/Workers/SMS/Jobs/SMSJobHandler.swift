@@ -66,9 +66,9 @@ public struct SMSJobHandler: JobHandler {
     // If the only lane deduplicates, a repetition is certainly harmless.
     let isHarmless = candidates.count == 1 && candidates[0].deduplicates
     return .ready(
-      PreparedJob(
-        sms, lanes: names, deadline: body.deadline,
-        onUnknown: isHarmless || body.onUnknown == .resend ? .resend : .report,
+      sms,
+      JobFacts(
+        lanes: names, deadline: body.deadline, onUnknown: isHarmless ? .resend : .sender(body.onUnknown),
         extras: text.extras))
   }
 

@@ -1,4 +1,3 @@
-public import CountersignTelemetry
 public import JobEngine
 public import ServiceRuntime
 
@@ -6,16 +5,7 @@ public import ServiceRuntime
 ///
 /// A provider is a folder next to this file, a line in ``SMSProviders/all`` and a table in `Config/providers/`.
 /// `docs/adding-a-provider.md` walks through one.
-public protocol SMSProvider: Sendable {
-  /// `type` of the provider's lanes in the configuration.
-  static var typeName: String { get }
-
-  /// Sections of the provider's table, which is `<typeName>.json5` in `providersDirectory`.
-  static var tableSections: Set<ProviderTable.Section> { get }
-
-  /// Reads the provider's own keys of a lane. Problems are reported to the section, so reading cannot fail.
-  init(_ section: ConfigurationSection)
-
+public protocol SMSProvider: LaneProvider {
   /// Whether a message can state the national language tables that it is written with. The default is `false`.
   var takesNationalShiftTables: Bool { get }
 
@@ -25,13 +15,14 @@ public protocol SMSProvider: Sendable {
 
   /// Makes the lane.
   ///
-  /// - Throws: when the settings have a problem that ``init(_:)`` has reported.
-  func makeLane(_ context: SMSLaneContext) throws(WorkerError) -> SMSProviderLane
+  /// - Parameters:
+  ///   - context: parts of the worker for a lane of any provider.
+  ///   - reports: the ways of delivery reports into the worker.
+  /// - Throws: when the settings have a problem that ``LaneProvider/init(_:)`` has reported.
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) throws(WorkerError) -> SMSProviderLane
 }
 
 extension SMSProvider {
-  static var table: ProviderTables.Source { ProviderTables.Source(typeName, sections: tableSections) }
-
   public var takesNationalShiftTables: Bool { false }
 
   public var reportsOnItsOwnConnection: Bool { false }
@@ -46,29 +37,16 @@ public enum SMSProviders {
   ]
 }
 
-/// Parts of the worker that a provider makes its lane from.
-public struct SMSLaneContext: Sendable {
-  /// Name of the lane in jobs, results, logs and metrics.
-  public let name: String
-  /// Rules for the provider's answers and delivery reports.
-  public let table: ProviderTable
-  /// HTTP transport of this lane alone, so that one provider's trouble does not take another's connections.
-  public let http: any HTTPCaller
-  public let clock: any WallClock
-  /// File with the authorities that the provider's certificate must come from; the system's if `nil`.
-  public var caFile: String?
-  /// Addresses for delivery reports over HTTP; `nil` if the worker takes none.
-  public var reportAddresses: ReportAddresses?
-  /// Receiver of delivery reports that arrive on the lane's own connection; `nil` if the worker takes none.
-  public var reportSink: (any SessionReportSink)?
-  /// Log for events of the lane's own connection.
-  public var logger: Logger?
+/// The ways of delivery reports into the worker; `nil` for those that it does not offer.
+public struct ReportWays: Sendable {
+  /// Addresses for delivery reports over HTTP.
+  public var addresses: ReportAddresses?
+  /// Receiver of delivery reports that arrive on the lane's own connection.
+  public var sink: (any SessionReportSink)?
 
-  public init(name: String, table: ProviderTable, http: any HTTPCaller, clock: any WallClock) {
-    self.name = name
-    self.table = table
-    self.http = http
-    self.clock = clock
+  public init(addresses: ReportAddresses? = nil, sink: (any SessionReportSink)? = nil) {
+    self.addresses = addresses
+    self.sink = sink
   }
 }
 

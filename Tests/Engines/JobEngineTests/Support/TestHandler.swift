@@ -20,7 +20,7 @@ final class TestHandler: JobHandler {
 
   private struct Script {
     var call: Call = { _, _ in .accepted(reference: "ref-1") }
-    var prepare: @Sendable (TestJob) -> Preparation<TestJob> = { .ready(TestHandler.ready($0)) }
+    var prepare: @Sendable (TestJob) -> Preparation<TestJob> = { .ready($0, TestHandler.facts($0)) }
     var lookUp: Call?
     var probe: ProbeResult = .cannotTell
   }
@@ -32,8 +32,8 @@ final class TestHandler: JobHandler {
     self.journal = journal
   }
 
-  static func ready(_ job: TestJob) -> PreparedJob<TestJob> {
-    PreparedJob(job, lanes: job.lanes ?? ["a"], deadline: job.deadline, onUnknown: job.onUnknown ?? .report)
+  static func facts(_ job: TestJob) -> JobFacts {
+    JobFacts(lanes: job.lanes ?? ["a"], deadline: job.deadline, onUnknown: .sender(job.onUnknown))
   }
 
   func onCall(_ call: @escaping Call) { script.withLock { $0.call = call } }

@@ -33,10 +33,11 @@ struct AppleBench {
     let table = try Samples.table()
     let keys = try Samples.keys("key")
     func lane(_ name: String, _ clientID: String) throws -> AppleLane {
-      AppleLane(
-        RevocationLaneContext(
-          name: name, table: table, http: http, clock: clock, probeTimeout: .patience),
-        clientID: clientID, baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
+      var lane = AppleLane(
+        LaneContext(name: name, table: table, http: http, clock: clock), clientID: clientID,
+        baseURL: simulator.url + "/", secret: try secret ?? Samples.secret(clientID: clientID))
+      lane.probeTimeout = .patience
+      return lane
     }
     let handler = RevocationJobHandler(
       lanes: [try lane("app", Samples.app), try lane("web", Samples.service)],
@@ -118,6 +119,6 @@ struct AppleBench {
   ) async throws -> Classification {
     let prepared = try #require(handler.prepare(body, of: Samples.message(id, stageOf: stageOf)).ready)
     return await handler.perform(
-      prepared.job, on: prepared.lanes[0], Samples.attempt(id, unknownCalls: unknownCalls, timeout: timeout))
+      prepared.job, on: prepared.facts.lanes[0], Samples.attempt(id, unknownCalls: unknownCalls, timeout: timeout))
   }
 }

@@ -92,13 +92,13 @@ extension Classification {
 extension Preparation {
   var short: String {
     switch self {
-    case .ready(let job): "ready \(job.lanes.joined(separator: ","))"
+    case .ready(_, let facts): "ready \(facts.lanes.joined(separator: ","))"
     case .refused(let reason, _): "refused \(reason.code)"
     case .invalid(let problem): "invalid \(problem.code)"
     }
   }
 
-  var ready: PreparedJob<Job>? {
-    if case .ready(let job) = self { job } else { nil }
+  var ready: (job: Job, facts: JobFacts)? {
+    if case .ready(let job, let facts) = self { (job, facts) } else { nil }
   }
 }

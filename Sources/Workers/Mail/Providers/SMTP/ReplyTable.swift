@@ -9,6 +9,9 @@ struct ReplyTable: Sendable {
   /// Domains in lower case whose servers are trusted in what they say about the sender.
   private let receivers: Set<String>
 
+  /// Name of the file in `providersDirectory`.
+  static let file = "smtp.json5"
+
   private static let maxFileBytes = 1024 * 1024
 
   private struct File: KeyedPart {

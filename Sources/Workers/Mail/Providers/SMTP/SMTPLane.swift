@@ -20,7 +20,7 @@ public protocol MailSubmitter: Sendable {
 extension SMTPClient: MailSubmitter {}
 
 /// A server that mail is submitted to.
-struct SMTPLane: MailLane, ProviderAPI {
+struct SMTPLane: ProviderLane, ProviderAPI {
   let name: String
   let submitter: any MailSubmitter
   let writer: MailWriter
@@ -44,7 +44,7 @@ struct SMTPLane: MailLane, ProviderAPI {
     }
   }
 
-  func shutdown() { submitter.shutdown() }
+  func shutdown() async { submitter.shutdown() }
 
   func probe() async -> ProbeResult {
     do {

@@ -4,15 +4,17 @@ import SMTPClient
 import ServiceRuntime
 
 /// Lanes of type `smtp`: servers that mail is submitted to.
-struct SMTPProvider: MailProvider {
+struct SMTPProvider: LaneProvider {
   static let typeName = "smtp"
-  static let tableFile = "smtp.json5"
+  /// Replies have a table of another form, a ``ReplyTable``.
+  static let tables: [ProviderTables.Source] = []
 
-  static func readTable(_ path: String) throws(WorkerError) -> ReplyTable { try ReplyTable(file: path) }
+  /// Number of connections; each has a thread while it is used.
+  static let connections = 1...256
 
-  let smtp: SMTPConfiguration
+  private let smtp: SMTPConfiguration
 
-  init(_ section: ConfigurationSection, _ lane: LaneConfiguration) {
+  init(_ section: ConfigurationSection) {
     let host = section.string("host", "The server's name, as in its certificate.")
     section.check(
       "host",
@@ -44,23 +46,29 @@ struct SMTPProvider: MailProvider {
     }
     smtp = SMTPConfiguration(
       host: host, port: UInt16(port), security: security, clientName: clientName, credentials: credentials,
-      caFile: section.path("caFile", "Certificates to trust (PEM); the system's if absent."),
       pool: SMTPConfiguration.Pool(
-        maxConnections: min(max(lane.concurrency, 1), MailLaneSettings.connections.upperBound),
         maxIdle: section.seconds(
           "idleSeconds", default: .seconds(60), in: .seconds(1) ... .seconds(600),
           "How long an idle connection is kept for reuse.")))
   }
 
-  func makeLane(_ context: MailLaneContext, _ table: ReplyTable) throws(WorkerError) -> any MailLane {
-    SMTPLane(
-      name: context.name, submitter: try client(context.name), writer: context.writer, table: table,
-      metrics: SMTPMetrics(context.metrics))
-  }
-
-  func check(name: String, timeout: Duration) async -> String? {
+  func client(_ entry: LaneSettings<SMTPProvider>) throws(WorkerError) -> SMTPClient {
+    var smtp = smtp
+    smtp.caFile = entry.caFile
+    smtp.pool.maxConnections = entry.lane.concurrency
     do {
-      let client = try client(name)
+      return try SMTPClient(smtp)
+    } catch {
+      throw WorkerError(.invalidConfiguration, "lane \(entry.lane.name): \(error)")
+    }
+  }
+}
+
+extension LaneSettings<SMTPProvider> {
+  /// Connects to the server and authenticates, without sending a mail. Returns the problem.
+  func check(timeout: Duration) async -> String? {
+    do {
+      guard let client = try provider?.client(self) else { return nil }
       defer { client.shutdown() }
       try await client.check(timeout: timeout)
       return nil
@@ -68,14 +76,6 @@ struct SMTPProvider: MailProvider {
       return error.description
     } catch {
       return "\(error)"
-    }
-  }
-
-  private func client(_ name: String) throws(WorkerError) -> SMTPClient {
-    do {
-      return try SMTPClient(smtp)
-    } catch {
-      throw WorkerError(.invalidConfiguration, "lane \(name): \(error)")
     }
   }
 }

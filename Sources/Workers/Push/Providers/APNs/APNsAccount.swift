@@ -73,7 +73,7 @@ struct APNsAccount: Sendable {
     try Self.checkFiles(transport, of: entry)
     let api = APNsAPI(
       environment: provider.environment, baseURL: provider.baseURL, answerTimeout: provider.answerTimeout,
-      table: context.tables[APNsProvider.table], clock: context.clocks.wall)
+      table: context.tables[APNsProvider.tables[0]], clock: context.clocks.wall)
     return APNsLane(
       name: configuration(entry).name, api: api, credential: credential(tokens, context.tokenLife),
       pool: Self.pool(connections: provider.connections, transport), clocks: context.clocks)
@@ -94,7 +94,7 @@ struct APNsAccount: Sendable {
     var transport = HTTPClient.Configuration(
       maxConcurrent: Self.width, maxWaiting: entry.lane.concurrency,
       pool: HTTPClient.Configuration.Pool(maxPerHost: 1, maxIdle: Self.maxIdle, maxLifetime: Self.maxLifetime),
-      caFile: entry.caFile, userAgent: "countersign-push-worker", version: .http2)
+      caFile: entry.caFile, userAgent: "countersign-\(PushVerifier.program)", version: .http2)
     if case .certificate(let certificate) = settings {
       transport.clientCertificate = HTTPClient.Configuration.ClientCertificate(
         file: certificate.certificateFile, keyFile: certificate.keyFile)

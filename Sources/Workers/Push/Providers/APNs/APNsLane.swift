@@ -9,7 +9,7 @@ import JobEngine
 /// Pushing the same receipt and secret twice is harmless: the device keeps one push (`apns-collapse-id`), and the app
 /// takes either. A push without a clear answer is therefore sent again at once, on another connection, while its time
 /// lasts.
-struct APNsLane: PushLane {
+struct APNsLane: ProviderLane {
   /// Proof of the sender's identity.
   enum Credential: Sendable {
     /// A token signed with the team's key.
@@ -28,12 +28,10 @@ struct APNsLane: PushLane {
   let pool: ConnectionPool
   let clocks: Clocks
 
-  var environment: DeviceEnvironment { api.environment }
-
   func shutdown() async { await pool.shutdown() }
 
   /// Sends a push, again if an answer is missing.
-  func push(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
+  func send(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
     let end = clocks.monotonic.now() + attempt.timeout
     let id = PushID.make(for: attempt.job)
     var tries = 0

@@ -5,8 +5,6 @@ import ServiceRuntime
 /// Lanes of type `apns`: Apple's push services.
 struct APNsProvider: PushProvider, Hashable {
   static let typeName = "apns"
-  static let table = ProviderTables.Source("apns")
-  static let tables = [table]
   static let pushes = true
 
   let environment: DeviceEnvironment
@@ -21,7 +19,7 @@ struct APNsProvider: PushProvider, Hashable {
   init(_ section: ConfigurationSection) {
     environment = section.word(
       "environment", default: .production, "The push service: production, or sandbox for apps signed for development.")
-    baseURL = section.baseURL(default: environment.host, "Address of the push service.").withoutTrailingSlash
+    baseURL = LaneRequest.base(section.baseURL(default: environment.host, "Address of the push service."))
     connections = section.integer(
       "connections", default: 4, in: 1...64,
       "Connections at once. Apple lets one push at a time through on a connection that has just refused a token.")
@@ -35,7 +33,8 @@ struct APNsProvider: PushProvider, Hashable {
   ) throws(WorkerError) {
     for account in APNsAccount.all(context.apps) {
       let lane = try account.lane(self, entry, context, tokens: lanes.pushing.tokens(of: account.identity))
-      lanes.pushing.add(lane, account.configuration(entry), apps: account.apps)
+      lanes.pushing.add(
+        PushRoute(lane: lane, environment: environment), account.configuration(entry), apps: account.apps)
     }
   }
 

@@ -3,34 +3,25 @@ import HTTPClient
 import JobEngine
 import Synchronization
 
-/// One connection to APNs. `HTTPClient` is the implementation that ships: one client for each connection, so that each
-/// can be given up alone.
-protocol PushConnection: HTTPCaller {
-  /// Fails the pushes in flight, and closes the connection.
-  func shutdown() async
-}
-
-extension HTTPClient: PushConnection {}
-
-/// The connections of a lane.
+/// The connections of a lane, each a client alone so that it can be given up alone.
 final class ConnectionPool: Sendable {
   /// A connection on loan for one push.
   struct Lease: Sendable {
     let id: Int
-    let connection: any PushConnection
+    let connection: any HTTPCaller
   }
 
   private struct State {
     var selector: ConnectionSelector
-    var connections: [Int: any PushConnection] = [:]
+    var connections: [Int: any HTTPCaller] = [:]
     var givenUp = 0
     var isClosed = false
   }
 
   private let state: Mutex<State>
-  private let open: @Sendable () throws(TransportError) -> any PushConnection
+  private let open: @Sendable () throws(TransportError) -> any HTTPCaller
 
-  init(_ selector: ConnectionSelector, open: @escaping @Sendable () throws(TransportError) -> any PushConnection) {
+  init(_ selector: ConnectionSelector, open: @escaping @Sendable () throws(TransportError) -> any HTTPCaller) {
     state = Mutex(State(selector: selector))
     self.open = open
   }

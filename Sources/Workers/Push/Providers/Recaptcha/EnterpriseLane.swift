@@ -6,7 +6,7 @@ import JobEngine
 
 /// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service
 /// account.
-struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
+struct EnterpriseLane: RecaptchaLane {
   /// Proof of the caller's identity.
   enum Credential: Sendable {
     case apiKey(Secret)
@@ -17,19 +17,17 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
   static let shortestTry: Duration = .milliseconds(200)
   private static let unauthenticated = 401
 
-  let name: String
+  let context: LaneContext
   /// Address without a slash at its end.
   let baseURL: String
   let project: String
   let credential: Credential
-  let table: ProviderTable
-  let http: any HTTPCaller
-  let clocks: Clocks
+  let monotonic: any MonotonicClock
 
-  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
+  func send(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
     switch credential {
-    case .apiKey: await http.perform(self, call, attempt).classification
-    case .tokens(let tokens): await assess(call, attempt, as: tokens, until: clocks.monotonic.now() + attempt.timeout)
+    case .apiKey: await context.http.perform(self, call, attempt).classification
+    case .tokens(let tokens): await send(call, attempt, as: tokens, until: monotonic.now() + attempt.timeout)
     }
   }
 
@@ -44,7 +42,7 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
 
   /// A 401 says that Google looked at the caller and not at the question: the access token, which by its age is good,
   /// was revoked, or its key was. The question is asked once more with another token.
-  private func assess(
+  private func send(
     _ call: AssessmentCall, _ attempt: JobAttempt, as tokens: AccessTokens, until end: MonotonicTime
   ) async -> Classification {
     var (call, attempt, isRepeated) = (call, attempt, false)
@@ -54,10 +52,10 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
       case .success(let current): token = current
       case .failure(let failure): return failure.classification
       }
-      attempt.timeout = end - clocks.monotonic.now()
+      attempt.timeout = end - monotonic.now()
       guard attempt.timeout >= Self.shortestTry else { return .retry(Self.tooLate) }
       call.accessToken = token.text
-      let outcome = await http.perform(self, call, attempt)
+      let outcome = await context.http.perform(self, call, attempt)
       guard case .answered(_, let status) = outcome, status == Self.unauthenticated else {
         return outcome.classification
       }
@@ -84,17 +82,17 @@ struct EnterpriseLane: RecaptchaLane, RecaptchaAPI {
     return .request(
       HTTPRequest(
         method: "POST", url: "\(baseURL)/v1/projects/\(project)/assessments", headers: headers, body: Array(body),
-        timeouts: .within(attempt.timeout), maxResponseBytes: 64 * 1024))
+        timeouts: .within(attempt.timeout), maxResponseBytes: LaneRequest.maxResponseBytes))
   }
 
   func read(_ response: HTTPResponse) -> AssessmentAnswer {
-    let response = ProviderResponse<Answer>(response, now: clocks.wall.now())
+    let response = ProviderResponse<Answer>(response, now: context.clock.now())
     if response.status == 200, let answer = response.body, let token = answer.tokenProperties {
       return .assessed(RecaptchaAssessment(answer, token))
     }
     // A success that cannot be read may well have used the token up.
     guard !response.isSuccess else { return .unreadable }
-    return .failed(response.classification(table, code: response.body?.error?.code(table)))
+    return .failed(response.classification(context.table, code: response.body?.error?.code(context.table)))
   }
 
   // One for the process; it may be shared.

@@ -7,12 +7,12 @@ import ServiceRuntime
 /// The lanes to reCAPTCHA, and the apps whose tokens they assess.
 struct RecaptchaAccounts: Sendable {
   let apps: [String: RecaptchaApp]
-  private(set) var lanes: [any RecaptchaLane] = []
+  private(set) var lanes: [any ProviderLane<AssessmentCall>] = []
   private(set) var configurations: [LaneConfiguration] = []
-  private(set) var transports: [HTTPClient] = []
   /// Access tokens of service accounts: one source for each account in the process, whichever lanes use it.
   private(set) var tokens: [AccessTokens] = []
   private var tokensByAccount: [AccountKey: AccessTokens] = [:]
+  private var tokenClients: [HTTPClient] = []
 
   /// Properties that make two sources of access tokens the same.
   private struct AccountKey: Hashable {
@@ -26,16 +26,15 @@ struct RecaptchaAccounts: Sendable {
     apps = settings.reduce(into: [:]) { $0[$1.bundleID] = $1.recaptcha }
   }
 
-  mutating func add(_ lane: any RecaptchaLane, _ entry: PushLaneSettings) {
+  mutating func add(_ lane: some RecaptchaLane, _ entry: PushLaneSettings) {
     lanes.append(lane)
     configurations.append(entry.lane)
   }
 
-  /// Makes an HTTP client, which is shut down with the lanes.
-  mutating func makeClient(_ entry: PushLaneSettings, concurrency: Int? = nil) throws(WorkerError) -> HTTPClient {
-    let client = try entry.client(concurrency: concurrency)
-    transports.append(client)
-    return client
+  func shutdown() async {
+    for lane in lanes { await lane.shutdown() }
+    for client in tokenClients { await client.shutdown() }
+    for source in tokens { await source.shutdown() }
   }
 
   /// The credential of a lane; lanes of one service account share its tokens.
@@ -47,9 +46,11 @@ struct RecaptchaAccounts: Sendable {
     case .serviceAccount(let account, let tokenURL):
       let key = AccountKey(email: account.email, keyID: account.key.id, tokenURL: tokenURL, caFile: entry.caFile)
       if let known = tokensByAccount[key] { return .tokens(known) }
+      let client = try entry.client(of: PushVerifier.program, concurrency: 1)
+      tokenClients.append(client)
       let endpoint = TokenEndpoint(
-        account: account, url: tokenURL, table: context.tables[RecaptchaTables.accessTokens],
-        http: try makeClient(entry, concurrency: 1), clocks: context.clocks)
+        account: account, url: tokenURL, table: context.tables[RecaptchaTables.accessTokens], http: client,
+        clocks: context.clocks)
       let made = AccessTokens(clock: context.clocks.monotonic, logger: context.logger) {
         await endpoint.token(number: $0)
       }

@@ -3,33 +3,16 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// One account of reCAPTCHA.
-protocol RecaptchaLane: Sendable {
-  var name: String { get }
-
-  /// Has a token assessed, once: reCAPTCHA takes a token for one assessment.
-  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification
-
-  /// Asks whether the lane works again, as far as that shows without a token of reCAPTCHA.
-  func probe() async -> ProbeResult
-}
-
-extension RecaptchaLane {
-  func probe() async -> ProbeResult { .cannotTell }
-}
-
-/// Requests to reCAPTCHA, and the meaning of its answers.
-protocol RecaptchaAPI: HTTPProviderAPI where Call == AssessmentCall {
-  var table: ProviderTable { get }
-
+/// One account of reCAPTCHA, which takes a token for one assessment.
+protocol RecaptchaLane: HTTPLane where Call == AssessmentCall {
   func read(_ response: HTTPResponse) -> AssessmentAnswer
 }
 
-extension RecaptchaAPI {
+extension RecaptchaLane {
   func classify(_ response: HTTPResponse, of call: AssessmentCall) -> Classification {
     switch read(response) {
     case .failed(let classification): classification
-    case .assessed(let assessment): call.judge(assessment, table)
+    case .assessed(let assessment): call.judge(assessment, context.table)
     }
   }
 }

@@ -30,9 +30,9 @@ struct EnterpriseProvider: RecaptchaProvider {
 
   init(_ section: ConfigurationSection) {
     baseURL =
-      section.baseURL(
-        default: "https://recaptchaenterprise.googleapis.com", "Address of reCAPTCHA Enterprise."
-      ).withoutTrailingSlash
+      LaneRequest.base(
+        section.baseURL(
+          default: "https://recaptchaenterprise.googleapis.com", "Address of reCAPTCHA Enterprise."))
     project = section.string("project", "The Google Cloud project.")
     section.check(
       "project", project.isEmpty || project.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...64),
@@ -43,11 +43,9 @@ struct EnterpriseProvider: RecaptchaProvider {
   func makeLanes(
     _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
   ) throws(WorkerError) {
-    let http = try lanes.recaptcha.makeClient(entry)
     let lane = EnterpriseLane(
-      name: entry.lane.name, baseURL: baseURL, project: project,
-      credential: try lanes.recaptcha.credential(credential, entry, context),
-      table: context.tables[RecaptchaTables.assessments], http: http, clocks: context.clocks)
+      context: try entry.context(context), baseURL: baseURL, project: project,
+      credential: try lanes.recaptcha.credential(credential, entry, context), monotonic: context.clocks.monotonic)
     lanes.recaptcha.add(lane, entry)
   }
 
@@ -89,7 +87,7 @@ struct ClassicSite: Sendable {
   let secret: Secret
 
   init(_ section: ConfigurationSection) {
-    baseURL = section.baseURL(default: "https://www.google.com", "Address of siteverify.").withoutTrailingSlash
+    baseURL = LaneRequest.base(section.baseURL(default: "https://www.google.com", "Address of siteverify."))
     secret = section.requiredSecretFile("secretFile", "The secret of the site.")
   }
 }
@@ -109,9 +107,7 @@ extension ClassicRecaptchaProvider {
     _ entry: PushLaneSettings, _ context: PushLaneContext, in lanes: inout PushLanes
   ) throws(WorkerError) {
     let lane = SiteverifyLane(
-      name: entry.lane.name, baseURL: site.baseURL, secret: site.secret,
-      table: context.tables[RecaptchaTables.assessments], http: try lanes.recaptcha.makeClient(entry),
-      clock: context.clocks.wall)
+      context: try entry.context(context), baseURL: site.baseURL, secret: site.secret)
     lanes.recaptcha.add(lane, entry)
   }
 }

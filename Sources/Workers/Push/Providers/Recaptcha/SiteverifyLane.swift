@@ -5,18 +5,11 @@ import HTTPClient
 import JobEngine
 
 /// The classic reCAPTCHA: `POST /recaptcha/api/siteverify`, with the secret of the site.
-struct SiteverifyLane: RecaptchaLane, RecaptchaAPI {
-  let name: String
+struct SiteverifyLane: RecaptchaLane {
+  let context: LaneContext
   /// Address without a slash at its end.
   let baseURL: String
   let secret: Secret
-  let table: ProviderTable
-  let http: any HTTPCaller
-  let clock: any WallClock
-
-  func assess(_ call: AssessmentCall, _ attempt: JobAttempt) async -> Classification {
-    await http.perform(self, call, attempt).classification
-  }
 
   /// The secret takes the place of the site key.
   func request(_ call: AssessmentCall, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
@@ -31,17 +24,18 @@ struct SiteverifyLane: RecaptchaLane, RecaptchaAPI {
           (name: "Content-Type", value: "application/x-www-form-urlencoded"),
           (name: "Accept", value: "application/json"),
         ]),
-        body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout), maxResponseBytes: 64 * 1024))
+        body: FormEncoding.encode(fields), timeouts: .within(attempt.timeout),
+        maxResponseBytes: LaneRequest.maxResponseBytes))
   }
 
   func read(_ response: HTTPResponse) -> AssessmentAnswer {
-    let response = ProviderResponse<Answer>(response, now: clock.now())
-    guard response.status == 200 else { return .failed(response.classification(table)) }
+    let response = ProviderResponse<Answer>(response, now: context.clock.now())
+    guard response.status == 200 else { return .failed(response.classification(context.table)) }
     guard let answer = response.body else { return .unreadable }
     let assessment = RecaptchaAssessment(answer)
     // A wrong secret is reported like a reason why the token is invalid.
     if let reason = assessment.invalidReason,
-      case .laneDown(let why) = table.classification(status: 400, code: reason)
+      case .laneDown(let why) = context.table.classification(status: 400, code: reason)
     {
       return .failed(.laneDown(why))
     }

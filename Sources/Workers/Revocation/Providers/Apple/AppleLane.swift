@@ -9,35 +9,29 @@ import JobEngine
 /// for it.
 ///
 /// Each client is a lane of its own, so that a wrong key or ID delays the jobs of no other client.
-struct AppleLane: RevocationLane, HTTPProviderAPI {
-  let name: String
+struct AppleLane: HTTPLane {
+  let context: LaneContext
   let clientID: String
   let secret: ClientSecret
-  let table: ProviderTable
-  let http: any HTTPCaller
-  let clock: any WallClock
-  private let probeTimeout: Duration
+  /// Maximum time for the answer to a probe.
+  var probeTimeout: Duration = .seconds(5)
   private let tokenURL: String
   private let revokeURL: String
 
   /// Tokens come to about 2 KiB.
   private static let maxResponseBytes = 32 * 1024
 
-  init(_ context: RevocationLaneContext, clientID: String, baseURL: String, secret: ClientSecret) {
-    let base = baseURL.hasSuffix("/") ? String(baseURL.dropLast()) : baseURL
-    name = context.name
-    table = context.table
-    http = context.http
-    clock = context.clock
-    probeTimeout = context.probeTimeout
+  init(_ context: LaneContext, clientID: String, baseURL: String, secret: ClientSecret) {
+    let base = LaneRequest.base(baseURL)
+    self.context = context
     self.clientID = clientID
     self.secret = secret
     tokenURL = "\(base)/auth/token"
     revokeURL = "\(base)/auth/revoke"
   }
 
-  func perform(_ call: RevocationCall, _ attempt: JobAttempt) async -> Classification {
-    let classification = await http.perform(self, call, attempt).classification
+  func send(_ call: RevocationCall, _ attempt: JobAttempt) async -> Classification {
+    let classification = await context.http.perform(self, call, attempt).classification
     guard Self.refusesClient(classification) else { return classification }
     secret.discard()
     // A known client leaves only the redirect URI as the reason.
@@ -48,11 +42,11 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
   /// Revokes a token that does not exist, which Apple accepts from a known client.
   func probe() async -> ProbeResult {
     let call = RevocationCall(step: .revoke(token: Secret("countersign-probe"), hint: "access_token"))
-    let now = clock.now()
+    let now = context.clock.now()
     let attempt = JobAttempt(
       job: MessageIdentity(sender: SenderRule.unnamed, messageID: "probe"), deadline: now + probeTimeout,
       timeout: probeTimeout, startedAt: now)
-    let classification = await http.perform(self, call, attempt).classification
+    let classification = await context.http.perform(self, call, attempt).classification
     if Self.refusesClient(classification) { secret.discard() }
     switch classification {
     case .accepted: return .up
@@ -66,7 +60,7 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
   func request(_ call: RevocationCall, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
     let secret: Secret
     do {
-      secret = try self.secret.current(now: clock.now())
+      secret = try self.secret.current(now: context.clock.now())
     } catch {
       return .impossible(.laneDown(Reason("PROVIDER_CREDENTIALS", "No client secret can be signed: \(error)")))
     }
@@ -94,17 +88,17 @@ struct AppleLane: RevocationLane, HTTPProviderAPI {
   }
 
   func classify(_ response: HTTPResponse, of call: RevocationCall) -> Classification {
-    let answer = AppleAnswer(response, now: clock.now())
+    let answer = AppleAnswer(response, now: context.clock.now())
     switch call.step {
     case .revoke:
-      guard answer.isSuccess else { return answer.classification(table) }
+      guard answer.isSuccess else { return answer.classification(context.table) }
       return .accepted(reference: nil, extras: [RevocationStage.key: RevocationStage.revoked.value])
     case .exchange:
       if answer.isSuccess {
         guard let token = answer.token, let nextStage = call.nextStage else { return .lost(.lost) }
         return nextStage.outcome(token)
       }
-      let classification = answer.classification(table)
+      let classification = answer.classification(context.table)
       // An earlier call may have used the code up: the refusal says nothing about its token.
       if case .refused = classification, call.unknownCalls > 0 { return .lost(.lost.with(providerCode: answer.error)) }
       return classification

@@ -4,9 +4,8 @@ import JobEngine
 import ServiceRuntime
 
 /// Lanes of type `apple`: a client of Sign in with Apple each.
-struct AppleProvider: RevocationProvider {
+struct AppleProvider: LaneProvider {
   static let typeName = "apple"
-  static let table = ProviderTables.Source("apple")
 
   /// Bundle ID of an app, or a Services ID.
   let clientID: String
@@ -35,7 +34,7 @@ struct AppleProvider: RevocationProvider {
     }
   }
 
-  func makeLane(_ context: RevocationLaneContext) throws(WorkerError) -> any RevocationLane {
+  func makeLane(_ context: LaneContext) throws(WorkerError) -> AppleLane {
     guard let key else {
       throw WorkerError(.invalidConfiguration, "lane \(context.name): keyFile holds no usable key")
     }

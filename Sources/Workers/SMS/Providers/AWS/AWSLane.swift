@@ -8,15 +8,9 @@ import JobEngine
 ///
 /// AWS has no idempotency key.
 struct AWSLane: HTTPLane {
-  let context: SMSLaneContext
-  private let configuration: AWSConfiguration
-  private let signer: AWSSigner
-
-  init(_ configuration: AWSConfiguration, signer: AWSSigner, _ context: SMSLaneContext) {
-    self.context = context
-    self.configuration = configuration
-    self.signer = signer
-  }
+  let context: LaneContext
+  let configuration: AWSConfiguration
+  let signer: AWSSigner
 
   private struct Body: Encodable {
     var destinationPhoneNumber: String

@@ -5,7 +5,6 @@ import ServiceRuntime
 /// AWS End User Messaging: lanes of type `aws`.
 struct AWSProvider: SMSProvider {
   static let typeName = "aws"
-  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses]
 
   let configuration: AWSConfiguration
   let signer: AWSSigner
@@ -35,8 +34,8 @@ struct AWSProvider: SMSProvider {
       section, region: region, accessKeyID: accessKeyID, from: configuration.from, maxPrice: configuration.maxPrice)
   }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
-    SMSProviderLane(AWSLane(configuration, signer: signer, context))
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
+    SMSProviderLane(AWSLane(context: context, configuration: configuration, signer: signer))
   }
 
   private enum Kind: String, CaseIterable, Sendable {

@@ -8,19 +8,11 @@ import JobEngine
 /// `reference` is the job's ID; MessageBird does not report without one. It is not an idempotency key: the same
 /// reference twice makes two messages.
 struct MessageBirdLane: HTTPLane {
-  let context: SMSLaneContext
-  private let configuration: MessageBirdConfiguration
-  private let accessKey: Secret
-  private let addresses: ReportAddresses?
-
-  init(
-    _ configuration: MessageBirdConfiguration, accessKey: Secret, asksForReports: Bool, _ context: SMSLaneContext
-  ) {
-    self.context = context
-    self.configuration = configuration
-    self.accessKey = accessKey
-    addresses = asksForReports ? context.reportAddresses : nil
-  }
+  let context: LaneContext
+  let configuration: MessageBirdConfiguration
+  let accessKey: Secret
+  /// `nil` if no reports are asked for.
+  let addresses: ReportAddresses?
 
   private var authorization: String { "AccessKey " + accessKey.reveal() }
 

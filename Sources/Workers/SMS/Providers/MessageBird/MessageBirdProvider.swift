@@ -5,7 +5,7 @@ import ServiceRuntime
 /// MessageBird's REST API: lanes of type `messagebird`.
 struct MessageBirdProvider: SMSProvider {
   static let typeName = "messagebird"
-  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses, .receipts]
+  static let tables = [ProviderTables.Source(typeName, sections: [.codes, .statuses, .receipts])]
 
   let configuration: MessageBirdConfiguration
   let accessKey: Secret
@@ -22,9 +22,11 @@ struct MessageBirdProvider: SMSProvider {
     ).map { MessageBirdSignature(signingKey: $0) }
   }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     SMSProviderLane(
-      MessageBirdLane(configuration, accessKey: accessKey, asksForReports: signature != nil, context),
+      MessageBirdLane(
+        context: context, configuration: configuration, accessKey: accessKey,
+        addresses: signature == nil ? nil : reports.addresses),
       reports: signature.map { MessageBirdReports(signature: $0, table: context.table) })
   }
 }

@@ -9,7 +9,7 @@ import Synchronization
 /// SMPP has no idempotency key, so a submission without a clear answer is `unknown` and is not repeated here. The
 /// segments of a longer message are submitted one after the other: until the first was taken, another lane may take
 /// over; afterwards the message must not be sent again as a whole.
-struct SMPPLane: SMSLane {
+struct SMPPLane: ProviderLane {
   let name: String
   private let configuration: SMPPLaneConfiguration
   private let classifier: SMPPClassifier

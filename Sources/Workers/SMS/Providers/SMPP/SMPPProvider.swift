@@ -6,7 +6,7 @@ import ServiceRuntime
 /// An SMPP 3.4 server: lanes of type `smpp`.
 struct SMPPProvider: SMSProvider {
   static let typeName = "smpp"
-  static let tableSections: Set<ProviderTable.Section> = [.codes]
+  static let tables = [ProviderTables.Source(typeName, sections: [.codes])]
 
   private let lane: SMPPLaneConfiguration
   private let host: String
@@ -42,17 +42,17 @@ struct SMPPProvider: SMSProvider {
 
   var reportsOnItsOwnConnection: Bool { lane.wantsReceipts }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     let session = SMPPSession(
       self.session(caFile: context.caFile),
       onReceipt: { receipt in
         // A report without a receiver need not be repeated.
-        await context.reportSink?.take(SessionReport(receipt, lane: context.name, at: context.clock.now())) ?? true
+        await reports.sink?.take(SessionReport(receipt, lane: context.name, at: context.clock.now())) ?? true
       },
       onEvent: { [events = context.logger.map { SMPPEventLog(logger: $0, lane: context.name) }] in events?.write($0) })
     return SMSProviderLane(
       SMPPLane(
-        name: context.name, configuration: lane(hasSink: context.reportSink != nil), table: context.table,
+        name: context.name, configuration: lane(hasSink: reports.sink != nil), table: context.table,
         session: session),
       service: SMPPService(lane: context.name, session: session))
   }

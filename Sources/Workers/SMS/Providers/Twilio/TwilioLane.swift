@@ -8,12 +8,16 @@ import JobEngine
 ///
 /// Twilio has no idempotency key, so a call without a clear answer is `unknown` and is not repeated here.
 struct TwilioLane: HTTPLane {
-  let context: SMSLaneContext
+  let context: LaneContext
   private let configuration: TwilioConfiguration
   private let authorization: Secret
+  private let addresses: ReportAddresses?
 
-  init(_ configuration: TwilioConfiguration, password: Secret, _ context: SMSLaneContext) {
+  init(
+    _ configuration: TwilioConfiguration, password: Secret, _ context: LaneContext, _ addresses: ReportAddresses?
+  ) {
     self.context = context
+    self.addresses = addresses
     self.configuration = configuration
     let credentials = configuration.username + ":" + password.reveal()
     self.authorization = Secret("Basic " + Base64.encode(Array(credentials.utf8)))
@@ -29,7 +33,7 @@ struct TwilioLane: HTTPLane {
     case .messagingService(let sid): fields.append((name: "MessagingServiceSid", value: sid))
     }
     fields.append((name: "ValidityPeriod", value: String(validity)))
-    if let addresses = context.reportAddresses {
+    if let addresses {
       fields.append((name: "StatusCallback", value: addresses.url(lane: name, of: attempt, form: .query)))
     }
     return .request(

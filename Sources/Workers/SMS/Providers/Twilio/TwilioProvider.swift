@@ -5,7 +5,6 @@ import ServiceRuntime
 /// Twilio's Messages API: lanes of type `twilio`.
 struct TwilioProvider: SMSProvider {
   static let typeName = "twilio"
-  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses]
 
   let configuration: TwilioConfiguration
   let password: Secret
@@ -28,9 +27,9 @@ struct TwilioProvider: SMSProvider {
       baseURL: baseURL, accountSID: accountSID, username: username, sender: Self.sender(section))
   }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     SMSProviderLane(
-      TwilioLane(configuration, password: password, context),
+      TwilioLane(configuration, password: password, context, reports.addresses),
       reports: TwilioReports(signature: TwilioSignature(authToken: authToken), table: context.table))
   }
 

@@ -7,17 +7,11 @@ import JobEngine
 ///
 /// Vonage always answers 200; the outcome is the status of each part. It has no idempotency key.
 struct VonageLane: HTTPLane {
-  let context: SMSLaneContext
-  private let configuration: VonageConfiguration
-  private let secret: Secret
-  private let addresses: ReportAddresses?
-
-  init(_ configuration: VonageConfiguration, secret: Secret, asksForReports: Bool, _ context: SMSLaneContext) {
-    self.context = context
-    self.configuration = configuration
-    self.secret = secret
-    addresses = asksForReports ? context.reportAddresses : nil
-  }
+  let context: LaneContext
+  let configuration: VonageConfiguration
+  let secret: Secret
+  /// `nil` if no reports are asked for.
+  let addresses: ReportAddresses?
 
   func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
     guard let seconds = LaneRequest.validity(of: attempt, within: VonageConfiguration.validity) else {

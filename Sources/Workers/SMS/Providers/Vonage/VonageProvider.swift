@@ -5,7 +5,7 @@ import ServiceRuntime
 /// Vonage's SMS API: lanes of type `vonage`.
 struct VonageProvider: SMSProvider {
   static let typeName = "vonage"
-  static let tableSections: Set<ProviderTable.Section> = [.codes, .statuses, .receipts]
+  static let tables = [ProviderTables.Source(typeName, sections: [.codes, .statuses, .receipts])]
 
   let configuration: VonageConfiguration
   let secret: Secret
@@ -27,9 +27,11 @@ struct VonageProvider: SMSProvider {
     signature = signatureSecret.map { VonageSignature(apiKey: apiKey, secret: $0, method: method) }
   }
 
-  func makeLane(_ context: SMSLaneContext) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) -> SMSProviderLane {
     SMSProviderLane(
-      VonageLane(configuration, secret: secret, asksForReports: signature != nil, context),
+      VonageLane(
+        context: context, configuration: configuration, secret: secret,
+        addresses: signature == nil ? nil : reports.addresses),
       reports: signature.map { VonageReports(signature: $0, table: context.table) })
   }
 }

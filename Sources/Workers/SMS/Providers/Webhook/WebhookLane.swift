@@ -12,19 +12,11 @@ import JobEngine
 /// `webhook-signature`. The ID is derived from the job's and the same on every try, so that a receiver recognizes a
 /// repetition.
 struct WebhookLane: HTTPLane {
-  let context: SMSLaneContext
+  let context: LaneContext
   let deduplicates: Bool
-  private let url: String
-  private let from: String?
-  private let signer: WebhookSigner
-
-  init(url: String, from: String?, signer: WebhookSigner, deduplicates: Bool, _ context: SMSLaneContext) {
-    self.context = context
-    self.deduplicates = deduplicates
-    self.url = url
-    self.from = from
-    self.signer = signer
-  }
+  let url: String
+  let from: String?
+  let signer: WebhookSigner
 
   func request(_ message: OutgoingSMS, _ attempt: JobAttempt) -> PreparedRequest<HTTPRequest> {
     guard let body = try? WebhookPayload(message, from: from, attempt).json() else {

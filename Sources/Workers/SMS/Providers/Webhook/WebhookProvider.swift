@@ -5,7 +5,7 @@ import ServiceRuntime
 /// Standard Webhooks to a receiver of the operator's own: lanes of type `webhook`.
 struct WebhookProvider: SMSProvider {
   static let typeName = "webhook"
-  static let tableSections: Set<ProviderTable.Section> = [.statuses]
+  static let tables = [ProviderTables.Source(typeName, sections: [.statuses])]
 
   let url: String
   let from: String?
@@ -25,12 +25,12 @@ struct WebhookProvider: SMSProvider {
   /// The payload says which tables the text needs.
   var takesNationalShiftTables: Bool { true }
 
-  func makeLane(_ context: SMSLaneContext) throws(WorkerError) -> SMSProviderLane {
+  func makeLane(_ context: LaneContext, _ reports: ReportWays) throws(WorkerError) -> SMSProviderLane {
     guard let signer else {
       throw WorkerError(.invalidConfiguration, "lane \(context.name): the configuration has problems")
     }
     return SMSProviderLane(
-      WebhookLane(url: url, from: from, signer: signer, deduplicates: receiverDeduplicates, context))
+      WebhookLane(context: context, deduplicates: receiverDeduplicates, url: url, from: from, signer: signer))
   }
 
   private static func signer(_ section: ConfigurationSection) -> WebhookSigner? {

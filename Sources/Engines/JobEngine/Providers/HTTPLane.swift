@@ -2,20 +2,21 @@ import CountersignEncoding
 import CountersignTelemetry
 import FoundationEssentials
 public import HTTPClient
-public import JobEngine
 
-/// A lane that hands a message over with one HTTP request. The provider writes the request and classifies the answer; a
+/// A lane that calls its provider with one HTTP request. The provider writes the request and classifies the answer. A
 /// call without an answer is not repeated.
-public protocol HTTPLane: SMSLane, HTTPProviderAPI where Call == OutgoingSMS {
-  var context: SMSLaneContext { get }
+public protocol HTTPLane: ProviderLane, HTTPProviderAPI {
+  var context: LaneContext { get }
 }
 
 extension HTTPLane {
   public var name: String { context.name }
 
-  public func send(_ message: OutgoingSMS, _ attempt: JobAttempt) async -> Classification {
-    await context.http.perform(self, message, attempt).classification
+  public func send(_ call: Call, _ attempt: JobAttempt) async -> Classification {
+    await context.http.perform(self, call, attempt).classification
   }
+
+  public func shutdown() async { await context.http.shutdown() }
 
   /// Probes the lane with a request that costs nothing: it stays down while the provider cannot be reached or refuses
   /// the credentials, so that no job has to be the trial.
@@ -53,7 +54,7 @@ extension HTTPLane {
     try? JSONReader.answers.decode(type, from: response.body)
   }
 
-  static var noCredit: Reason { Reason("PROVIDER_ACCOUNT", "The provider's account has no credit left.") }
+  public static var noCredit: Reason { Reason("PROVIDER_ACCOUNT", "The provider's account has no credit left.") }
 }
 
 /// Values and rules that the requests of several lanes share.
