@@ -1,5 +1,6 @@
 import CommandEngine
 import Coordination
+import CountersignEncoding
 import CountersignTelemetry
 import ServiceRuntime
 import Synchronization

@@ -42,7 +42,7 @@ struct AWSOrder: Decodable, Sendable {
     let order: AWSOrder
     let given: Set<String>
     do {
-      given = Set(try JSONReader.requests.decode([String: IgnoredValue].self, from: bytes).keys)
+      given = Set((try JSONReader.requests.value(of: bytes).members ?? [:]).keys)
       order = try JSONReader.requests.decode(AWSOrder.self, from: bytes)
     } catch {
       throw AWSError("SerializationException", "The body is not the JSON of this operation.")
