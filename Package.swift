@@ -214,7 +214,8 @@ let programs: [Target] = [
 let testTargets: [Target] = [
   // Shared by the tests of several libraries.
   .target(
-    name: "TestSupport", dependencies: ["CountersignAMQP", "CountersignConcurrency", "HTTPClient", "PostgreSQL"],
+    name: "TestSupport",
+    dependencies: ["CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "HTTPClient", "PostgreSQL"],
     path: "Tests/Support", swiftSettings: swiftSettings),
 
   tests("CountersignConcurrency", at: "Base/Concurrency"),

@@ -178,34 +178,16 @@ enum JWEHeader {
   static func encode(
     _ members: [String: String], keyID: String, ephemeral: PublicSealingKey? = nil
   ) throws(JOSEError) -> [UInt8] {
-    var json: [UInt8] = []
-    json.reserveCapacity(256)
-    json.append(contentsOf: #"{"alg":""#.utf8)
-    json.append(contentsOf: (ephemeral == nil ? JWE.algorithm : PublicSealingKey.algorithm).utf8)
-    json.append(contentsOf: #"","enc":""#.utf8)
-    json.append(contentsOf: JWE.encryption.utf8)
-    json.append(contentsOf: #"","kid":"#.utf8)
-    JSONString.append(keyID, to: &json)
-    if let ephemeral { json.append(contentsOf: ",\"epk\":\(ephemeral.ephemeralMembers)".utf8) }
-    for name in members.keys.sorted() {
-      guard !reserved.contains(name), let value = members[name] else {
-        throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
-      }
-      json.append(UInt8(ascii: ","))
-      JSONString.append(name, to: &json)
-      json.append(UInt8(ascii: ":"))
-      JSONString.append(value, to: &json)
-    }
-    json.append(UInt8(ascii: "}"))
-    return json
+    var json = JSONObjectWriter(reserving: 256)
+    json.put("alg", ephemeral == nil ? JWE.algorithm : PublicSealingKey.algorithm)
+    json.put("enc", JWE.encryption)
+    json.put("kid", keyID)
+    if let ephemeral { json.put("epk", object: Array(ephemeral.ephemeralMembers.utf8)) }
+    return try HeaderJSON.write(members, reserved: reserved, into: json)
   }
 
-  /// Members that are not strings are left out, but those that change how the text is to be read are refused.
   static func decode(_ json: [UInt8], algorithm: String) throws(JOSEError) -> [String: String] {
-    let (header, others) = try HeaderJSON.members(of: json, in: text)
-    for name in ["zip", "crit"] where header[name] != nil || others.contains(name) {
-      throw JOSEError(.unsupportedAlgorithm, "the header of the \(text) has \"\(name)\", which is not supported")
-    }
+    let header = try HeaderJSON.strings(of: json, in: text, refusing: ["zip", "crit"])
     try require("alg", algorithm, of: header)
     try require("enc", JWE.encryption, of: header)
     return header

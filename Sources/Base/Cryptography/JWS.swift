@@ -68,7 +68,7 @@ public enum JWS {
       throw JOSEError(.authenticationFailed, "the signed text was changed, or signed with another key", keyID: key.id)
     }
     // RFC 7519, section 4: claims that stand twice are rejected here, as two readers could see different ones.
-    guard !RepeatedNames.areIn(parts.payload) else {
+    guard !HeaderJSON.repeatsName(parts.payload) else {
       throw JOSEError(.malformed, "the signed text has a member twice", keyID: key.id)
     }
     return (header, parts.payload)
@@ -131,36 +131,19 @@ enum JWSHeader {
   static func encode(
     _ members: [String: String], algorithm: String, keyID: String?
   ) throws(JOSEError) -> [UInt8] {
-    var json = Array(#"{"alg":"\#(algorithm)""#.utf8)
-    if let keyID { append("kid", keyID, to: &json) }
-    for name in members.keys.sorted() {
-      guard !reserved.contains(name), let value = members[name] else {
-        throw JOSEError(.malformed, "the header member \"\(JOSEError.printable(name))\" is reserved")
-      }
-      append(name, value, to: &json)
-    }
-    json.append(UInt8(ascii: "}"))
-    return json
+    var json = JSONObjectWriter()
+    json.put("alg", algorithm)
+    json.put("kid", keyID)
+    return try HeaderJSON.write(members, reserved: reserved, into: json)
   }
 
-  /// Members that are not strings are left out, but those that change how the text is to be read are refused.
   static func decode(_ json: [UInt8], algorithms: [String]) throws(JOSEError) -> [String: String] {
-    let (header, others) = try HeaderJSON.members(of: json, in: "signed text")
-    for name in ["crit", "b64"] where header[name] != nil || others.contains(name) {
-      throw JOSEError(.unsupportedAlgorithm, "the header of the signed text has \"\(name)\", which is not supported")
-    }
+    let header = try HeaderJSON.strings(of: json, in: "signed text", refusing: ["crit", "b64"])
     guard let algorithm = header["alg"], algorithms.contains(algorithm) else {
       let found = JOSEError.printable(header["alg"] ?? "nothing")
       let wanted = algorithms.joined(separator: ", ")
       throw JOSEError(.unsupportedAlgorithm, "the signed text's alg is \(found) instead of the key's, \(wanted)")
     }
     return header
-  }
-
-  private static func append(_ name: String, _ value: String, to json: inout [UInt8]) {
-    json.append(UInt8(ascii: ","))
-    JSONString.append(name, to: &json)
-    json.append(UInt8(ascii: ":"))
-    JSONString.append(value, to: &json)
   }
 }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
@@ -19,7 +20,7 @@ import Testing
 
   private func schema(of type: MessageType, among candidates: some Collection<JSONValue>) throws -> JSONValue {
     try #require(
-      candidates.first { $0["name"]?.string == type.text }?["payload"], "\(type) is not in the document")
+      candidates.first { $0["name"]?.text == type.text }?["payload"], "\(type) is not in the document")
   }
 
   /// The messages that a channel carries, resolved.
@@ -60,7 +61,7 @@ import Testing
 
   @Test func `Every message of the document is in the code`() throws {
     let types = Set(try Sample.all().map(\.type.text))
-    #expect(Set(messages.values.compactMap { $0["name"]?.string }) == types)
+    #expect(Set(messages.values.compactMap { $0["name"]?.text }) == types)
   }
 
   @Test func `No reply has the type of a command`() throws {
@@ -68,7 +69,7 @@ import Testing
     #expect(types.isDisjoint(with: try Sample.replies().map(\.type.text)))
     func names(_ isTheirs: (String) -> Bool) -> [String] {
       (document["channels"]?.object ?? [:]).filter { isTheirs($0.key) }.values.flatMap(messages(of:))
-        .compactMap { $0["name"]?.string }
+        .compactMap { $0["name"]?.text }
     }
     #expect(Set(names { $0.hasPrefix("command.") }) == types)
     #expect(types.isDisjoint(with: names { $0 == "replies" }))
@@ -104,7 +105,7 @@ import Testing
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
-      return [exchange?["name"], exchange?["type"], channel["address"]].map { $0?.string ?? "" }
+      return [exchange?["name"], exchange?["type"], channel["address"]].map { $0?.text ?? "" }
         .joined(separator: " ")
     }
     #expect(Set(described) == expected)
@@ -152,7 +153,7 @@ import Testing
 
   @Test func `Every reference leads somewhere`() {
     func references(_ value: JSONValue) -> [String] {
-      (value["$ref"]?.string.map { [$0] } ?? []) + value.object.values.flatMap(references)
+      (value["$ref"]?.text.map { [$0] } ?? []) + value.object.values.flatMap(references)
         + value.array.flatMap(references)
     }
     for reference in references(document) {

@@ -1,5 +1,7 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @Suite struct BodyTests {
@@ -82,8 +84,10 @@ import Testing
 
   @Test(
     arguments: [
-      (#"{"#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
-      (#""#, "NOT_JSON", nil, "the body is not valid JSON in UTF-8, or has a number out of range"),
+      (#"{"#, "NOT_JSON", nil, "the body is empty or ends before everything in it is closed"),
+      (#""#, "NOT_JSON", nil, "the body is empty or ends before everything in it is closed"),
+      (#"{"to":01}"#, "NOT_JSON", nil, "the body is not valid JSON (line 1)"),
+      (#"{"to":"a","text":"b","to":"c"}"#, "NOT_JSON", nil, "the body has a name twice in one object (line 1)"),
       (#"[]"#, "NOT_JSON", nil, "the body must be an object"),
       (String(repeating: "[", count: 513), "NOT_JSON", nil, "the body nests deeper than 32 levels"),
       (

@@ -1,5 +1,7 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @Suite struct JobResultTests {

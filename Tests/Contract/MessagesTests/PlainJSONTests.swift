@@ -1,5 +1,6 @@
 import CountersignEncoding
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CountersignMessages

@@ -1,5 +1,7 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 
 /// Of every message of the contract, bodies that together have every field, and one with as few as there may be.
 struct Sample: Sendable, CustomStringConvertible {

@@ -1,3 +1,6 @@
+import CountersignEncoding
+import TestSupport
+
 /// Checks JSON against the JSON Schemas of the AsyncAPI document: the keywords that the document uses, and no others.
 struct SchemaChecker {
   /// Named schemas.
@@ -13,11 +16,11 @@ struct SchemaChecker {
     let schema = resolved(schema)
     var found = Set(schema.object.keys).subtracting(Self.knownKeywords).map { "\(path): unknown keyword \($0)" }
     if !hasType(value, schema) { found.append("\(path): wrong type") }
-    if let words = schema["enum"]?.strings, !words.contains(value.string ?? "") { found.append("\(path): not in enum") }
-    if schema["format"]?.string == "date-time", value.string?.hasSuffix("Z") != true {
+    if let words = schema["enum"]?.strings, !words.contains(value.text ?? "") { found.append("\(path): not in enum") }
+    if schema["format"]?.text == "date-time", value.text?.hasSuffix("Z") != true {
       found.append("\(path): not a time in UTC")
     }
-    if case .number(let least)? = schema["minimum"], case .number(let number) = value, number < least {
+    if let least = schema["minimum"]?.double, let number = value.double, number < least {
       found.append("\(path): below minimum")
     }
     for (index, element) in value.array.enumerated() {
@@ -45,7 +48,7 @@ struct SchemaChecker {
 
   /// The schema that a `$ref` names.
   func resolved(_ schema: JSONValue) -> JSONValue {
-    guard let reference = schema["$ref"]?.string, let name = reference.split(separator: "/").last else { return schema }
+    guard let reference = schema["$ref"]?.text, let name = reference.split(separator: "/").last else { return schema }
     return schemas[String(name)] ?? .null
   }
 
@@ -62,11 +65,12 @@ struct SchemaChecker {
   }
 
   private func hasType(_ value: JSONValue, _ schema: JSONValue) -> Bool {
-    let types = schema["type"].map { $0.string.map { [$0] } ?? $0.strings } ?? []
+    let types = schema["type"].map { $0.text.map { [$0] } ?? $0.strings } ?? []
     return types.contains { type in
       switch (type, value) {
-      case ("string", .string), ("boolean", .bool), ("object", .object), ("array", .array), ("number", .number): true
-      case ("integer", .number(let number)): number == number.rounded()
+      case ("string", .text), ("boolean", .bool), ("object", .object), ("array", .array): true
+      case ("number", _): value.double != nil
+      case ("integer", _): value.wholeNumber != nil
       default: false
       }
     }
@@ -74,6 +78,8 @@ struct SchemaChecker {
 }
 
 extension JSONValue {
+  var strings: [String] { array.compactMap(\.text) }
+
   /// The paths of all properties of a value.
   func properties(at path: String = "$") -> Set<String> {
     var found: Set<String> = []

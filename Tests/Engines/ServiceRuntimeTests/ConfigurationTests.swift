@@ -208,6 +208,13 @@ private struct Sample: Configuration {
     #expect(problems(text) == ["c.json5: \(problem)"])
   }
 
+  @Test func `A key that is given twice is reported with its line`() {
+    #expect(
+      problems("{\n broker: { url: 'a' },\n 'broker': { url: 'b' },\n}") == [
+        "c.json5:3: this key is in its section twice"
+      ])
+  }
+
   @Test(arguments: ["", "{\n a: [1,\n 2\n", "{ a: 1\n", "// nothing"])
   func `A file that ends too early is said`(text: String) {
     #expect(problems(text) == ["c.json5: the file is empty or ends before everything in it is closed"])

@@ -1,8 +1,10 @@
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway

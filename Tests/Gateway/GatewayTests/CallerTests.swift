@@ -1,5 +1,7 @@
+import CountersignEncoding
 import HTTPClient
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,3 +1,5 @@
+import CountersignEncoding
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,6 +1,8 @@
+import CountersignEncoding
 import CountersignTelemetry
 import Foundation
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import Gateway

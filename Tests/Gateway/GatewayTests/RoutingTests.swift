@@ -1,4 +1,6 @@
+import CountersignEncoding
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import Gateway

@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
@@ -218,7 +219,7 @@ struct BenchAnswer: Sendable {
     status = response.status
     headers = response.headers
     text = String(decoding: response.body, as: UTF8.self)
-    content = response.body.isEmpty ? .object([:]) : try JSONValue(response.body)
+    content = response.body.isEmpty ? .object([:]) : try JSONValue(parsing: response.body)
   }
 
   /// Names of the object's fields.
@@ -233,7 +234,7 @@ struct BenchAnswer: Sendable {
 
   /// Whether it is an error in the protocol's form, of this status.
   func isError(_ code: Int) -> Bool {
-    status == code && content["error"]?["code"] == .number(Double(code)) && message?.isEmpty == false
+    status == code && content["error"]?["code"] == .integer(Int64(code)) && message?.isEmpty == false
       && content["error"]?["errors"]?[0]?["message"]?.text == message
       && content["error"]?["errors"]?[0]?["domain"]?.text == "global" && reason?.isEmpty == false
   }

@@ -1,5 +1,6 @@
 import Coordination
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Mail

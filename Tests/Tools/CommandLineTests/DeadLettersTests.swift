@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 import Testing

@@ -1,4 +1,5 @@
 import CountersignCryptography
+import CountersignEncoding
 import FoundationEssentials
 import ServiceRuntime
 import Synchronization

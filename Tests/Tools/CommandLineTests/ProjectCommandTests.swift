@@ -1,3 +1,4 @@
+import CountersignEncoding
 import FoundationEssentials
 import Glibc
 import Projects
@@ -58,8 +59,8 @@ import Testing
       #expect(list.output.contains(part), "\(list.output)")
     }
     let data = Data(list.output.utf8)
-    let decoded = try PropertyListDecoder().decode([String: JSONValue].self, from: data)
-    #expect(decoded["API_KEY"] == .text(project.apiKeys.first ?? "-"))
+    let decoded = try PropertyListDecoder().decode(AppleSettings.self, from: data)
+    #expect(decoded.apiKey == project.apiKeys.first)
     let json = await run("show", "example", "com.example.app", "--json")
     #expect(json.output.contains(#""encodedAppID":"\#(app.encodedAppID)""#))
     #expect(json.output.contains(#""messagingSenderId":"100000000001""#))
@@ -178,5 +179,13 @@ import Testing
     var document = Projects([])
     try ProjectsDocument.change(path, patience: .zero) { document = $0.projects }
     #expect(document.all.isEmpty)
+  }
+}
+
+private struct AppleSettings: Decodable {
+  let apiKey: String
+
+  enum CodingKeys: String, CodingKey {
+    case apiKey = "API_KEY"
   }
 }

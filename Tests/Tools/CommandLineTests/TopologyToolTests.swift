@@ -55,7 +55,7 @@ final class FakeManagement: ManagementTransport {
     #expect(lines.contains("POST /api/bindings/%2F/e/countersign.jobs/q/sms.dispatch"))
     let policy = try #require(
       broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.retry.sms.bulk.5s" })
-    let body = try JSONDecoder().decode(JSONValue.self, from: Data(policy.body.utf8))
+    let body = try JSONReader.commandLine.value(of: policy.body.utf8)
     #expect(
       body
         == .object([
@@ -71,7 +71,7 @@ final class FakeManagement: ManagementTransport {
         ]))
     let way = try #require(broker.writes.first { $0.line == "PUT /api/policies/%2F/countersign.delayed" })
     #expect(
-      try JSONDecoder().decode(JSONValue.self, from: Data(way.body.utf8))
+      try JSONReader.commandLine.value(of: way.body.utf8)
         == .object([
           "pattern": .text("^countersign\\.delayed$"), "apply-to": .text("exchanges"), "priority": .integer(10),
           "definition": .object(["alternate-exchange": .text("countersign.dead")]),
@@ -82,7 +82,7 @@ final class FakeManagement: ManagementTransport {
     let broker = FakeManagement()
     _ = try await tool(broker).apply()
     let queue = try #require(broker.writes.first { $0.line == "PUT /api/queues/%2F/sms.dispatch" })
-    let body = try JSONDecoder().decode(JSONValue.self, from: Data(queue.body.utf8))
+    let body = try JSONReader.commandLine.value(of: queue.body.utf8)
     #expect(body == .object(["durable": .bool(true), "arguments": .object(["x-queue-type": .text("quorum")])]))
   }
 

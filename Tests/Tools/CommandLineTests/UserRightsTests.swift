@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import FoundationEssentials
 import TestSupport
@@ -113,7 +114,7 @@ import Testing
   @Test func `Every event of the contract may be published by one of the two services`() throws {
     let root = URL(filePath: Repository.root)
     let data = try Data(contentsOf: root.appending(path: "Config/asyncapi.json"))
-    guard case .object(let contract) = try JSONDecoder().decode(JSONValue.self, from: data),
+    guard case .object(let contract) = try JSONReader.commandLine.value(of: data),
       case .object(let channels)? = contract["channels"]
     else {
       Issue.record("no channels")

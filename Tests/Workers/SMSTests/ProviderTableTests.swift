@@ -62,7 +62,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("{", "is not valid JSON"),
+      ("{", "ends before everything in it is closed"), ("{\n]", "is not valid JSON (line 2)"),
+      ("{ codes: {}, codes: {} }", "has a name twice in one object (line 1)"),
       (#"{codes: {"1": {class: "maybe", reason: "X", detail: "y"}}}"#, "codes.1.class is not valid"),
       (#"{codes: {"1": {class: "retry", detail: "y"}}}"#, "codes.1.reason is missing"),
       (#"{statuses: {"200": {class: "retry", reason: "X", detail: "y"}}}"#, "statuses.200 must be an HTTP status"),

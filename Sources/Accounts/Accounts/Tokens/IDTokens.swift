@@ -46,53 +46,26 @@ struct IDTokens: Sendable {
   /// A token is never from before the time since which tokens of the account are valid: with clocks of two hosts, a
   /// fresh one would be void. Nor is its sign-in from after it: verifiers refuse that.
   private static func claims(of account: AccountRecord, _ session: SessionRecord, at now: UnixTime) -> [UInt8] {
-    let issuedAt = max(now, account.validSince).seconds
-    var claims = ClaimsWriter()
-    if let name = account.displayName { claims.put("name", name) }
-    if let picture = account.photoURL { claims.put("picture", picture) }
+    let issuedAt = Int(max(now, account.validSince).seconds)
+    var claims = JSONObjectWriter(reserving: 640)
+    claims.put("name", account.displayName)
+    claims.put("picture", account.photoURL)
     if account.isAnonymous { claims.put("provider_id", SignInProvider.anonymous.name) }
     claims.put("iss", issuer(of: account.project))
     claims.put("aud", account.project)
-    claims.put("auth_time", min(session.authTime.seconds, issuedAt))
+    claims.put("auth_time", min(Int(session.authTime.seconds), issuedAt))
     claims.put("user_id", account.localID)
     claims.put("sub", account.localID)
     claims.put("iat", issuedAt)
-    claims.put("exp", issuedAt + lifetime.components.seconds)
+    claims.put("exp", issuedAt + Int(lifetime.components.seconds))
     claims.put("sid", session.id.text)
-    if let number = account.phoneNumber { claims.put("phone_number", number) }
-    let identities = account.phoneNumber.map { #""phone":[\#(JSONString.quote($0))]"# } ?? ""
-    claims.put(
-      "firebase",
-      json: #"{"identities":{\#(identities)},"sign_in_provider":\#(JSONString.quote(session.provider.name))}"#)
+    claims.put("phone_number", account.phoneNumber)
+    var identities = JSONObjectWriter()
+    if let number = account.phoneNumber { identities.put(named: "phone", texts: [number]) }
+    var firebase = JSONObjectWriter()
+    firebase.put("identities", object: identities.finished())
+    firebase.put("sign_in_provider", session.provider.name)
+    claims.put("firebase", object: firebase.finished())
     return claims.finished()
-  }
-
-  /// A JSON object, member by member.
-  private struct ClaimsWriter {
-    private var json: [UInt8] = []
-
-    init() {
-      json.reserveCapacity(640)
-    }
-
-    mutating func put(_ name: String, _ text: String) {
-      begin(name)
-      JSONString.append(text, to: &json)
-    }
-
-    mutating func put(_ name: String, _ number: Int64) { put(name, json: String(number)) }
-
-    mutating func put(_ name: String, json text: String) {
-      begin(name)
-      json.append(contentsOf: text.utf8)
-    }
-
-    private mutating func begin(_ name: String) {
-      json.append(UInt8(ascii: json.isEmpty ? "{" : ","))
-      JSONString.append(name, to: &json)
-      json.append(UInt8(ascii: ":"))
-    }
-
-    func finished() -> [UInt8] { json + [UInt8(ascii: "}")] }
   }
 }

@@ -61,6 +61,21 @@ package struct JSONObjectWriter {
 
   /// - Parameters:
   ///   - name: any text; it is escaped.
+  ///   - list: finished values.
+  package mutating func put(named name: String, list: [[UInt8]]) {
+    key(named: name)
+    bytes.append(UInt8(ascii: "["))
+    bytes.append(contentsOf: list.joined(separator: [UInt8(ascii: ",")]))
+    bytes.append(UInt8(ascii: "]"))
+  }
+
+  /// - Parameter name: any text; it is escaped.
+  package mutating func put(named name: String, texts: [String]) {
+    put(named: name, list: texts.map { Array(JSONString.quote($0).utf8) })
+  }
+
+  /// - Parameters:
+  ///   - name: any text; it is escaped.
   ///   - literal: JSON: a number, `true`, `false` or `null`.
   package mutating func put(named name: String, literal: String) {
     key(named: name)

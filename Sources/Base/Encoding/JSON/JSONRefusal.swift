@@ -1,5 +1,4 @@
-/// The reason for which a text never reached the JSON decoder. Holds nothing of the text, so it is safe to log and to
-/// send back.
+/// The reason for which a text is not read. Holds nothing of the text, so it is safe to log and to send back.
 public enum JSONRefusal: Error, Sendable, Hashable {
   /// The text is longer than its reader takes.
   case tooLarge(maxBytes: Int)
@@ -7,12 +6,18 @@ public enum JSONRefusal: Error, Sendable, Hashable {
   case notUTF8
   /// The text starts with a byte order mark, which RFC 8259, section 8.1, forbids.
   case byteOrderMark
-  /// A NUL byte: the mark of UTF-16 and UTF-32, which the decoder would otherwise take.
+  /// A NUL byte: the mark of UTF-16 and UTF-32.
   case nulByte
-  /// Arrays and objects stand in each other more than ``JSONReader/maxDepth`` deep.
-  case tooDeep
-  /// An escape sequence in a string is none of JSON's (RFC 8259, section 7).
-  case malformedEscape
+  /// Arrays and objects stand in each other more than so many levels deep.
+  case tooDeep(maxDepth: Int)
+  /// The text has more than so many values, those in arrays and objects included.
+  case tooManyValues(maxValues: Int)
+  /// Two members of one object have the same name: readers would take different ones. The line, from 1, of the second.
+  case repeatedName(line: Int)
+  /// The text breaks the syntax in a line, from 1.
+  case malformed(line: Int)
+  /// Nothing is in the text, or it ends before everything in it is closed.
+  case endsEarly
 }
 
 extension JSONRefusal: CustomStringConvertible {
@@ -23,8 +28,11 @@ extension JSONRefusal: CustomStringConvertible {
     case .notUTF8: "is not UTF-8"
     case .byteOrderMark: "starts with a byte order mark; it must be UTF-8 without one"
     case .nulByte: "holds a NUL byte; it must be UTF-8"
-    case .tooDeep: "nests deeper than \(JSONReader.maxDepth) levels"
-    case .malformedEscape: "has an invalid escape sequence in a string"
+    case .tooDeep(let maxDepth): "nests deeper than \(maxDepth) levels"
+    case .tooManyValues(let maxValues): "has more than \(maxValues) values"
+    case .repeatedName(let line): "has a name twice in one object (line \(line))"
+    case .malformed(let line): "is not valid JSON (line \(line))"
+    case .endsEarly: "is empty or ends before everything in it is closed"
     }
   }
 }

@@ -23,8 +23,7 @@ extension ContractProblem {
       if let problem = context.underlyingError as? ValueProblem {
         self.init(at: context.codingPath, problem.description)
       } else if context.codingPath.isEmpty {
-        // The library reports a number that fits no type in the same way as bad syntax.
-        self.init(.notJSON, "the body is not valid JSON in UTF-8, or has a number out of range")
+        self.init(.notJSON, "the body has a number out of range")
       } else {
         self.init(at: context.codingPath, "has a value that is not allowed")
       }

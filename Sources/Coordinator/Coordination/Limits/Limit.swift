@@ -1,8 +1,8 @@
 /// A limit: what is counted for whom, up to which figure, within which window.
 ///
 /// The table of the limits is ``all``. To add one: a row there, and its use in a list of checks of its action
-/// (``RateLimits``). Configuration, counter, metric and error follow from the row; `Config/coordinator.json5` and
-/// docs/coordinator.md list it.
+/// (``RateLimits``). Configuration, counter, metric and error follow from the row. `Config/coordinator.json5` lists it,
+/// and a test compares the two.
 struct Limit: Sendable {
   enum Window: Sendable {
     case tenMinutes, hour

@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// Collects the results of reading a configuration: problems, warnings, and the requested keys.
 ///
 /// Requesting a key makes it known: a key of the file that was never requested is unknown. So the initializer of a

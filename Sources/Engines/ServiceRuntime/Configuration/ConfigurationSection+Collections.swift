@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 extension ConfigurationSection {
   /// The section under a key; an empty one when it is absent, so that its own defaults and required keys apply.
   public func section(_ key: String) -> ConfigurationSection {
@@ -54,7 +56,7 @@ extension ConfigurationSection {
     if let text = override(key) {
       return text.split(separator: ",").map { String($0.drop { $0 == " " }.reversed().drop { $0 == " " }.reversed()) }
     }
-    return elements(key, expected: "text", fallback) { if case .string(let text) = $0 { text } else { nil } }
+    return elements(key, expected: "text", fallback) { $0.text }
   }
 
   /// A list of whole numbers.
@@ -64,14 +66,14 @@ extension ConfigurationSection {
     let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
     declare(key, kind: "list, each \(expected), default \(fallback)", help)
     return elements(key, expected: expected, fallback) {
-      if case .integer(let number) = $0, range.contains(number) { number } else { nil }
+      $0.wholeNumber.flatMap { range.contains($0) ? $0 : nil }
     }
   }
 
   /// Texts under names that the operator chooses. A default is replaced as a whole.
   public func stringMap(_ key: String, default fallback: [String: String] = [:], _ help: String) -> [String: String] {
     declare(key, kind: "texts by name", help)
-    return map(key, expected: "text", fallback) { if case .string(let text) = $0 { text } else { nil } }
+    return map(key, expected: "text", fallback) { $0.text }
   }
 
   /// Whole numbers under names that the operator chooses. A default is replaced as a whole.
@@ -81,12 +83,12 @@ extension ConfigurationSection {
     let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
     declare(key, kind: "by name, each \(expected)", help)
     return map(key, expected: expected, fallback) {
-      if case .integer(let number) = $0, range.contains(number) { number } else { nil }
+      $0.wholeNumber.flatMap { range.contains($0) ? $0 : nil }
     }
   }
 
   private func elements<Element>(
-    _ key: String, expected: String, _ fallback: [Element], _ read: (ConfigurationValue) -> Element?
+    _ key: String, expected: String, _ fallback: [Element], _ read: (JSONValue) -> Element?
   ) -> [Element] {
     guard let value = field(key) else { return fallback }
     guard case .array(let values) = value else {
@@ -101,7 +103,7 @@ extension ConfigurationSection {
   }
 
   private func map<Element>(
-    _ key: String, expected: String, _ fallback: [String: Element], _ read: (ConfigurationValue) -> Element?
+    _ key: String, expected: String, _ fallback: [String: Element], _ read: (JSONValue) -> Element?
   ) -> [String: Element] {
     guard let value = field(key) else { return fallback }
     guard case .object(let fields) = value else {

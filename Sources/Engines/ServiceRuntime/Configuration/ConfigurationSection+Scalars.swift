@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 
 extension ConfigurationSection {
@@ -34,7 +35,7 @@ extension ConfigurationSection {
       return number
     }
     guard let value = field(key) else { return fallback }
-    guard case .integer(let number) = value, range.contains(number) else {
+    guard let number = value.wholeNumber, range.contains(number) else {
       return wrong(key, expected, value, fallback)
     }
     return number
@@ -111,7 +112,7 @@ extension ConfigurationSection {
   func readString(_ key: String) -> String? {
     if let text = override(key) { return text }
     guard let value = field(key) else { return nil }
-    guard case .string(let text) = value else {
+    guard let text = value.text else {
       reportType(key, expected: "text", got: value)
       return nil
     }
@@ -120,16 +121,12 @@ extension ConfigurationSection {
 
   private func readNumber(_ key: String, _ expected: String) -> Double? {
     if let text = override(key) { return Double(text) ?? wrong(key, expected, nil, nil) }
-    switch field(key) {
-    case nil: return nil
-    case .integer(let number): return Double(number)
-    case .number(let number): return number
-    case let value: return wrong(key, expected, value, nil)
-    }
+    guard let value = field(key) else { return nil }
+    return value.double ?? wrong(key, expected, value, nil)
   }
 
   private func wrong<Value>(
-    _ key: String, _ expected: String, _ value: ConfigurationValue?, _ fallback: Value
+    _ key: String, _ expected: String, _ value: JSONValue?, _ fallback: Value
   ) -> Value {
     switch value {
     case .integer, .number: reportType(key, expected: expected, got: nil)

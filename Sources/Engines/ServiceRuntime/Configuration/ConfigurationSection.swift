@@ -1,3 +1,5 @@
+import CountersignEncoding
+
 /// One section of a configuration, from which a configuration reads its values.
 ///
 /// Values come from the environment, else from the file, else from the default. A wrong or missing value is reported to
@@ -7,9 +9,9 @@ public struct ConfigurationSection {
   let reader: ConfigurationReader
   /// The path of the section from the top; empty for the top.
   public let path: String
-  private let fields: [String: ConfigurationValue]
+  private let fields: [String: JSONValue]
 
-  init(reader: ConfigurationReader, path: String, fields: [String: ConfigurationValue]) {
+  init(reader: ConfigurationReader, path: String, fields: [String: JSONValue]) {
     self.reader = reader
     self.path = path
     self.fields = fields
@@ -59,7 +61,7 @@ public struct ConfigurationSection {
   }
 
   /// The value of the file; null counts as absent.
-  func field(_ key: String) -> ConfigurationValue? {
+  func field(_ key: String) -> JSONValue? {
     fields[key].flatMap { $0 == .null ? nil : $0 }
   }
 
@@ -70,7 +72,7 @@ public struct ConfigurationSection {
       full, "is required: \(help) Set it \(place) or as \(ConfigurationKey.variable(for: full)).")
   }
 
-  func reportType(_ key: String, expected: String, got value: ConfigurationValue?) {
+  func reportType(_ key: String, expected: String, got value: JSONValue?) {
     problem(key, "must be \(expected)" + (value.map { ", not \($0.kind)" } ?? ""))
   }
 }

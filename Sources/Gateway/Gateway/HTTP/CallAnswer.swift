@@ -6,29 +6,25 @@ import CountersignEncoding
 struct CallAnswer: Sendable {
   /// Seconds for which anyone may cache the answer; `nil`: nobody may.
   var maxAge: Int?
-  private var fields: [UInt8] = []
+  private var fields = JSONObjectWriter()
 
   init() {}
 
-  var json: [UInt8] { [UInt8(ascii: "{")] + fields + [UInt8(ascii: "}")] }
+  var json: [UInt8] { fields.finished() }
 
   mutating func put(_ name: String, _ text: String?) {
-    guard let text else { return }
-    key(name)
-    JSONString.append(text, to: &fields)
+    if let text { fields.put(named: name, text) }
   }
 
-  mutating func put(_ name: String, _ flag: Bool) {
-    put(name, literal: flag ? "true" : "false")
-  }
+  mutating func put(_ name: String, _ flag: Bool) { fields.put(named: name, literal: "\(flag)") }
 
   /// Puts `true`; leaves out `false`.
   mutating func put(_ name: String, ifSo flag: Bool?) {
-    if flag == true { put(name, literal: "true") }
+    if flag == true { put(name, true) }
   }
 
   mutating func put(_ name: String, number: Int?) {
-    if let number { put(name, literal: String(number)) }
+    if let number { fields.put(named: name, literal: "\(number)") }
   }
 
   /// Puts a number as text, as the protocol has int64.
@@ -37,37 +33,15 @@ struct CallAnswer: Sendable {
   }
 
   mutating func put(_ name: String, object: CallAnswer?) {
-    guard let object else { return }
-    key(name)
-    fields += object.json
+    if let object { fields.put(named: name, object: object.json) }
   }
 
   /// Leaves out an empty list, unless it is to be there all the same.
   mutating func put(_ name: String, objects: [CallAnswer], evenIfEmpty: Bool = false) {
-    if objects.isEmpty, evenIfEmpty { return put(name, literal: "[]") }
-    put(name, list: objects.map(\.json))
+    if !objects.isEmpty || evenIfEmpty { fields.put(named: name, list: objects.map(\.json)) }
   }
 
   mutating func put(_ name: String, texts: [String]) {
-    put(name, list: texts.map { Array(JSONString.quote($0).utf8) })
-  }
-
-  private mutating func put(_ name: String, list: [[UInt8]]) {
-    guard !list.isEmpty else { return }
-    key(name)
-    fields.append(UInt8(ascii: "["))
-    fields += list.joined(separator: [UInt8(ascii: ",")])
-    fields.append(UInt8(ascii: "]"))
-  }
-
-  private mutating func put(_ name: String, literal: String) {
-    key(name)
-    fields += literal.utf8
-  }
-
-  private mutating func key(_ name: String) {
-    if !fields.isEmpty { fields.append(UInt8(ascii: ",")) }
-    JSONString.append(name, to: &fields)
-    fields.append(UInt8(ascii: ":"))
+    if !texts.isEmpty { fields.put(named: name, texts: texts) }
   }
 }

@@ -5,21 +5,34 @@ import CountersignEncoding
 /// Names are given in camelCase and found in either spelling. `null` counts as absent. A value of a wrong type is a
 /// ``ProtocolError`` that names the field and not the value.
 struct CallBody: Sendable, Hashable {
-  private let fields: [String: CallValue]
+  private let fields: [String: JSONValue]
   /// Path of this object from the top, with a dot at its end; empty for the top.
   private let path: String
+
+  private static let reader = JSONReader(
+    maxBytes: CallLimits.maxBodyBytes, maxDepth: CallLimits.maxDepth, maxValues: CallLimits.maxValues)
 
   /// No fields.
   static let empty = CallBody([:])
 
-  init(_ fields: [String: CallValue], path: String = "") {
+  init(_ fields: [String: JSONValue], path: String = "") {
     self.fields = fields
     self.path = path
   }
 
   init(json: [UInt8]) throws(ProtocolError) {
     guard json.count <= CallLimits.maxBodyBytes else { throw .bodyTooLarge }
-    self.init(try CallJSON.object(json))
+    // The protocol takes no body for an empty one.
+    guard json.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
+      self.init([:])
+      return
+    }
+    let value: JSONValue
+    do throws(JSONRefusal) { value = try Self.reader.value(of: json) } catch {
+      throw .badBody("The body \(error).")
+    }
+    guard let fields = value.members else { throw .badBody("The body must be an object.") }
+    self.init(try FieldSpelling.camelCase(fields))
   }
 
   /// Reads a form (`application/x-www-form-urlencoded`).
@@ -32,7 +45,7 @@ struct CallBody: Sendable, Hashable {
     guard encoded.lazy.filter({ $0 == UInt8(ascii: "&") }).count < maxFields else {
       throw .badBody("There are more than \(maxFields) fields.")
     }
-    var fields: [String: CallValue] = [:]
+    var fields: [String: JSONValue] = [:]
     for (name, value) in FormEncoding.decode(encoded) where !name.isEmpty {
       guard !value.unicodeScalars.contains("\0") else { throw .badBody("A text holds NUL.") }
       let known = fields.updateValue(.text(value), forKey: FieldSpelling.camelCase(name))
@@ -73,13 +86,9 @@ struct CallBody: Sendable, Hashable {
 
   /// A whole number, also as text; `nil` when it is absent.
   func integer(_ name: String) throws(ProtocolError) -> Int? {
-    switch value(name) {
-    case nil, .text(""): return nil
-    case .number(let text), .text(let text):
-      if let number = Self.whole(text) { return number }
-    default: break
-    }
-    throw .badField(path + name, expected: "a whole number")
+    guard let value = value(name), value != .text("") else { return nil }
+    guard let number = Self.whole(value) else { throw .badField(path + name, expected: "a whole number") }
+    return number
   }
 
   /// Name of an enumeration's case, given by name or by number, the latter also as text; `nil` when it is absent.
@@ -114,30 +123,26 @@ struct CallBody: Sendable, Hashable {
     return texts
   }
 
-  private func list(_ name: String) throws(ProtocolError) -> [CallValue] {
+  private func list(_ name: String) throws(ProtocolError) -> [JSONValue] {
     switch value(name) {
     case nil: return []
-    case .list(let values): return values
+    case .array(let values): return values
     default: throw .badField(path + name, expected: "a list")
     }
   }
 
-  private func value(_ name: String) -> CallValue? {
+  private func value(_ name: String) -> JSONValue? {
     fields[name].flatMap { $0 == .null ? nil : $0 }
   }
 
-  private static func word(_ value: CallValue, _ names: [String], at path: String) throws(ProtocolError) -> String {
-    switch value {
-    case .text(let text) where names.contains(text): return text
-    case .number(let text), .text(let text):
-      if let number = whole(text), names.indices.contains(number) { return names[number] }
-    default: break
-    }
+  private static func word(_ value: JSONValue, _ names: [String], at path: String) throws(ProtocolError) -> String {
+    if let text = value.text, names.contains(text) { return text }
+    if let number = whole(value), names.indices.contains(number) { return names[number] }
     throw .badField(path, expected: "one of \(names.joined(separator: ", "))")
   }
 
-  /// A whole number in any of JSON's forms: `5`, `5.0`, `5e0`.
-  private static func whole(_ text: String) -> Int? {
-    Int(text) ?? Double(text).flatMap { Int(exactly: $0) }
+  /// A whole number, also as text.
+  private static func whole(_ value: JSONValue) -> Int? {
+    value.wholeNumber ?? value.text.flatMap { JSONValue.number($0).wholeNumber }
   }
 }

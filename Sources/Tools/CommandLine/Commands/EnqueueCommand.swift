@@ -69,7 +69,7 @@ enum EnqueueCommand: OperatorCommand {
         "BODY_TOO_LARGE: the body has \(body.count) bytes; at most \(MessageLimits.maxBodyBytes) are accepted")
     }
     // A body that is not JSON goes on unchanged, to be refused with its reason.
-    guard case .object(var object)? = try? JSONReader.commandLine.decode(JSONValue.self, from: body),
+    guard case .object(var object)? = try? JSONReader.commandLine.value(of: body),
       object["deadline"] == nil
     else { return body }
     object["deadline"] = .text(deadline.rfc3339)

@@ -107,7 +107,7 @@ enum KeysCommand {
   private static func output(_ make: () throws(JOSEError) -> String) throws -> CommandOutput {
     do {
       let set = try make()
-      return CommandOutput(text: set, json: try JSONReader.commandLine.decode(JSONValue.self, from: set))
+      return CommandOutput(text: set, json: try JSONReader.commandLine.value(of: set.utf8))
     } catch let error as JOSEError {
       throw CommandLineError(.badInput, error.description)
     }

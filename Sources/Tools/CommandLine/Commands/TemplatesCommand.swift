@@ -1,3 +1,4 @@
+import CountersignEncoding
 import JobEngine
 import SMS
 import ServiceRuntime

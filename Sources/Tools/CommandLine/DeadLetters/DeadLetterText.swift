@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 

@@ -40,7 +40,7 @@ struct ConfigurationFiles {
     let reader = JSONReader(maxBytes: InputFile.maxBytes, syntax: .json5)
     // Absent settings mark a file that cannot be read or is not JSON5.
     guard let data = try? Data(contentsOf: URL(filePath: "\(directory)/\(name)")),
-      let value = try? reader.decode(JSONValue.self, from: data)
+      let value = try? reader.value(of: data)
     else { return File(name: name, directory: directory, settings: nil) }
     return File(
       name: name, directory: directory, settings: leaves(value, path: ""), integers: integers(value, path: ""))
@@ -53,7 +53,7 @@ struct ConfigurationFiles {
         found.merge(integers(entry.value, path: path.isEmpty ? entry.key : "\(path).\(entry.key)")) { first, _ in first
         }
       }
-    case .integer(let number): [path: Int64(number)]
+    case .integer(let number): [path: number]
     case .array, .text, .null, .bool, .number: [:]
     }
   }

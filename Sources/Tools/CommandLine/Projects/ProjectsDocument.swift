@@ -1,3 +1,4 @@
+import CountersignEncoding
 import FoundationEssentials
 import Projects
 import ServiceRuntime

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import Projects
 
 /// Settings that a developer copies into an app.

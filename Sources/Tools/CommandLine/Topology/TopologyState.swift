@@ -69,3 +69,11 @@ struct TopologyState: Sendable {
   var bindings: [Binding] = []
   var policies: [Policy] = []
 }
+
+/// Key of an object whose keys are not known beforehand.
+private struct AnyKey: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}

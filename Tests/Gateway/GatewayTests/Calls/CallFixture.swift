@@ -1,9 +1,11 @@
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
 import Projects
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -76,7 +78,8 @@ struct CallFixture: Sendable {
     withApp: Bool = true
   ) async throws -> JSONValue {
     try JSONValue(
-      await answer(path, method, query: query, body: body, locale: locale, withApp: withApp).json)
+      parsing:
+        await answer(path, method, query: query, body: body, locale: locale, withApp: withApp).json)
   }
 
   func answer(

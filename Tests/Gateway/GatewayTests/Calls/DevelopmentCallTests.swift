@@ -1,7 +1,9 @@
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

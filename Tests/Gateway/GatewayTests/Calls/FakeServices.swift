@@ -1,8 +1,10 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
+import TestSupport
 
 @testable import Gateway
 
@@ -97,7 +99,9 @@ final class FakeServices: CommandTransport {
     state.withLock {
       $0.handlers[C.routingKey] = { message in
         let command = try C(json: message.body)
-        guard try JSONValue(message.body) == JSONValue(try command.json()) else { throw Breach("unknown fields") }
+        guard try JSONValue(parsing: message.body) == JSONValue(parsing: try command.json()) else {
+          throw Breach("unknown fields")
+        }
         guard message.type == C.type.text else { throw Breach("type") }
         return try answer(command, message)
       }
@@ -118,7 +122,7 @@ final class FakeServices: CommandTransport {
     guard let handler else { throw AMQPError(.notFound, "no queue takes it") }
     do {
       try check(message, exchange)
-      let body = try JSONValue(message.body)
+      let body = try JSONValue(parsing: message.body)
       state.withLock { $0.bodies.append(body) }
       return try handler(message)
     } catch {

@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignConcurrency
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
@@ -28,10 +29,10 @@ import Testing
     let key: JSONValue = [
       "kty": "RSA", "alg": "RS256", "use": "sig", "kid": "k1", "n": "modulus", "e": "AQAB",
     ]
-    #expect(try JSONValue(set.json)["keys"]?[0] == key)
-    #expect(try JSONValue(set.json)["keys"]?[1]?["kid"] == "k2")
+    #expect(try JSONValue(parsing: set.json)["keys"]?[0] == key)
+    #expect(try JSONValue(parsing: set.json)["keys"]?[1]?["kid"] == "k2")
     let map = try await fixture.answer(Self.certificates, .get)
-    #expect(try JSONValue(map.json) == ["k1": "-----BEGIN\nk1\n", "k2": "-----BEGIN\nk2\n"])
+    #expect(try JSONValue(parsing: map.json) == ["k1": "-----BEGIN\nk1\n", "k2": "-----BEGIN\nk2\n"])
     #expect(map.maxAge == 3600 && fixture.services.messages.count == 1)
   }
 

@@ -1,6 +1,8 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -71,7 +73,7 @@ import Testing
     let fixture = try fixture()
     let body = try CallBody(json: Array(#"{"phoneNumber":"+14155550123"}"#.utf8))
     let answer = try await fixture.answer(Self.send, .post, body: body, userAgent: "a\tb\u{7F}\u{1B}[31m é")
-    #expect(try JSONValue(answer.json) == ["sessionInfo": "session-1"])
+    #expect(try JSONValue(parsing: answer.json) == ["sessionInfo": "session-1"])
     let client = fixture.services.bodies.first?["client"]
     #expect(client?["userAgent"] == "ab[31m é" && client?["instance"] == "com.example.push ab[31m é")
   }

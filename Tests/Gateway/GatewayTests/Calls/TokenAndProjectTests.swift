@@ -1,6 +1,8 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway
