@@ -97,7 +97,7 @@ extension AWSStub {
     let order: Order
     let given: Set<String>
     do {
-      given = Set(try JSONReader.requests.decode([String: IgnoredValue].self, from: bytes).keys)
+      given = Set((try JSONReader.requests.value(of: bytes).members ?? [:]).keys)
       order = try JSONReader.requests.decode(Order.self, from: bytes)
     } catch {
       throw ProviderError("SerializationException", "The body is not the JSON of this operation.")
