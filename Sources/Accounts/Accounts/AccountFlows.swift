@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import ServiceRuntime
 
 /// Parts that the flows of accounts have in common.
 struct AccountParts: Sendable {
@@ -22,6 +23,12 @@ struct AccountParts: Sendable {
     var keys: KeyRing
     var tokenKeys: KeyRing
     var sealingKeys: PrivateSealingKeys
+
+    /// Check values of those that accounts alone has.
+    var checkValues: [CheckValue] {
+      hashes.checkValues + CheckValue.all(tokenKeys, file: "tokenKeysFile")
+        + CheckValue.all(sealingKeys.publicKeys, file: "sealingKeysFile")
+    }
   }
 
   init?(_ rules: AccountRules, _ secrets: Secrets, metrics: MetricsRegistry, logger: Logger) {

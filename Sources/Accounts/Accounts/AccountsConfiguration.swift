@@ -45,8 +45,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
     report.projects = rules.projects.current.appsByProject
     report.isDevelopment = rules.isDevelopment
     report.fictionalRefusals = rules.fictionalRefusals.total
-    report.guarded?.checkValues.merge(CheckValue.of(secrets.tokenKeys, kind: "token key")) { first, _ in first }
-    report.guarded?.checkValues.merge(CheckValue.of(secrets.sealingKeys.publicKeys)) { first, _ in first }
+    report.guarded?.checkValues += secrets.checkValues
   }
 
   // MARK: Secrets

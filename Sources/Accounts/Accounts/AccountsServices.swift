@@ -31,11 +31,9 @@ public enum AccountsServices {
   }
 
   private static func facts(_ secrets: AccountParts.Secrets, _ projects: ProjectsSource) -> MemberFacts {
-    MemberFacts(
-      secrets: secrets.hashes.checkValues + SecretCheck.all(secrets.keys, file: "keysFile")
-        + SecretCheck.all(secrets.tokenKeys, file: "tokenKeysFile")
-        + SecretCheck.all(secrets.sealingKeys, file: "sealingKeysFile")
-    ) { MemberFacts.digest(projects.current) }
+    MemberFacts(secrets: CheckValue.all(secrets.keys, file: "keysFile") + secrets.checkValues) {
+      MemberFacts.digest(projects.current)
+    }
   }
 
   private static func warn(_ configuration: AccountsConfiguration, _ logger: Logger) {

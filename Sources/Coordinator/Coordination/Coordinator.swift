@@ -34,21 +34,19 @@ public enum CoordinatorServices {
       rules, secrets, metrics: metrics, logger: context.logger, conversion: conversion, fictional: fictional)
     let engine = try await parts.begin(flows.registry, EngineMetrics(context.metrics))
     areCommandsStored.follow(engine.health)
-    return try await parts.services(engine, facts(configuration, pepper, keys, fictional)) + watch(fictional, context)
+    return try await parts.services(engine, facts(configuration, keys, fictional)) + watch(fictional, context)
   }
 
   private static func facts(
-    _ configuration: CoordinatorConfiguration, _ pepper: Pepper, _ keys: KeyRing, _ fictional: FictionalNumbers
+    _ configuration: CoordinatorConfiguration, _ keys: KeyRing, _ fictional: FictionalNumbers
   ) -> MemberFacts {
-    var secrets = SecretCheck.all(keys, file: "keysFile") + [pepper.checkValue(isUsed: true)]
-    if let previous = configuration.previousPepper { secrets.append(previous.checkValue(isUsed: false)) }
     // Those of the configuration may be older than the ones in force. Their codes must not be found from the digest.
     let apps = configuration.rules.apps.mapValues { app in
       var app = app
       app.fictionalNumbers = [:]
       return app
     }
-    return MemberFacts(secrets: secrets) {
+    return MemberFacts(secrets: CheckValue.all(keys, file: "keysFile") + configuration.peppers) {
       MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any])
     }
   }

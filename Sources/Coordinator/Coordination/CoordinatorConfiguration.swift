@@ -50,8 +50,12 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     report.apps = rules.apps.mapValues(\.verification.rawValue)
     report.isDevelopment = rules.isDevelopment
     report.queues += [Topology.Queues.commands, Topology.Queues.results]
-    report.guarded?.checkValues["pepper"] = pepper?.checkValue
-    report.guarded?.checkValues["previous pepper"] = previousPepper?.checkValue
+    report.guarded?.checkValues += peppers
+  }
+
+  /// Check values of the peppers.
+  var peppers: [CheckValue] {
+    [pepper?.checkValue(isUsed: true), previousPepper?.checkValue(isUsed: false)].compactMap { $0 }
   }
 
   private static func pepper(_ section: ConfigurationSection, _ key: String, _ text: String?) -> Pepper? {

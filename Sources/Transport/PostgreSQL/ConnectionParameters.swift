@@ -28,6 +28,16 @@ struct ConnectionParameters {
     addTLS(endpoint.tls)
   }
 
+  /// Settings that only look at a server's certificate: whoever it is gets no password.
+  init(looking endpoint: PostgreSQLEndpoint, address: ServerAddress, number: String?, options: PostgreSQLOptions) {
+    var endpoint = endpoint
+    endpoint.password = ""
+    self.init(endpoint, address: address, number: number, options: options)
+    settings.removeAll { ["sslmode", "sslrootcert"].contains($0.keyword) }
+    add("sslmode", "require")
+    add("sslrootcert", Self.noFile)
+  }
+
   private mutating func addNetwork(_ options: PostgreSQLOptions) {
     add("keepalives", "1")
     add("keepalives_idle", String(options.keepaliveIdle.components.seconds))

@@ -28,6 +28,22 @@ extension ServerLink {
     throw failure
   }
 
+  /// End of the validity of the certificate of the first address of a server that shows one.
+  static func certificateEnd(
+    _ endpoint: PostgreSQLEndpoint, of address: ServerAddress, options: PostgreSQLOptions, closing: Closing
+  ) -> Int64? {
+    let deadline = ContinuousClock.now + options.connectTimeout
+    let numbers = (try? numbers(of: address, until: deadline, closing)) ?? []
+    for (index, number) in numbers.enumerated() {
+      let left = ContinuousClock.now.duration(to: deadline)
+      let end = certificateEnd(
+        ConnectionParameters(looking: endpoint, address: address, number: number, options: options), of: address,
+        closing: closing, until: .now + left / (numbers.count - index))
+      if let end { return end }
+    }
+    return nil
+  }
+
   private static func numbers(
     of address: ServerAddress, until deadline: ContinuousClock.Instant, _ closing: Closing
   ) throws(PostgreSQLError) -> [String?] {

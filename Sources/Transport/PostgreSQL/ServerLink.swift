@@ -63,6 +63,21 @@ final class ServerLink {
     return ServerLink(handle, address, options, closing)
   }
 
+  /// End of the validity of the certificate that a server shows, in seconds since 1970; `nil` without one in time.
+  static func certificateEnd(
+    _ parameters: ConnectionParameters, of address: ServerAddress, closing: Closing,
+    until deadline: ContinuousClock.Instant
+  ) -> Int64? {
+    ProcessEnvironment.forgetSettings()
+    guard let handle = begin(parameters) else { return nil }
+    defer { PQfinish(handle) }
+    PQsetNoticeReceiver(handle, { _, _ in }, nil)
+    // Without a password the login goes no further.
+    try? proceed(handle, address, closing, until: deadline) { cpostgresql_certificate_end($0) >= 0 }
+    let end = cpostgresql_certificate_end(handle)
+    return end >= 0 ? end : nil
+  }
+
   private static func begin(_ parameters: ConnectionParameters) -> OpaquePointer? {
     var keywords = parameters.settings.map { strdup($0.keyword) } + [nil]
     var values = parameters.settings.map { strdup($0.value) } + [nil]
@@ -79,11 +94,12 @@ final class ServerLink {
   }
 
   private static func proceed(
-    _ handle: OpaquePointer, _ address: ServerAddress, _ closing: Closing, until deadline: ContinuousClock.Instant
+    _ handle: OpaquePointer, _ address: ServerAddress, _ closing: Closing, until deadline: ContinuousClock.Instant,
+    orOnce isEnough: (OpaquePointer) -> Bool = { _ in false }
   ) throws(PostgreSQLError) {
     var phase = PQstatus(handle)
     var wanted = PGRES_POLLING_WRITING
-    while phase != CONNECTION_BAD {
+    while phase != CONNECTION_BAD, !isEnough(handle) {
       switch wanted {
       case PGRES_POLLING_OK: return
       case PGRES_POLLING_READING, PGRES_POLLING_WRITING: break
@@ -99,6 +115,7 @@ final class ServerLink {
       phase = PQstatus(handle)
       wanted = PQconnectPoll(handle)
     }
+    if phase != CONNECTION_BAD { return }
     throw .connecting(text(of: handle), phase: phase, to: address)
   }
 

@@ -141,7 +141,8 @@ struct CommandQueueStageTests {
         throw StoreError(.unavailable, "no keys")
       }
       let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
-      await bench.pipeline(source, longestStage: takesTooLong ? .milliseconds(20) : .seconds(3600)).run()
+      bench.stages.longest.withLock { $0 = takesTooLong ? .milliseconds(20) : .seconds(3600) }
+      await bench.pipeline(source).run()
       #expect(source.ackedCount == 1)
       #expect(bench.dead.isEmpty)
       let error = try ErrorReply(json: try #require(bench.replies.first).body).error
@@ -170,7 +171,8 @@ struct CommandQueueStageTests {
     try await FlowBench.with { bench in
       bench.stages.set { _, _ in try? await Task.sleep(for: .seconds(3600)) }
       let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
-      await bench.pipeline(source, longestStage: .milliseconds(20)).run()
+      bench.stages.longest.withLock { $0 = .milliseconds(20) }
+      await bench.pipeline(source).run()
       #expect(bench.replies.map(\.type) == ["note.kept.v1"])
       #expect(try await bench.recorded(["slow"]) == 1)
     }

@@ -104,12 +104,11 @@ final class FlowBench {
   }
 
   func pipeline(
-    _ source: MemoryMessageSource, marks: CrashMarks? = nil, prefetch: Int = Turn.sharedPrefetch,
-    longestStage: Duration = CommandStage.longest
+    _ source: MemoryMessageSource, marks: CrashMarks? = nil, prefetch: Int = Turn.sharedPrefetch
   ) -> BatchPipeline<CommandQueue> {
     BatchPipeline(
       source: source, work: CommandQueue(context), context, marks: marks, prefetch: prefetch,
-      retryDelays: .zero...(.zero), longestStage: longestStage)
+      retryDelays: .zero...(.zero))
   }
 
   /// Delivers commands in batches, and waits until all is published and settled.

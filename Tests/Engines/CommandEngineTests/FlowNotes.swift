@@ -163,6 +163,7 @@ final class StageScript: Sendable {
   typealias Script = @Sendable (String, StageAccess) async throws(StoreError) -> Void
 
   private let script = Mutex<Script>({ _, _ in })
+  let longest = Mutex(CommandStage.longest)
 
   func set(_ body: @escaping Script) { script.withLock { $0 = body } }
 
@@ -221,7 +222,7 @@ struct PutNoteOrder: CommandOrder {
 
   var stage: CommandStage? {
     guard text.hasPrefix("slow") else { return nil }
-    return CommandStage { [self] access throws(StoreError) in
+    return CommandStage(longest: flow.stages.longest.withLock { $0 }) { [self] access throws(StoreError) in
       try await flow.stages.run(text, access)
       return self
     }

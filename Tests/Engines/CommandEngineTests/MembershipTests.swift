@@ -10,27 +10,27 @@ import Testing
 @testable import CommandEngine
 
 @Suite struct MembershipTests {
-  private static func check(_ file: String, _ id: String, _ secret: UInt8, isUsed: Bool = true) -> SecretCheck {
-    SecretCheck(file: file, id: id, code: Array(repeating: secret, count: 32), isUsed: isUsed)
+  private static func check(_ file: String, _ id: String, _ secret: UInt8, isUsed: Bool = true) -> CheckValue {
+    CheckValue(file: file, id: id, code: Array(repeating: secret, count: 32), isUsed: isUsed)
   }
 
-  private static func pepper(_ secret: UInt8, isUsed: Bool = true) -> SecretCheck {
+  private static func pepper(_ secret: UInt8, isUsed: Bool = true) -> CheckValue {
     check("pepperFile", "", secret, isUsed: isUsed)
   }
 
-  private static func key(_ id: String, _ secret: UInt8, isUsed: Bool = true) -> SecretCheck {
+  private static func key(_ id: String, _ secret: UInt8, isUsed: Bool = true) -> CheckValue {
     check("keysFile", id, secret, isUsed: isUsed)
   }
 
   private static func member(
-    _ secrets: [SecretCheck], isLiving: Bool = true, isAdmitted: Bool = true, age: Duration = .seconds(10)
+    _ secrets: [CheckValue], isLiving: Bool = true, isAdmitted: Bool = true, age: Duration = .seconds(10)
   ) -> Member {
     Member(
       name: "coordinator@other/7", isSelf: false, isLiving: isLiving, isAdmitted: isAdmitted, age: age,
       secrets: secrets, projects: "")
   }
 
-  private static func problem(_ own: [SecretCheck], _ members: Member...) -> String? {
+  private static func problem(_ own: [CheckValue], _ members: Member...) -> String? {
     MemberView(members: members, secrets: own).problem.map { "\($0.text)" }
   }
 
@@ -82,15 +82,15 @@ import Testing
     let (one, other) = (
       try SymmetricKey(id: "a", bytes: SecureRandom.bytes(32)), try SymmetricKey(id: "b", bytes: SecureRandom.bytes(32))
     )
-    let ring = SecretCheck.all(try KeyRing(sealing: one, others: [other]), file: "keysFile")
+    let ring = CheckValue.all(try KeyRing(sealing: one, others: [other]), file: "keysFile")
     #expect(ring.map(\.id) == ["a", "b"] && ring.map(\.isUsed) == [true, false])
-    #expect(ring[0].value.count == 16 && ring[0].value != ring[1].value)
-    #expect(ring[0] == SecretCheck.all(try KeyRing(sealing: one), file: "keysFile")[0])
+    #expect(ring[0].value.utf8.count == 32 && ring[0].value != ring[1].value)
+    #expect(ring[0] == CheckValue.all(try KeyRing(sealing: one), file: "keysFile")[0])
     let pair = try PrivateSealingKey.generate(id: "pair")
-    let pairs = SecretCheck.all(try PrivateSealingKeys([pair]), file: "sealingKeysFile")
+    let pairs = CheckValue.all(try PrivateSealingKeys([pair]).publicKeys, file: "sealingKeysFile")
     let all = ring + pairs + [Self.pepper(1)]
-    #expect([SecretCheck](text: all.text) == all)
-    #expect([SecretCheck](text: "of another version\n" + all.text) == all)
+    #expect([CheckValue](text: all.text) == all)
+    #expect([CheckValue](text: "of another version\n" + all.text) == all)
   }
 
   @Test func `A digest is that of the content, whatever the order of its dictionaries and sets`() {
@@ -136,7 +136,7 @@ import Testing
     let metrics = MetricsRegistry()
 
     init(
-      _ name: String, _ register: Register, _ secrets: [SecretCheck],
+      _ name: String, _ register: Register, _ secrets: [CheckValue],
       projects: @escaping @Sendable () -> String = { "" }
     ) {
       attendance = Attendance(metrics, logger: Logger(label: "test", sink: MemorySink()))
@@ -205,7 +205,7 @@ import Testing
   @Test func `The change in two steps keeps all members at work`() async throws {
     let register = Register()
     let (old, new) = (Self.pepper(1), Self.pepper(2))
-    let steps: [[SecretCheck]] = [
+    let steps: [[CheckValue]] = [
       [old, Self.pepper(2, isUsed: false)], [new, Self.pepper(1, isUsed: false)], [new],
     ]
     var processes = ["a": Process("a", register, [old]), "b": Process("b", register, [old])]

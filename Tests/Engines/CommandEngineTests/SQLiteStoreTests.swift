@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import Dispatch
 import SQLite
 import Testing
 
@@ -149,6 +150,49 @@ import Testing
       }
       let error = await #expect(throws: StoreError.self) { try await store.read(keys(messages: [key]), at: start) }
       #expect(error?.code == .content)
+      await store.close()
+    }
+  }
+
+  @Test func `Replies are searched in parts and beside a change, and the search of a canceled task is no result`()
+    async throws
+  {
+    try await StoreUnderTest.withFile { path in
+      let store = try await StoreUnderTest.open(path)
+      let count = 2 * SQLiteStore.searchedEntries + 1
+      try await store.change { session throws(StoreError) -> Void in
+        try session.execute(
+          """
+          WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?)
+          INSERT INTO store_inbox (key, state, fingerprint, type, reply, keep)
+          SELECT CAST(i AS BLOB), 1, x'', 'x', CAST(iif(i % 1000 = 0, 'number', '') AS BLOB), 0 FROM n
+          """, [.integer(Int64(count))])
+      }
+      let (changing, over) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+      async let change: Void = store.change { session throws(StoreError) in
+        try session.execute("DELETE FROM store_inbox WHERE number = 1")
+        changing.signal()
+        over.wait()
+      }
+      await withCheckedContinuation { go in
+        DispatchQueue.global().async {
+          changing.wait()
+          go.resume()
+        }
+      }
+      #expect(try await store.forget(repliesContaining: Array("other".utf8)) == 0)
+      over.signal()
+      try await change
+      let canceled = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await store.forget(repliesContaining: Array("number".utf8))
+      }
+      await #expect(throws: StoreError.self) { try await canceled.value }
+      #expect(try await store.forget(repliesContaining: Array("number".utf8)) == 2)
+      let left = try await store.look { session throws(StoreError) in
+        try session.first("SELECT count(*) FROM store_inbox", []) { $0.int(0) }
+      }
+      #expect(left == count - 3)
       await store.close()
     }
   }

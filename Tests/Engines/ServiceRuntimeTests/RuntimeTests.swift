@@ -17,7 +17,7 @@ import Testing
       report.instance = "w@h/1"
       report.keys.opens = ["k1"]
       report.guarded?.settings["keysFile"] = "/secret/place"
-      report.guarded?.checkValues["key k1"] = "1234"
+      report.guarded?.checkValues = [CheckValue(file: "keysFile", id: "k1", code: [0x12, 0x34], isUsed: true)]
     }
     registry.add { $0.queues += ["b", "a"] }
     return registry
@@ -74,14 +74,14 @@ import Testing
   }
 
   @Test func `Check values tell keys apart, whatever they are called`() throws {
-    func ring(_ id: String, _ byte: UInt8) throws -> KeyRing {
-      try KeyRing(sealing: SymmetricKey(id: id, bytes: [UInt8](repeating: byte, count: 32)))
+    func check(_ id: String, _ byte: UInt8) throws -> CheckValue? {
+      let ring = try KeyRing(sealing: SymmetricKey(id: id, bytes: [UInt8](repeating: byte, count: 32)))
+      return CheckValue.all(ring, file: "keysFile").first
     }
-    let first = CheckValue.of(try ring("a", 1), kind: "key")
-    #expect(first.keys.sorted() == ["key a"])
-    #expect(first["key a"]?.utf8.count == 16)
-    #expect(CheckValue.of(try ring("a", 2), kind: "key")["key a"] != first["key a"])
-    #expect(CheckValue.of(try ring("b", 1), kind: "key")["key b"] == first["key a"])
+    let first = try #require(try check("a", 1))
+    #expect(first.id == "a" && first.value.utf8.count == 32)
+    #expect(try check("a", 2)?.value != first.value)
+    #expect(try check("b", 1)?.value == first.value)
   }
 
   @Test func `A configuration keeps paths, hosts of providers, names and words, and nothing else`() throws {

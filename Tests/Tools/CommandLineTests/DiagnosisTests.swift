@@ -51,17 +51,19 @@ import Testing
       process("coordinator") {
         ($0.keys.seals, $0.keys.opens, $0.regions) = ("k1", ["k1", "g1"], ["FR", "US"])
         $0.apps = ["com.example.app": "push"]
-        $0.guarded?.checkValues = ["pepper": "aa", "key k1": "11"]
+        $0.guarded?.checkValues = [Self.pepper(1), Self.key(1)]
       },
       process("sms-worker") {
         ($0.keys.opens, $0.regions) = (["k1"], ["FR", "US"])
         $0.queues = ["sms.dispatch"]
         $0.lanes = [.init(name: "twilio", queue: "sms.dispatch", isUp: true, reason: nil, failures: 0, answered: 3)]
         $0.routes = [.init(lane: "twilio", regions: [], prefixes: [])]
-        $0.guarded?.checkValues = ["key k1": "11"]
+        $0.guarded?.checkValues = [Self.key(1)]
       },
       process("accounts") {
         ($0.keys.seals, $0.keys.opens, $0.keys.pairs) = ("k1", ["k1", "g1"], ["a1"])
+        // Each service has a pepper of its own.
+        $0.guarded?.checkValues = [Self.pepper(9), Self.key(1)]
         $0.projects = ["shop-1": ["com.example.app"]]
       },
       process("gateway") {
@@ -74,6 +76,14 @@ import Testing
         readiness: .failure(CommandLineError(.unavailable, "connection refused"))),
     ]
     return facts
+  }
+
+  private static func pepper(_ secret: UInt8, isUsed: Bool = true) -> CheckValue {
+    CheckValue(file: "pepperFile", code: [secret], isUsed: isUsed)
+  }
+
+  private static func key(_ secret: UInt8) -> CheckValue {
+    CheckValue(file: "keysFile", id: "k1", code: [secret], isUsed: true)
   }
 
   private func process(_ name: String, url: String? = nil, _ tell: (inout RuntimeReport) -> Void) -> ProcessFacts {
@@ -114,7 +124,7 @@ import Testing
     #expect(found.map(\.check) == ["keys of sms-worker at http://sms-worker", "dead letters of sms.dispatch"])
     #expect(found.first?.detail.contains("seals with the key k1, and it runs with old") == true)
     #expect(found.last?.cause == found.first?.check)
-    let twins = failures { $0.processes[1].report?.guarded?.checkValues = ["key k1": "22"] }
+    let twins = failures { $0.processes[1].report?.guarded?.checkValues = [Self.key(2)] }
     #expect(twins.map(\.check) == ["key k1 of sms-worker at http://sms-worker"])
     let gateway = failures { $0.processes[3].report?.keys.sealsTo = "a0" }
     #expect(gateway.map(\.check) == ["keys of gateway at http://gateway"])
@@ -134,17 +144,23 @@ import Testing
   }
 
   @Test func `Different peppers of coordinators, unless one names the other's as the former one`() {
-    func found(_ values: [String: String]) -> [String] {
+    func found(_ values: [CheckValue], isReady: Bool = true) -> [String] {
       failures { facts in
         var second = facts.processes[0]
         second.report?.guarded?.checkValues = values
+        if !isReady {
+          second.readiness = notReady(#"{"name": "queues", "ok": false, "problem": "pepperFile differs"}"#)
+        }
         facts.processes.append(
           ProcessFacts(name: "coordinator", url: "http://second", readiness: second.readiness, report: second.report))
-      }.map(\.check)
+      }.map { "\($0.status): \($0.check)" }
     }
-    #expect(found(["pepper": "bb"]) == ["pepper of coordinator at http://second"])
-    #expect(found(["pepper": "aa"]).isEmpty)
-    #expect(found(["pepper": "bb", "previous pepper": "aa"]).isEmpty)
+    let cause = "failed: pepper of coordinator at http://second"
+    #expect(found([Self.pepper(2)], isReady: false) == [cause, "follows: process coordinator"])
+    #expect(found([Self.pepper(2)]) == [cause])
+    #expect(found([Self.pepper(1)]).isEmpty)
+    #expect(found([Self.pepper(2), Self.pepper(1, isUsed: false)]).isEmpty)
+    #expect(found([Self.pepper(2), Self.pepper(3, isUsed: false)]) == [cause])
   }
 
   @Test func `Regions that a worker refuses or no lane takes`() {

@@ -284,6 +284,24 @@ struct StoreCommandTests {
     #expect(uses.map(\.parts) == [StoreParts.coordinator, StoreParts.worker])
   }
 
+  @Test func `A login that fails by an expired certificate follows from it`() {
+    let endpoint = PostgreSQLEndpoint(hosts: [ServerAddress(host: "db1")], database: "d", user: "u")
+    let now = UnixTime(milliseconds: 1_800_000_000_000)
+    func found(_ code: PostgreSQLError.Code, endsIn days: Int) -> [Finding] {
+      let state = CertificateCheck.State(server: "database", host: "db1:5432", end: now + .seconds(days * 86_400))
+      let check = DatabaseCheck(
+        name: "database of coordinator", endpoint: endpoint, parts: [], clock: ManualClock(now), timeout: .patience)
+      let failure = check.failure(PostgreSQLError(code, "no"))
+      return Finding.ordered([CertificateCheck.finding(state, now: now), failure].compactMap { $0 })
+    }
+    let expired = found(.tlsRefused, endsIn: -1)
+    #expect(expired.map(\.check) == ["certificate of the database at db1:5432", "database of coordinator"])
+    #expect(expired.map(\.status) == [.failed, .follows])
+    #expect(found(.tlsRefused, endsIn: 20).map(\.status) == [.failed, .ok])
+    #expect(found(.unreachable, endsIn: -1).map(\.status) == [.failed, .failed])
+    #expect(found(.tlsRefused, endsIn: 5).map(\.status) == [.failed, .warning])
+  }
+
   @Test(arguments: ["pooler", "old", "standby", "full", "fsync"])
   func `Findings about facts`(problem: String) {
     var facts = DatabaseFacts()

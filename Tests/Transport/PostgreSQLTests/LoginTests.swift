@@ -105,6 +105,12 @@ import Testing
         }
         #expect(echo == value)
       }
+      // Whoever signed it: nothing but its end is asked for.
+      endpoint.tls = PostgreSQLTLS()
+      let end = await PostgreSQLCertificate.end(of: endpoint.hosts[0], endpoint, timeout: .seconds(60))
+      let days = Double(try #require(end) - Int64(time(nil))) / 86_400
+      #expect(days > 1.9 && days < 2.1)
+      endpoint.tls = PostgreSQLTLS(caFile: certificates.authorityFile)
       endpoint.hosts[0].host = "127.0.0.1"
       try await expectTLSRefused(endpoint)
       endpoint.hosts[0].host = "localhost"
@@ -123,6 +129,7 @@ import Testing
     var endpoint = server.overTCP(try await server.database())
     endpoint.tls = PostgreSQLTLS()
     try await expectTLSRefused(endpoint)
+    #expect(await PostgreSQLCertificate.end(of: endpoint.hosts[0], endpoint, timeout: .seconds(60)) == nil)
   }
 
   private func expectTLSRefused(_ endpoint: PostgreSQLEndpoint) async throws {

@@ -1,6 +1,6 @@
-import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
+import ServiceRuntime
 
 /// Keyed hashes of what must not be stored, and random IDs. The database alone reveals nothing that was hashed.
 struct AccountHashes: Sendable {
@@ -18,9 +18,9 @@ struct AccountHashes: Sendable {
     self.former = former.map { [$0] } ?? []
   }
 
-  var checkValues: [SecretCheck] {
+  var checkValues: [CheckValue] {
     ([self] + former).enumerated().map { index, hashes in
-      SecretCheck(file: "pepperFile", code: hashes.key.authenticate(SecretCheck.label), isUsed: index == 0)
+      CheckValue(file: "pepperFile", code: hashes.key.authenticate(CheckValue.label), isUsed: index == 0)
     }
   }
 

@@ -29,8 +29,11 @@ struct ProofGate: Sendable {
 
   // MARK: Keys
 
-  /// Adds the assessment that a start waits for under its ID.
-  func addKeys(ofMessage message: MessageIdentity, to keys: inout StoreKeys) throws(StoreError) {
+  /// Adds the assessment that a start waits for under its ID, if it waits for one.
+  func addKeys(
+    ofWaiting message: MessageIdentity, to keys: inout StoreKeys, from set: WorkingSet
+  ) throws(StoreError) {
+    guard try set.message(InboxKey(message.key))?.state == .reserved else { return }
     try assessments.addKeys(ofMessage: message, to: &keys)
   }
 
@@ -41,7 +44,7 @@ struct ProofGate: Sendable {
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
     if proof.isBinding { limits.addKeys(of: try limits.refusedStarts(from: order.address), to: &keys, at: now) }
     guard case .captcha(let captcha) = proof.evidence else { return }
-    if let message = order.message { try addKeys(ofMessage: message, to: &keys) }
+    if let message = order.message { try assessments.addKeys(ofMessage: message, to: &keys) }
     try assessments.addKeys(ofToken: captcha.hash, to: &keys)
     try limits.addAssessmentKeys(app: order.app.id, from: order.address, to: &keys, at: now)
   }
@@ -150,9 +153,7 @@ struct ProofGate: Sendable {
 
   /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from
   /// elsewhere, or under another correlation ID.
-  func arriveAgain(
-    _ order: StartOrder, _ envelope: Envelope, in set: inout WorkingSet
-  ) throws(StoreError) -> Bool {
+  func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
     guard let waiting = try assessments.waiting(envelope.identity, in: set) else { return false }
     // The queue has compared the order with the one that waits.
     try redirect(waiting, to: envelope, in: &set)

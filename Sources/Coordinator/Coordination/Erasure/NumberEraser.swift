@@ -15,7 +15,7 @@ struct ForgetNumberCommand: CommandOrder {
 
   /// There may be more than fits into one transaction.
   var stage: CommandStage? {
-    CommandStage { access throws(StoreError) in
+    CommandStage(longest: NumberEraser.longest) { access throws(StoreError) in
       var order = self
       order.forgotten = try await eraser.begin(number, envelope, access)
       return order
@@ -42,6 +42,10 @@ struct ForgetNumberCommand: CommandOrder {
 /// there is one. All else goes before, in transactions of its own. After a crash, the rest is erased when the command
 /// arrives again.
 struct NumberEraser: Sendable {
+  /// Time limit of an erasure. It searches all recorded replies of the last hour, some 200,000 a second, and a
+  /// repetition searches from the beginning.
+  static let longest = Duration.seconds(600)
+
   private let rules: CoordinatorRules
   private let limits: RateLimits
   let records: VerificationRecords

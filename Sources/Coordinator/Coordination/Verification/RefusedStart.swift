@@ -5,11 +5,26 @@ import CountersignTelemetry
 /// A start that is refused because its number is not a fictional one: with fictional numbers it would pass.
 ///
 /// It counts for the address of its client, and for nothing else. Whoever meets with too many refusals does not learn
-/// any more which numbers are fictional.
+/// any more which numbers are fictional. One that was answered before its number or app changed gets that answer again.
 struct RefusedStart: CommandOrder {
   let error: APIError
-  let address: ClientAddress
+  /// Absent where the service states none: nothing is counted then.
+  let address: ClientAddress?
+  let identity: StartIdentity
+  let message: MessageIdentity
   let service: VerificationService
+
+  var fingerprint: [UInt8] { service.codes.fingerprint(of: identity) }
+
+  func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: identity) }
+
+  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
+    try service.gate.addKeys(ofWaiting: message, to: &keys, from: set)
+  }
+
+  func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
+    try service.gate.arriveAgain(envelope, in: &set)
+  }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     service.limits.addKeys(of: try service.limits.refusedStarts(from: address), to: &keys, at: now)

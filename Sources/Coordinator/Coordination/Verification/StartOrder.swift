@@ -20,6 +20,8 @@ struct StartOrder: CommandOrder {
   var device: TokenHash?
   /// A new verification, prepared outside the transaction in case the start needs one.
   let fresh: FreshVerification
+  /// Absent for one whose proof was assessed meanwhile.
+  var identity: StartIdentity?
   var fingerprint: [UInt8] = []
   /// Limits of its SMS, the device's apart; none for a fictional number. A failure is that of the transaction, which is
   /// logged.
@@ -48,7 +50,7 @@ struct StartOrder: CommandOrder {
     liveKey = Result { () throws(StoreError) in try VerificationRecords.key(ofLive: key) }
   }
 
-  func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: self) }
+  func formerFingerprints() -> [[UInt8]] { identity.map(service.codes.formerFingerprints) ?? [] }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try service.addKeys(of: self, to: &keys, at: now)
@@ -57,9 +59,7 @@ struct StartOrder: CommandOrder {
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
     try service.addMoreKeys(of: self, to: &keys, from: set)
     // The configuration may no longer ask for the proof whose assessment it waits for.
-    if let message, try set.message(InboxKey(message.key))?.state == .reserved {
-      try service.gate.addKeys(ofMessage: message, to: &keys)
-    }
+    if let message { try service.gate.addKeys(ofWaiting: message, to: &keys, from: set) }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -67,7 +67,7 @@ struct StartOrder: CommandOrder {
   }
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
-    try service.gate.arriveAgain(self, envelope, in: &set)
+    try service.gate.arriveAgain(envelope, in: &set)
   }
 
   /// Requester, as far as it is known by now.
@@ -114,6 +114,11 @@ struct StartDecoder: Sendable {
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     let address = try ClientAddress(of: command.client)
     let languageCode = try LanguageTag.check(command.languageCode, field: "languageCode") ?? app.languageCode
+    let claim = try CommandFields.claim(of: command, at: address, requesters)
+    let key = VerificationKey(
+      phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
+      subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
+    let identity = StartIdentity(key, claim, action: command.proof?.recaptchaAction ?? "")
     var proof: ProofOrder?
     if fixedCode == nil {
       do throws(APIError) {
@@ -121,14 +126,11 @@ struct StartDecoder: Sendable {
         proof = try proofs.order(command, app, envelope)
       } catch {
         // Without an address for the reply it is a dead letter, and nobody learns a number by it.
-        guard let address, envelope.replyTo != nil else { throw error }
-        return RefusedStart(error: error, address: address, service: service)
+        guard envelope.replyTo != nil else { throw error }
+        return RefusedStart(
+          error: error, address: address, identity: identity, message: envelope.identity, service: service)
       }
     }
-    let claim = try CommandFields.claim(of: command, at: address, requesters)
-    let key = VerificationKey(
-      phoneNumber: number.e164, app: app.id, purpose: command.purpose ?? .signIn,
-      subject: try CommandFields.subject(of: command), isTestNumber: fixedCode != nil)
     var order = StartOrder(
       app, number, key,
       try fresh(
@@ -139,7 +141,8 @@ struct StartDecoder: Sendable {
     order.address = address
     order.fixedCode = fixedCode
     order.proof = proof
-    order.fingerprint = service.codes.fingerprint(of: order)
+    order.identity = identity
+    order.fingerprint = service.codes.fingerprint(of: identity)
     if fixedCode == nil { order.limits = limits(of: order) }
     return order
   }
@@ -224,14 +227,14 @@ struct StartDecoder: Sendable {
 // They are keyed: a plain hash would reveal a number or a code to a quick search. The former ones are made only if the
 // present one differs: the first delivery of a message needs none of them.
 extension VerificationCodes {
-  func fingerprint(of order: StartOrder) -> [UInt8] {
-    keyed([order.plainFingerprint(isFormer: false)], under: current)
+  func fingerprint(of start: StartIdentity) -> [UInt8] {
+    keyed([start.plainFingerprint(isFormer: false)], under: current)
   }
 
   /// Other fingerprints under which the same start may be recorded: under the previous pepper while the configuration
   /// names it.
-  func formerFingerprints(of order: StartOrder) -> [[UInt8]] {
-    previous.map { [keyed([order.plainFingerprint(isFormer: true)], under: $0)] } ?? []
+  func formerFingerprints(of start: StartIdentity) -> [[UInt8]] {
+    previous.map { [keyed([start.plainFingerprint(isFormer: true)], under: $0)] } ?? []
   }
 
   func keyed(_ parts: [[UInt8]], under pepper: Pepper) -> [UInt8] {
@@ -239,15 +242,25 @@ extension VerificationCodes {
   }
 }
 
-extension StartOrder {
+/// The parts of a start by which it is known again, whether it is carried out or refused by now.
+struct StartIdentity: Sendable {
+  let key: VerificationKey
+  let claim: RequesterClaim
+  /// Action that the app passed to reCAPTCHA; empty without one.
+  let action: String
+
+  init(_ key: VerificationKey, _ claim: RequesterClaim, action: String) {
+    self.key = key
+    self.claim = claim
+    self.action = action
+  }
+
   /// The fingerprint without a key.
   fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
-    var action = ""
-    if case .captcha(let captcha)? = proof?.evidence { action = captcha.action ?? "" }
-    return CommandFingerprint.hash(
+    CommandFingerprint.hash(
       StartVerification.type.text,
       [
-        app.id, number.e164, key.purpose.rawValue, key.subject ?? "",
+        key.app, key.phoneNumber, key.purpose.rawValue, key.subject ?? "",
         Base64URL.encode(claim.text(isFormer: isFormer)), action,
       ])
   }

@@ -145,8 +145,6 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
   /// Distinguishes peppers without revealing anything else.
   let id: [UInt8]
   let key: HMACSHA256Key
-  /// Tells the doctor whether two processes have the same one.
-  let checkValue: String
 
   init(_ bytes: [UInt8]) throws(CoordinationError) {
     guard bytes.count >= Self.minimumLength else {
@@ -156,12 +154,11 @@ public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
       )
     }
     key = HMACSHA256Key(bytes)
-    checkValue = CheckValue.of(bytes)
     id = Array(SHA256.hash(Array("countersign pepper id\0".utf8) + bytes)[..<Self.idLength])
   }
 
-  func checkValue(isUsed: Bool) -> SecretCheck {
-    SecretCheck(file: "pepperFile", code: key.authenticate(SecretCheck.label), isUsed: isUsed)
+  func checkValue(isUsed: Bool) -> CheckValue {
+    CheckValue(file: "pepperFile", code: key.authenticate(CheckValue.label), isUsed: isUsed)
   }
 
   public var description: String { "Pepper(<redacted>)" }

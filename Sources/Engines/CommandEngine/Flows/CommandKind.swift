@@ -118,13 +118,19 @@ public struct CommandStage: Sendable {
   /// Maximum number of commands of a queue in this stage at once. Further ones wait, and hold up no other command; once
   /// half of the prefetch waits or runs, more are refused at once (`BUSY`, with `retryAfter`).
   public static let maxAtOnce = 8
-  /// Time after which the work is canceled; unless it ends regularly all the same, the command is answered with an
-  /// error, and may be sent again.
+  /// Time limit of a stage that names none.
   public static let longest = Duration.seconds(20)
 
+  /// Time after which the work is canceled. Unless it ends regularly all the same, the command is answered with an
+  /// error, and may be sent again.
+  public let longest: Duration
   let run: @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
 
-  public init(_ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder) {
+  public init(
+    longest: Duration = Self.longest,
+    _ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
+  ) {
+    self.longest = longest
     self.run = run
   }
 }

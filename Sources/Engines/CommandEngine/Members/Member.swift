@@ -1,4 +1,5 @@
 import CountersignTelemetry
+public import ServiceRuntime
 
 /// A process of a service, as it stands in the database that it shares with the others.
 public struct Member: Sendable, Hashable {
@@ -13,7 +14,7 @@ public struct Member: Sendable, Hashable {
   /// Time since it was last seen.
   public var age: Duration
   /// Check values of its secrets.
-  public var secrets: [SecretCheck]
+  public var secrets: [CheckValue]
   /// Digest of projects and apps.
   public var projects: String
 
@@ -22,7 +23,7 @@ public struct Member: Sendable, Hashable {
     /// Whether it works.
     public var isAdmitted: Bool
     /// Check values of its secrets.
-    public var secrets: [SecretCheck]
+    public var secrets: [CheckValue]
     /// Digest of projects and apps.
     public var projects: String
   }
@@ -46,7 +47,7 @@ public protocol MemberRegister: Sendable {
 /// Verdict of the members of a service on the secrets of one of them.
 struct MemberView: Sendable {
   let members: [Member]
-  let secrets: [SecretCheck]
+  let secrets: [CheckValue]
 
   /// Others that work now; where none does, the one that worked last, for as long as its codes live.
   private var others: [Member] { members.filter { !$0.isSelf && $0.isAdmitted && $0.isLiving } }
@@ -80,11 +81,11 @@ struct MemberView: Sendable {
     members.filter { !$0.isSelf && $0.isLiving && $0.projects != projects }.map(\.name)
   }
 
-  private func has(_ other: SecretCheck) -> Bool {
+  private func has(_ other: CheckValue) -> Bool {
     secrets.contains { $0.file == other.file && $0.id == other.id && $0.value == other.value }
   }
 
-  private func problem(_ other: SecretCheck, of member: Member) -> Attendance.Problem? {
+  private func problem(_ other: CheckValue, of member: Member) -> Attendance.Problem? {
     if has(other) { return nil }
     if other.id.isEmpty { return other.isUsed ? lacks(other, of: member, restIn: nil) : nil }
     if secrets.contains(where: { $0.file == other.file && $0.id == other.id }) {
@@ -98,7 +99,7 @@ struct MemberView: Sendable {
       hint: "give this process the same file, and restart it")
   }
 
-  private func lacks(_ pepper: SecretCheck, of member: Member, restIn rest: Duration?) -> Attendance.Problem {
+  private func lacks(_ pepper: CheckValue, of member: Member, restIn rest: Duration?) -> Attendance.Problem {
     let previous = "previous" + pepper.file.prefix(1).uppercased() + pepper.file.dropFirst()
     let hint = "give this process the same file; to change it, name that file as \(previous) first; then restart"
     guard let rest else {

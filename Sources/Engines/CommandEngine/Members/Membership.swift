@@ -2,17 +2,17 @@ import CountersignConcurrency
 import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
-import ServiceRuntime
+public import ServiceRuntime
 import Synchronization
 
 /// Facts that a process tells the other members of its service.
 public struct MemberFacts: Sendable {
   /// Check values of its secrets.
-  public var secrets: [SecretCheck]
+  public var secrets: [CheckValue]
   /// Digest of projects and apps, which may change.
   public var projects: @Sendable () -> String
 
-  public init(secrets: [SecretCheck] = [], projects: @escaping @Sendable () -> String = { "" }) {
+  public init(secrets: [CheckValue] = [], projects: @escaping @Sendable () -> String = { "" }) {
     self.secrets = secrets
     self.projects = projects
   }

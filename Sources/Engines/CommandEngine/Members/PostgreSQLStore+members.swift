@@ -1,4 +1,5 @@
 import PostgreSQL
+import ServiceRuntime
 
 /// The table of the members in PostgreSQL.
 enum MemberSchemaPostgreSQL {
@@ -58,7 +59,7 @@ extension PostgreSQLStore: MemberRegister {
   private static func member(_ row: PostgreSQLRow) throws(PostgreSQLError) -> Member {
     Member(
       name: try row.text(0), isSelf: try row.bool(1), isLiving: try row.bool(2), isAdmitted: try row.bool(3),
-      age: .milliseconds(max(0, try row.int(4))), secrets: [SecretCheck](text: try row.text(5)),
+      age: .milliseconds(max(0, try row.int(4))), secrets: [CheckValue](text: try row.text(5)),
       projects: try row.text(6))
   }
 }

@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import SQLite
+import ServiceRuntime
 
 /// The table of the members in an SQLite file, a migration of any database that holds a store.
 public enum MemberSchema {
@@ -45,7 +46,7 @@ final class SQLiteMembers: MemberRegister {
         let members = try session.query(Self.members) { row in
           Member(
             name: row.text(1), isSelf: row.text(0) == id, isLiving: row.text(0) == id, isAdmitted: row.bool(2),
-            age: max(.zero, now - UnixTime(milliseconds: Int64(row.int(3)))), secrets: [SecretCheck](text: row.text(4)),
+            age: max(.zero, now - UnixTime(milliseconds: Int64(row.int(3)))), secrets: [CheckValue](text: row.text(4)),
             projects: row.text(5))
         }
         guard let entry = decide(members) else { return }

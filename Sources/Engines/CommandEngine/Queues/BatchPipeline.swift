@@ -22,7 +22,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   /// Commands whose stage runs or waits.
   private let staged = Atomic(0)
   private let maxStaged: Int
-  private let longestStage: Duration
 
   /// Batches that may be in publication while another is processed; a further one waits.
   static var maxPublishing: Int { 4 }
@@ -30,13 +29,11 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   init(
     source: any MessageSource, work: Work, _ context: EngineContext, marks: CrashMarks? = nil,
     prefetch: Int = Turn.sharedPrefetch,
-    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1)),
-    longestStage: Duration = CommandStage.longest
+    retryDelays: ClosedRange<Duration> = .milliseconds(100)...(.seconds(1))
   ) {
     self.source = source
     self.work = work
     self.context = context
-    self.longestStage = longestStage
     maxStaged = max(1, prefetch / 2)
     store = BatchCommit(
       work: work, context: context, isLive: { source.isLive($0) }, retryDelays: retryDelays)
@@ -271,7 +268,7 @@ extension BatchPipeline {
   /// Runs a stage. After its time it is canceled; what it has done by then counts.
   private func run(_ stage: CommandStage) async -> Result<any CommandOrder, StoreError> {
     await withTaskGroup(of: Result<any CommandOrder, StoreError>?.self) {
-      [context, longestStage, queue = work.queue] group in
+      [context, queue = work.queue] group in
       group.addTask {
         do throws(StoreError) {
           return .success(try await stage.run(StageAccess(context: context)))
@@ -282,7 +279,7 @@ extension BatchPipeline {
         }
       }
       group.addTask {
-        do { try await Task.sleep(for: longestStage) } catch { return nil }
+        do { try await Task.sleep(for: stage.longest) } catch { return nil }
         context.logger.error("the work before the transaction of a command takes too long", [.queue: queue])
         return nil
       }

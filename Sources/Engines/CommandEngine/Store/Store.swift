@@ -122,7 +122,7 @@ public protocol Store: Sendable {
   /// carried out again. Reads all entries: for operators.
   /// - Parameter text: the bytes to look for; of an empty one nothing is deleted.
   /// - Returns: the number of deleted entries.
-  /// - Throws: ``StoreError``; nothing is deleted then.
+  /// - Throws: ``StoreError``; entries that were found before stay deleted.
   func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int
 
   /// Deletes all counters: everything that is counted starts from zero. Deletes them in one transaction, which others

@@ -98,7 +98,7 @@ public enum ProcessMain {
     in context: ServiceContext
   ) {
     let keys = loaded.content.common.keys
-    let checkValues = keys.map { CheckValue.of($0, kind: "key") } ?? [:]
+    let checkValues = keys.map { CheckValue.all($0, file: "keysFile") } ?? []
     context.runtime.add { report in
       (report.process, report.instance, report.version) = (context.name, context.instance, process.version)
       report.socket = socket?.path
@@ -106,7 +106,7 @@ public enum ProcessMain {
       report.keys.opens = keys?.opening.keys.sorted() ?? []
       report.guarded?.configurationFile = loaded.file
       report.guarded?.settings = loaded.settings
-      report.guarded?.checkValues.merge(checkValues) { first, _ in first }
+      report.guarded?.checkValues += checkValues
     }
   }
 

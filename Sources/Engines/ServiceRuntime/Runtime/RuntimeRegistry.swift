@@ -1,5 +1,3 @@
-public import CountersignCryptography
-import CountersignEncoding
 public import CountersignTelemetry
 import Synchronization
 
@@ -28,28 +26,5 @@ public final class RuntimeRegistry: Sendable {
     report.now = clock.now().milliseconds
     if !isGuarded { report.guarded = nil }
     return report
-  }
-}
-
-/// Check values of secrets: equal for equal secrets, and of no use to find one.
-public enum CheckValue {
-  /// Bytes of a check value: enough to tell keys apart.
-  private static let length = 8
-
-  /// Check value of a secret of at least 16 random bytes: a keyed hash of a fixed text under the secret itself.
-  public static func of(_ secret: [UInt8]) -> String {
-    Hexadecimal.encode(Array(HMACSHA256.authenticate(Array("countersign check value".utf8), key: secret)[..<length]))
-  }
-
-  /// Check values of public keys, by the ID.
-  public static func of(_ keys: [PublicSealingKey]) -> [String: String] {
-    Dictionary(keys.map { ("pair \($0.id)", of(Array($0.jwk.utf8))) }) { first, _ in first }
-  }
-
-  /// Check values of the keys of a ring, by the ID with the kind before it.
-  public static func of(_ ring: KeyRing, kind: String) -> [String: String] {
-    ring.opening.reduce(into: [:]) { values, entry in
-      values["\(kind) \(entry.key)"] = entry.value.withUnsafeBytes { of(Array($0)) }
-    }
   }
 }

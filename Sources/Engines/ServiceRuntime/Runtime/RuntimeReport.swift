@@ -107,8 +107,8 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
     public var configurationFile: String?
     /// Paths, providers' hosts and words of the configuration in force, by key.
     public var settings: [String: String] = [:]
-    /// Check values of secrets, by kind and ID (`key 2026-11`, `pepper`).
-    public var checkValues: [String: String] = [:]
+    /// Check values of its secrets.
+    public var checkValues: [CheckValue] = []
   }
 
   func json() throws -> [UInt8] {

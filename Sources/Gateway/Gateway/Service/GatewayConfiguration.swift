@@ -69,7 +69,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
     report.projects = source.current.appsByProject
     report.isDevelopment = isDevelopment
     if let key = accountsKeys?.sealing {
-      report.guarded?.checkValues.merge(CheckValue.of([key])) { first, _ in first }
+      report.guarded?.checkValues += CheckValue.all([key], file: "sealingKeysFile")
     }
   }
 

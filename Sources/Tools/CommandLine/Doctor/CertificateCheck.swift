@@ -7,7 +7,7 @@ enum CertificateCheck {
 
   /// Certificate of a server.
   struct State: Sendable, Hashable {
-    /// Its purpose: `broker`, `gateway`.
+    /// Its purpose: `broker`, `gateway`, `database`.
     let server: String
     let host: String
     /// End of its validity; `nil` without an answer, which other checks report.
@@ -21,7 +21,8 @@ enum CertificateCheck {
     if end <= now {
       // That of the broker is what the broker's check has failed by.
       return Finding(
-        check, .failed, "has expired at \(end.rfc3339)", hint: hint, needs: state.server == "broker" ? [[.broker]] : [])
+        check, .failed, "has expired at \(end.rfc3339)", hint: hint, about: .certificate(state.host),
+        needs: state.server == "broker" ? [[.broker]] : [])
     }
     guard end - now <= notice else { return Finding(check, .ok, "valid until \(end.rfc3339)") }
     return Finding(

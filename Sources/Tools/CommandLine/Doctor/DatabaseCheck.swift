@@ -14,8 +14,28 @@ struct DatabaseCheck: Sendable {
   let parts: [PostgreSQLSchemaPart]
   let clock: any WallClock
   let timeout: Duration
+  /// A process that uses it, if the check is about processes.
+  var process: String?
 
   func findings() async -> [Finding] {
+    async let certificates = certificates()
+    let found = await look()
+    return await certificates + found
+  }
+
+  private func certificates() async -> [Finding] {
+    guard endpoint.tls != nil else { return [] }
+    var findings: [Finding] = []
+    for host in endpoint.hosts where !host.isSocket {
+      let end = await PostgreSQLCertificate.end(of: host, endpoint, timeout: options.connectTimeout)
+      let state = CertificateCheck.State(
+        server: "database", host: "\(host)", end: end.map(UnixTime.init(seconds:)))
+      if let finding = CertificateCheck.finding(state, now: clock.now()) { findings.append(finding) }
+    }
+    return findings
+  }
+
+  private func look() async -> [Finding] {
     do throws(PostgreSQLError) {
       let connection = try PostgreSQLConnection(endpoint, options: options)
       let result: Result<[Finding], PostgreSQLError>
@@ -23,7 +43,7 @@ struct DatabaseCheck: Sendable {
       await connection.close()
       return try result.get()
     } catch {
-      return [Finding(name, .failed, error.description, hint: Self.hint(error))]
+      return [failure(error)]
     }
   }
 
@@ -51,6 +71,13 @@ struct DatabaseCheck: Sendable {
     options.connectTimeout = min(timeout, options.connectTimeout)
     options.statementTimeout = timeout
     return options
+  }
+
+  /// Follows from the certificates of all hosts, if they have expired.
+  func failure(_ error: PostgreSQLError) -> Finding {
+    Finding(
+      name, .failed, error.description, hint: Self.hint(error), about: process.map(Finding.Part.database),
+      needs: error.code == .tlsRefused ? endpoint.hosts.map { [.certificate("\($0)")] } : [])
   }
 
   private static func hint(_ error: PostgreSQLError) -> String {

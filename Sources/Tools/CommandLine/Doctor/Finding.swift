@@ -58,6 +58,8 @@ struct Finding: Sendable, Hashable, Codable {
     case process(String)
     /// Database or ledger of a process.
     case database(String)
+    /// Certificate of a server, by its address.
+    case certificate(String)
     /// Host of a provider, as a URL.
     case provider(String)
     case lanes(String)

@@ -24,21 +24,22 @@ extension DoctorCheck {
 
   /// Compares the check values of secrets that go by the same name in several processes.
   static let secrets = DoctorCheck("secrets") { facts in
-    var first: [String: (process: ProcessFacts, value: String)] = [:]
+    var first: [String: (process: ProcessFacts, check: CheckValue)] = [:]
     let closed = facts.reports().filter { $0.report.socket != nil && $0.report.guarded == nil }.map(\.process.place)
     let skipped = closed.isEmpty ? [] : [KeyCheck.skipped(closed)]
     return skipped
       + facts.reports().flatMap { process, report -> [Finding] in
-        let values = report.guarded?.checkValues ?? [:]
-        return values.sorted { $0.key < $1.key }.compactMap { name, value in
-          guard name != KeyCheck.previousPepper else { return nil }
+        let own = report.guarded?.checkValues ?? []
+        return own.compactMap { check in
+          guard let name = KeyCheck.name(check, of: process) else { return nil }
           guard let known = first[name] else {
-            first[name] = (process, value)
+            first[name] = (process, check)
             return nil
           }
-          let former = [values, known.process.report?.guarded?.checkValues ?? [:]].map { $0[KeyCheck.previousPepper] }
-          let isRotation = name == KeyCheck.pepper && (former.contains(value) || former.contains(known.value))
-          return known.value == value || isRotation ? nil : KeyCheck.difference(name, process, known.process)
+          let former = (own + (known.process.report?.guarded?.checkValues ?? [])).filter { !$0.isUsed }.map(\.value)
+          let isRotation = check.id.isEmpty && (former.contains(check.value) || former.contains(known.check.value))
+          return known.check.value == check.value || isRotation
+            ? nil : KeyCheck.difference(check, process, known.process)
         }
       }
   }
@@ -46,9 +47,11 @@ extension DoctorCheck {
 
 /// Judges keys and peppers.
 enum KeyCheck {
-  /// Names of the coordinators' peppers among the check values.
-  static let pepper = "pepper"
-  static let previousPepper = "previous pepper"
+  /// Name under which a secret is the same wherever it is; `nil` for a pepper before the last change.
+  static func name(_ check: CheckValue, of process: ProcessFacts) -> String? {
+    guard check.id.isEmpty else { return "\(check.file) \(check.id)" }
+    return check.isUsed ? "\(check.file) of \(process.name)" : nil
+  }
 
   /// Whether a process opens what coordinator and accounts seal.
   static func opens(_ process: String) -> Bool {
@@ -92,13 +95,14 @@ enum KeyCheck {
   }
 
   /// A secret that two processes call by one name and that is not the same.
-  static func difference(_ name: String, _ process: ProcessFacts, _ other: ProcessFacts) -> Finding {
-    let key = name == pepper ? "pepperFile" : name.hasPrefix("token key") ? "tokenKeysFile" : "keysFile"
+  static func difference(_ check: CheckValue, _ process: ProcessFacts, _ other: ProcessFacts) -> Finding {
+    let (own, others) = (process.path(check.file), other.path(check.file))
     return Finding(
-      "\(name) of \(process.place)", .failed, "it differs from that of \(other.place), under the same name",
-      hint: name == pepper
+      check.id.isEmpty ? "pepper of \(process.place)" : "key \(check.id) of \(process.place)", .failed,
+      "it differs from that of \(other.place)" + (check.id.isEmpty ? "" : ", under the same name"),
+      hint: check.id.isEmpty
         ? "give both the same pepperFile, or name the former one as previousPepperFile: codes fail at one of them"
-        : "give both the same key: \(process.path(key)); \(other.path(key)) of \(other.name)",
+        : "give both the same key: \(own); \(others) of \(other.name)",
       about: .keys(process.name))
   }
 }

@@ -100,6 +100,8 @@ enum ProcessCheck {
     switch kind {
     case "jobs": return [.lanes(process)]
     case "database", "ledger", "outbox": return [.database(process)]
+    // It leaves them to others: without a session, or without the keys that they use.
+    case "queues": return [.database(process), .keys(process)]
     default: return []
     }
   }

@@ -54,7 +54,8 @@ extension LiveBackend {
     }
     for use in uses {
       findings += await DatabaseCheck(
-        name: use.name, endpoint: use.endpoint, parts: use.parts, clock: clock, timeout: timeout
+        name: use.name, endpoint: use.endpoint, parts: use.parts, clock: clock, timeout: timeout,
+        process: use.processes.first
       ).findings()
     }
     return findings

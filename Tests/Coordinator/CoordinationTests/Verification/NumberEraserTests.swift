@@ -1,10 +1,10 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite struct NumberEraserTests {
@@ -39,6 +39,16 @@ import Testing
       #expect(bench.metrics.liveVerifications.value == 1)
       #expect(try await bench.status(other.verificationID).state == .sending)
       #expect(try await forget(bench, Bench.fictional).verifications == 0)
+    }
+  }
+
+  @Test func `An erasure may take longer than other work before a transaction`() async throws {
+    try await Bench.with { bench in
+      let kind = try #require(bench.context.registry.commands[ForgetNumber.type])
+      let envelope = Envelope(type: ForgetNumber.type, messageID: "m", userID: "operator")
+      let order = try kind.read(
+        envelope, try ForgetNumber(phoneNumber: Bench.number).json(), bench.clock.now(), [:])
+      #expect(order.stage?.longest == NumberEraser.longest && NumberEraser.longest > CommandStage.longest)
     }
   }
 

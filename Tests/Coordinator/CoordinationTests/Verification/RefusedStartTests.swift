@@ -81,4 +81,39 @@ import Testing
       #expect(try await bench.ask(start(Bench.fictional, ip: nil)).type == "verification.started.v1")
     }
   }
+
+  @Test(arguments: ["192.0.2.1", nil])
+  func `One that was answered while its number was fictional gets that answer again`(ip: String?) async throws {
+    try await Bench.with(Self.rules) { bench in
+      let first = try await bench.ask(start(Bench.fictional, ip: ip), id: "m")
+      #expect(first.type == "verification.started.v1")
+      bench.rules.apps[Bench.pushApp]?.fictionalNumbers = [:]
+      #expect(try await bench.ask(start(Bench.fictional, ip: ip), id: "m").body == first.body)
+      try bench.changePepper()
+      #expect(try await bench.ask(start(Bench.fictional, ip: ip), id: "m").body == first.body)
+      let other = try ErrorReply(json: try await bench.ask(start(Bench.number, ip: ip), id: "m").body).error
+      #expect(other.reason == "MESSAGE_ID_REUSED")
+      // What it gets is counted for nobody.
+      for number in 0..<3 {
+        #expect(try await bench.error(start("+1415555\(1000 + number)", ip: ip)).code == .missingClientIdentifier)
+      }
+    }
+  }
+
+  @Test func `One that waits for reCAPTCHA goes on waiting when it would be refused by now, and is answered once`()
+    async throws
+  {
+    try await Bench.with(Self.rules) { bench in
+      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+      await bench.deliver([message])
+      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+      bench.rules.apps[Bench.recaptchaApp]?.verification = .off
+      _ = bench.sink.takePublished()
+      await bench.deliver([message])
+      #expect(bench.sink.published.isEmpty)
+      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      let replies = try bench.replies().map { try ErrorReply(json: $0.body).error.code }
+      #expect(replies == [.appNotVerified])
+    }
+  }
 }

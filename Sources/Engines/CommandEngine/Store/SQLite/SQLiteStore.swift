@@ -192,13 +192,38 @@ extension SQLiteStore {
     }
   }
 
-  static let forgetReplies = "DELETE FROM store_inbox WHERE instr(reply, ?) > 0"
+  /// Entries of the inbox that are searched at once.
+  static let searchedEntries = 1_000
+  static let searchReplies = """
+    SELECT number, instr(reply, ?) > 0 FROM store_inbox WHERE number > ? ORDER BY number LIMIT \(searchedEntries)
+    """
+  static let forgetReply = "DELETE FROM store_inbox WHERE number = ? AND instr(reply, ?) > 0"
 
+  /// Searches beside the changes, which wait for what is deleted alone.
   public func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int {
     // Everything contains an empty text.
     guard !text.isEmpty else { return 0 }
+    var (forgotten, last) = (0, 0)
+    while true {
+      if Task.isCancelled { throw StoreError(.unavailable, "the search was ended before its end") }
+      let values: [Value] = [.blob(text), .integer(Int64(last))]
+      let page = try await look { session throws(StoreError) in
+        try session.query(Self.searchReplies, values) { (number: $0.int(0), contains: $0.bool(1)) }
+      }
+      guard let end = page.last else { return forgotten }
+      forgotten += try await forget(page.filter(\.contains).map(\.number), containing: text)
+      last = end.number
+    }
+  }
+
+  private func forget(_ entries: [Int], containing text: [UInt8]) async throws(StoreError) -> Int {
+    guard !entries.isEmpty else { return 0 }
     return try await change { session throws(StoreError) in
-      try session.execute(Self.forgetReplies, [.blob(text)])
+      var count = 0
+      for number in entries {
+        count += try session.execute(Self.forgetReply, [.integer(Int64(number)), .blob(text)])
+      }
+      return count
     }
   }
 
