@@ -218,7 +218,11 @@ let programs: [Target] = [
 let testTargets: [Target] = [
   // Shared by the tests of several libraries.
   .target(
-    name: "TestSupport", dependencies: ["CountersignAMQP", "CountersignConcurrency", "HTTPClient", "PostgreSQL"],
+    name: "TestSupport",
+    dependencies: [
+      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry",
+      "HTTPClient", "PostgreSQL", "SQLite",
+    ],
     path: "Tests/Support", swiftSettings: swiftSettings),
 
   tests("CountersignConcurrency", at: "Base/Concurrency"),

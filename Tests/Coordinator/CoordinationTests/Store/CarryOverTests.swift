@@ -120,13 +120,13 @@ import Testing
   @Test func `A start that waits for reCAPTCHA goes on, and its command keeps its place`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
-      await bench.deliver([try bench.commandMessage(command, id: "m", replyTo: "amq.gen-me")])
+      await bench.deliver([try bench.message(command, id: "m", replyTo: "amq.gen-me")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
       try await upgrade(bench)
-      await bench.deliver([try bench.commandMessage(command, id: "m", replyTo: "amq.gen-me")])
+      await bench.deliver([try bench.message(command, id: "m", replyTo: "amq.gen-me")])
       #expect(bench.sink.published.isEmpty)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
-      #expect(bench.replies().map(\.type) == ["verification.started.v1"])
+      #expect(bench.replies.map(\.type) == ["verification.started.v1"])
       #expect(try bench.published(SMSDispatchJob.self).first?.job.to == Bench.number)
       #expect(try await bench.error(command).reason == "CAPTCHA_REPLAYED")
     }
@@ -394,7 +394,7 @@ import Testing
     let token = AppleToken(.refreshToken, SecretField(Secret("apple-token")))
     _ = try await bench.ask(StartRevocation(app: Bench.app, token: token, notify: .init(email: "a@example.com")))
     let waiting = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550188")
-    await bench.deliver([try bench.commandMessage(waiting)])
+    await bench.deliver([try bench.message(waiting)])
     try await bench.becomeVersion13()
     let now = bench.clock.now()
     try await bench.run("DELETE FROM outbox")

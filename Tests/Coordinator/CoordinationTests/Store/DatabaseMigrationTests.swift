@@ -39,7 +39,7 @@ struct DatabaseMigrationTests {
   {
     let engine = engine(bench, store)
     _ = bench.sink.takePublished()
-    let source = MemoryMessageSource([[Delivery(message: try bench.commandMessage(command, id: id))]])
+    let source = MemoryMessageSource([[Delivery(message: try bench.message(command, id: id))]])
     await engine.commandPipeline(source).run()
     return try #require(bench.sink.published.first { $0.exchange.isEmpty }?.message)
   }
