@@ -1,5 +1,6 @@
 import DNS
 import Glibc
+import TestSupport
 import Testing
 
 /// A server of names on a port of its own that gives every question the same answer.
@@ -25,7 +26,7 @@ private final class FakeNames: Sendable {
     }
     let answers = records.flatMap(Self.record)
     let count = UInt8(records.count)
-    startThread { Self.serve(descriptor, code, count, answers) }
+    onNewThread { Self.serve(descriptor, code, count, answers) }
   }
 
   func stop() {
@@ -58,22 +59,6 @@ private final class FakeNames: Sendable {
       }
     }
   }
-}
-
-private func startThread(_ body: @escaping @Sendable () -> Void) {
-  final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let box = Unmanaged.passRetained(Box(body)).toOpaque()
-  pthread_create(
-    &thread, nil,
-    { context in
-      Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-      return nil
-    }, box)
-  pthread_detach(thread)
 }
 
 @Suite(.timeLimit(.minutes(10))) struct NameServiceTests {
