@@ -215,7 +215,10 @@ let testTargets: [Target] = [
   // Shared by the tests of several libraries.
   .target(
     name: "TestSupport",
-    dependencies: ["CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "HTTPClient", "PostgreSQL"],
+    dependencies: [
+      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "HTTPClient", "PostgreSQL", "SQLite",
+    ],
     path: "Tests/Support", swiftSettings: swiftSettings),
 
   tests("CountersignConcurrency", at: "Base/Concurrency"),

@@ -6,19 +6,20 @@ import Testing
 struct Page {
   let name: String
   let text: String
-  /// Words of the page with one space between them, so that a sentence is found wherever its lines break.
+  /// Words of the page with one space between them, so that figures are found wherever lines break.
   private let flowing: String
 
   init(_ name: String) throws {
     self.name = name
     text = try String(contentsOf: URL(filePath: Repository.root).appending(path: name), encoding: .utf8)
-    flowing = Self.flowing(text)
+    flowing = text.split { $0.isWhitespace }.joined(separator: " ")
   }
 
-  /// Expects a sentence, or a part of one, on the page.
-  func expect(_ sentence: String, sourceLocation: SourceLocation = #_sourceLocation) {
-    #expect(
-      flowing.contains(Self.flowing(sentence)), "\(name) does not say: \(sentence)", sourceLocation: sourceLocation)
+  /// Expects figures on the page, each with its unit: how the sentence around them goes is the page's own business.
+  func expect(_ figures: String..., sourceLocation: SourceLocation = #_sourceLocation) {
+    for figure in figures {
+      #expect(flowing.contains(figure), "\(name) does not say: \(figure)", sourceLocation: sourceLocation)
+    }
   }
 
   /// Rows of the table whose head is the given line, each split into cells.
@@ -35,10 +36,6 @@ struct Page {
   /// Words of a text that stand in backticks.
   static func code(in text: String) -> [String] {
     text.matches(of: /`([^`]+)`/).map { String($0.1) }
-  }
-
-  private static func flowing(_ text: String) -> String {
-    text.split { $0.isWhitespace }.joined(separator: " ")
   }
 }
 

@@ -131,7 +131,7 @@ package struct Nginx {
   }
 
   /// Runs a program and waits for its end.
-  private static func execute(_ arguments: [String]) throws {
+  package static func execute(_ arguments: [String]) throws {
     var pid: pid_t = 0
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

@@ -26,23 +26,24 @@ struct ReplyKeyTests {
   private struct Case: Sendable {
     let type: MessageType
     /// Prepares the accounts, and makes the command.
-    let command: @Sendable (PhoneBench, _ replyKey: String) async throws -> any KeyedCommand
+    let command: @Sendable (AccountsBench, _ replyKey: String) async throws -> any KeyedCommand
     /// Whether the coordinator is asked before it is answered.
     var waits = false
   }
 
   /// Seals a secret for a command with any key for the reply.
   private static func seal<C: SecretReplyCommand>(
-    _ secret: Secret, _ type: C.Type, _ bench: PhoneBench, _ replyKey: String
+    _ secret: Secret, _ type: C.Type, _ bench: AccountsBench, _ replyKey: String
   ) throws -> SecretField {
-    try PublicSealer(key: bench.bench.secrets.sealingKey.publicKey).seal(
+    try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
       secret, for: AccountCommandFields.context(of: C.type, messageID: id, replyKey: replyKey))
   }
 
-  private static func signIn(_ bench: PhoneBench, _ replyKey: String, idToken: Secret? = nil) throws -> SignInWithPhone
+  private static func signIn(_ bench: AccountsBench, _ replyKey: String, idToken: Secret? = nil) throws
+    -> SignInWithPhone
   {
     var command = SignInWithPhone(project: AccountsBench.project, replyKey: replyKey)
-    command.app = PhoneBench.app
+    command.app = AccountsBench.app
     command.sessionInfo = try seal(Secret("v1"), SignInWithPhone.self, bench, replyKey)
     command.code = try seal(Secret("123456"), SignInWithPhone.self, bench, replyKey)
     command.idToken = try idToken.map { try seal($0, SignInWithPhone.self, bench, replyKey) }
@@ -107,23 +108,21 @@ struct ReplyKeyTests {
     #expect(Set(types) == Set(Self.cases.map(\.type.text)) && types.count == schemas.count)
   }
 
-  @Test(
-    arguments: cases.indices, BenchStore.allCases)
+  @Test(arguments: cases.indices)
   private func `The same message ID with another key gets no secrets, be the rest copied or known`(
-    _ index: Int, _ kind: BenchStore
+    _ index: Int
   ) async throws {
     let one = Self.cases[index]
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
-      let command = try await one.command(bench, bench.bench.replyKey.publicKey.jwk)
+    try await AccountsBench.with { bench in
+      let command = try await one.command(bench, bench.replyKey.publicKey.jwk)
       let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
       var copied = command
       copied.replyKey = key
-      var reply = try await bench.bench.ask(command, id: Self.id)
+      var reply = try await bench.send(command, id: Self.id)
       if one.waits {
         #expect(reply == nil)
         let check = try #require(bench.checks.first)
-        #expect(try await bench.bench.error(copied, id: Self.id).code == .invalidArgument)
+        #expect(try await bench.error(copied, id: Self.id).code == .invalidArgument)
         await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
         #expect(bench.replies.count == 1)
         reply = bench.replies.first
@@ -131,61 +130,50 @@ struct ReplyKeyTests {
       let first = try #require(reply)
       try #require(first.type == Self.replyType(of: command).text, "\(String(decoding: first.body, as: UTF8.self))")
       for _ in 0..<2 {
-        let refused = try await bench.bench.error(copied, id: Self.id)
+        let refused = try await bench.error(copied, id: Self.id)
         #expect(refused.code == .invalidArgument && ["MESSAGE_ID_REUSED", "SEAL_MOVED"].contains(refused.reason))
       }
       // The requester itself is answered again.
-      let again = try #require(try await bench.bench.ask(command, id: Self.id))
+      let again = try await bench.ask(command, id: Self.id)
       #expect(again.type == first.type)
-      await bench.die()
     }
   }
 
   private static func replyType<C: SecretReplyCommand>(of command: C) -> MessageType { C.Reply.type }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Without a secret of its own, a sign-up is bound to its key by its message ID`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Without a secret of its own, a sign-up is bound to its key by its message ID`() async throws {
+    try await AccountsBench.with { bench in
       _ = try await bench.signUp(Self.id)
       let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
       let stolen = SignUp(project: AccountsBench.project, replyKey: key)
-      #expect(try await bench.bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
-      await bench.die()
+      #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Who knows the secrets gets none under the ID of another one's command`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
-      let command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
-      _ = try await bench.bench.ask(command, id: Self.id)
+  @Test func `Who knows the secrets gets none under the ID of another one's command`() async throws {
+    try await AccountsBench.with { bench in
+      let command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
+      _ = try await bench.send(command, id: Self.id)
       await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
       let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
       let stolen = try Self.signIn(bench, key)
-      #expect(try await bench.bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
-      await bench.die()
+      #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
     }
   }
 
   @Test func `A seal that does not bind the key is refused`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
-      var command = try Self.signIn(bench, bench.bench.replyKey.publicKey.jwk)
-      command.code = try PublicSealer(key: bench.bench.secrets.sealingKey.publicKey).seal(
+    try await AccountsBench.with { bench in
+      var command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
+      command.code = try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
         Secret("123456"),
         for: SealContext(
           messageType: SignInWithPhone.type, messageID: Self.id, recipient: AccountCommandFields.recipient))
-      #expect(try await bench.bench.error(command, id: Self.id).reason == "SEAL_MOVED")
-      await bench.die()
+      #expect(try await bench.error(command, id: Self.id).reason == "SEAL_MOVED")
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Events name no command that yields tokens`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Events name no command that yields tokens`() async throws {
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       var events = bench.events("account.created")
       let linked = try await bench.signIn("a", idToken: user.idToken)
@@ -198,7 +186,6 @@ struct ReplyKeyTests {
         let envelope = try #require(try? Envelope(event.message))
         #expect(envelope.causationID == nil && !["u", "a", "b"].contains(envelope.messageID))
       }
-      await bench.die()
     }
   }
 }

@@ -6,6 +6,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import PhoneNumbers
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Coordination

@@ -277,7 +277,7 @@ struct CommandQueueBatchTests {
       let database = try await Database.open(
         path: path, options: DatabaseOptions(synchronous: .normal),
         migrations: [Migration(version: 1, sql: StoreSchema.sql)])
-      let bench = FlowBench(try await SQLiteStore(in: database), ManualClock(), FlowBench.makeSink())
+      let bench = FlowBench(try await SQLiteStore(in: database))
       try await database.write { session throws(DatabaseError) -> Void in try session.execute(fault) }
       let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
       let source = try await run([["a"], ["b"]], bench) { bench.store.calls.count { $0 == .transact } >= rounds }

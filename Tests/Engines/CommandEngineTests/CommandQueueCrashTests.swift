@@ -48,11 +48,9 @@ import Testing
   }
 
   private static func with(_ body: (FlowBench, _ path: String) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "engine-marks-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    let path = directory.appending(path: "marks.sqlite").path(percentEncoded: false)
-    try await FlowBench.with { bench in try await body(bench, path) }
+    try await withTemporaryDirectory { directory in
+      try await FlowBench.with { bench in try await body(bench, directory + "/marks.sqlite") }
+    }
   }
 
   private static func open(_ path: String) async throws -> Database {

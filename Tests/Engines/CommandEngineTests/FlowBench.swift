@@ -7,39 +7,31 @@ import Testing
 
 @testable import CommandEngine
 
-/// A service with the flow of notes, without a broker: commands and reports go in as deliveries, its publications are
-/// looked at.
-final class FlowBench {
+/// A service with the flow of notes, without a broker.
+final class FlowBench: EngineBench {
   static let author = Author(appID: "notes", userID: Topology.Users.coordinator)
 
-  let clock: ManualClock
-  let sink: MemoryMessageSink
-  let registry = MetricsRegistry()
-  let logs = MemorySink()
   let store: FaultyStore
   let stages = StageScript()
-  let context: EngineContext
-  let maintenance: Maintenance
-  private var messages = 0
 
-  init(_ store: any Store, _ clock: ManualClock, _ sink: MemoryMessageSink) {
-    self.clock = clock
-    self.sink = sink
+  init(_ store: any Store, _ clock: ManualClock = ManualClock(), _ sink: MemoryMessageSink = makeSink()) {
+    let (registry, logs) = (MetricsRegistry(), MemorySink())
     self.store = FaultyStore(store)
     let notes = NoteFlow(
       stored: registry.counter("notes_stored_total", "Notes."), stages: stages,
       ended: registry.counter("notes_ended_total", "Notes that expired."),
       rounds: registry.counter("note_rounds_total", "Rounds."))
-    context = EngineContext(
-      FlowRegistry(
-        [notes, OtherFlow()], missingFields: ["text": APIError(.missingPhoneNumber, "is missing", field: "text")]),
-      store: self.store,
-      rules: EngineRules(
-        commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, operators: ["operator"],
-        requesters: ["desk"]),
-      sink: sink, author: Self.author, clock: clock, metrics: EngineMetrics(registry),
-      logger: Logger(label: "test", sink: logs))
-    maintenance = Maintenance(context, interval: .seconds(1))
+    super.init(
+      EngineContext(
+        FlowRegistry(
+          [notes, OtherFlow()], missingFields: ["text": APIError(.missingPhoneNumber, "is missing", field: "text")]),
+        store: self.store,
+        rules: EngineRules(
+          commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, operators: ["operator"],
+          requesters: ["desk"]),
+        sink: sink, author: Self.author, clock: clock, metrics: EngineMetrics(registry),
+        logger: Logger(label: "test", sink: logs)),
+      clock: clock, sink: sink, registry: registry, logs: logs)
   }
 
   static func makeSink() -> MemoryMessageSink {
@@ -48,53 +40,26 @@ final class FlowBench {
 
   /// Runs a body with a service on a store.
   static func with(
-    _ kind: StoreUnderTest = .memory, _ body: (FlowBench) async throws -> Void
+    _ kind: StoreUnderTest = .sqlite, _ body: (FlowBench) async throws -> Void
   ) async throws {
     try await several(kind) { start in try await body(try await start()) }
   }
 
   /// Runs a body that starts the service several times on the same data, one after the other.
   static func several(
-    _ kind: StoreUnderTest = .memory, _ body: (_ start: () async throws -> FlowBench) async throws -> Void
+    _ kind: StoreUnderTest = .sqlite, _ body: (_ start: () async throws -> FlowBench) async throws -> Void
   ) async throws {
     try await kind.with { data in
-      let (clock, sink, started) = (ManualClock(), makeSink(), Started())
-      let result: Result<Void, any Error>
-      do {
-        result = .success(
-          try await body {
-            let bench = FlowBench(try await data.open(), clock, sink)
-            started.benches.append(bench)
-            try await bench.maintenance.begin()
-            return bench
-          })
-      } catch {
-        result = .failure(error)
+      let (clock, sink) = (ManualClock(), makeSink())
+      try await body {
+        let bench = FlowBench(try await data.open(), clock, sink)
+        try await bench.maintenance.begin()
+        return bench
       }
-      for bench in started.benches { await bench.die() }
-      try result.get()
     }
   }
 
-  private final class Started {
-    var benches: [FlowBench] = []
-  }
-
-  /// Ends as a process does that is killed.
-  func die() async { await store.close() }
-
   // MARK: In
-
-  func message(
-    _ command: some Command, id: String? = nil, replyTo: String? = "amq.gen-replies", user: String? = nil,
-    sentAt: UnixTime? = nil
-  ) throws -> Message {
-    messages += 1
-    let envelope = Envelope(
-      type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo,
-      timestamp: sentAt, userID: user)
-    return envelope.message(body: try command.json())
-  }
 
   /// A `note.put` whose ID is its text.
   func note(
@@ -111,16 +76,11 @@ final class FlowBench {
       retryDelays: .zero...(.zero))
   }
 
-  /// Delivers commands in batches, and waits until all is published and settled.
-  @discardableResult
-  func deliver(batches: [[Message]], marks: CrashMarks? = nil) async -> MemoryMessageSource {
-    let source = MemoryMessageSource(batches.map { $0.map { Delivery(message: $0) } })
-    await pipeline(source, marks: marks).run()
-    return source
-  }
+  override func commandPipeline(_ source: MemoryMessageSource) -> any QueuePipeline { pipeline(source) }
 
-  @discardableResult
-  func deliver(_ messages: Message...) async -> MemoryMessageSource { await deliver(batches: [messages]) }
+  override func reportPipeline(_ source: MemoryMessageSource) -> any QueuePipeline {
+    BatchPipeline(source: source, work: ReportQueue(context), context, retryDelays: .zero...(.zero))
+  }
 
   /// Delivers notes in batches.
   @discardableResult
@@ -128,35 +88,12 @@ final class FlowBench {
     await deliver(batches: try batches.map { batch in try batch.map { try note($0) } })
   }
 
-  @discardableResult
-  func deliver(reports: [Delivery]) async -> MemoryMessageSource {
-    let source = MemoryMessageSource([reports])
-    await BatchPipeline(source: source, work: ReportQueue(context), context, retryDelays: .zero...(.zero)).run()
-    return source
-  }
-
-  /// Sends a command and takes its reply.
-  func ask(
-    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil
-  ) async throws -> Message {
-    _ = sink.takePublished()
-    await deliver(try message(command, id: id, user: user, sentAt: sentAt))
-    return try #require(replies.first)
-  }
-
-  func error(_ command: some Command, user: String? = nil) async throws -> APIError {
-    try ErrorReply(json: try await ask(command, user: user).body).error
-  }
-
   // MARK: Out
 
-  var replies: [Message] { sink.published.filter { $0.exchange.isEmpty }.map(\.message) }
   var dead: [Message] { published(on: Topology.Exchanges.dead).map(\.message) }
   var deadReasons: [FieldValue?] { dead.map { $0.headers[MessageHeader.deadReason] } }
   var jobs: [Message] { published(on: Topology.Exchanges.jobs).map(\.message) }
   var events: [Message] { published(on: Topology.Exchanges.events).map(\.message) }
-
-  func published(on exchange: String) -> [Publication] { sink.published.filter { $0.exchange == exchange } }
 
   /// Whether a command has an entry in the inbox.
   func entry(_ messageID: String, of user: String = SenderRule.unnamed) async throws -> InboxEntry? {
@@ -177,12 +114,4 @@ final class FlowBench {
 
   /// Messages in the outbox.
   func outbox() async throws -> Int { try await store.figures().messages }
-
-  /// Value of a metric.
-  func metric(_ name: String) -> Double? {
-    registry.render().split(separator: "\n").first { $0.hasPrefix(name + " ") }
-      .flatMap { Double($0.dropFirst(name.count + 1)) }
-  }
-
-  func logged(_ text: String) -> Int { logs.events.count { "\($0.message)".contains(text) } }
 }

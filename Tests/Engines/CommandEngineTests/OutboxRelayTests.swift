@@ -461,11 +461,13 @@ import Testing
 
   @Test func `What cannot be buried either is dropped`() async throws {
     let sink = MemoryMessageSink(user: FlowBench.author.userID, maxBodyBytes: 1)
-    let bench = FlowBench(MemoryStore(), ManualClock(), sink)
-    #expect(await bench.deliver(try bench.note("a", .job)).ackedCount == 1)
-    #expect(sink.published.isEmpty)
-    #expect(bench.logged("cannot be buried either") == 1)
-    #expect(try await isEmpty(bench))
+    try await StoreUnderTest.sqlite.withStore { store async throws in
+      let bench = FlowBench(store, ManualClock(), sink)
+      #expect(await bench.deliver(try bench.note("a", .job)).ackedCount == 1)
+      #expect(sink.published.isEmpty)
+      #expect(bench.logged("cannot be buried either") == 1)
+      #expect(try await isEmpty(bench))
+    }
   }
 
   @Test func `A dead letter is publishable whatever was wrong with the message`() async throws {

@@ -30,8 +30,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A window is loaded from its beginning, with the batch's own events`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (key, unseen) = (try counter("n"), try counter("unseen"))
       try await store.add { set throws(StoreError) in
         for slot: Int64 in [30, 10, 20] { set.count(key, in: slot, by: slot, keepUntil: start) }
@@ -56,8 +55,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `Of a long counter the newest cells are loaded`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let key = try counter("n")
       let count = Int64(StoreLimits.maxCellsPerCounter) + 50
       try await store.add { set throws(StoreError) in
@@ -79,8 +77,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A forgotten counter starts from zero, with what is added behind`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (key, other) = (try counter("n"), try counter("n2"))
       try await store.add { set throws(StoreError) in
         for slot in 0..<Int64(300) { set.count(key, in: slot, by: 3, keepUntil: start) }
@@ -140,8 +137,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A purge deletes what is over, and no more than its limit`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let messages = try (0..<10).map { try InboxKey("m\($0)") }
       let counters = try (0..<10).map { try counter("c\($0)") }
       let ids = try (0..<10).map { try id("r\($0)") }

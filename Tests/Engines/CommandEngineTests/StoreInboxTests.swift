@@ -24,8 +24,7 @@ import Testing
   func `A reserved message is answered later, or carried out without a recorded reply`(_ kind: StoreUnderTest)
     async throws
   {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (waiting, secret) = (try InboxKey("waiting"), try InboxKey("secret"))
       let load = keys(messages: [waiting, secret])
       let reserved = InboxEntry(.reserved, fingerprint: [7], keepUntil: start)
@@ -62,8 +61,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `Of two answers to a reserved message the second reads again`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let key = try InboxKey("m")
       let load = keys(messages: [key])
       _ = try await store.transact(load, at: start) { set throws(StoreError) -> Void in
@@ -79,8 +77,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `An answered message is not answered again`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let key = try InboxKey("m")
       let error = await #expect(throws: StoreError.self) {
         try await store.transact(keys(messages: [key]), at: start) { set throws(StoreError) -> Void in

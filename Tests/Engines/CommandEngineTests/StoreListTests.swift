@@ -5,8 +5,7 @@ import Testing
 @Suite struct StoreListTests {
   @Test(arguments: StoreUnderTest.allCases)
   func `Counters are listed by the beginning of their names`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       try await store.add { set throws(StoreError) in
         for (name, count) in [("abB", 2), ("aba", 1), ("ab", 4), ("ac", 8), ("a", 16), ("abz", 0)] {
           set.count(try counter(name), in: 10, by: Int64(count), keepUntil: start)
@@ -43,8 +42,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `Held keys and memberships are counted by the name of the key`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let longer = KeySpace(ticket, "holder2")
       try await store.add { set throws(StoreError) in
         for number in 0..<5 {
@@ -77,8 +75,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `Replies that contain a text are forgotten, and no others`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let entries: [(String, InboxEntry)] = [
         ("a", reply(#"{"number":"+491701"}"#)), ("b", reply(#"{"number":"+4917012"}"#)), ("c", reply("+491702")),
         ("d", InboxEntry(.unrecorded(note: Array("of \"+491701\"".utf8)), fingerprint: [], keepUntil: start)),

@@ -5,8 +5,7 @@ import Testing
 @Suite struct StoreLookUpTests {
   @Test(arguments: StoreUnderTest.allCases)
   func `A group is read in pages, ordered by ID`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let group = try owner("g")
       let ids = try (0..<300).map { try id("r\(1000 + $0)") }
       try await store.add { set throws(StoreError) in
@@ -28,8 +27,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A group shows the changes of the batch`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let group = try owner("g")
       let (a, b, c) = (try id("a"), try id("b"), try id("c"))
       for id in [a, b] { try await store.put(Record(id, body: [], groupKeys: [group])) }
@@ -45,8 +43,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A second round loads what the first one led to`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let group = try owner("receipts")
       let (a, b) = (try id("a"), try id("b"))
       try await store.put(Record(a, body: Array("receipts".utf8), uniqueKeys: [try holder("token")]))
@@ -67,8 +64,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `What was not asked for is an error, not an absence`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let a = try id("a")
       try await store.put(Record(a, body: [], uniqueKeys: [try holder("1")]))
       let set = try await store.read(StoreLoad(), at: start)
@@ -86,8 +82,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `Values outside the bounds are refused before anything is stored`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let a = try id("a")
       let many = try (0...StoreLimits.maxKeysPerRecord).map { try holder("\($0)") }
       for number in 0..<4 {
@@ -119,8 +114,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A failing body leaves nothing behind`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (key, a, old) = (try InboxKey("m"), try id("a"), try id("old"))
       try await store.put(Record(old, body: [1], uniqueKeys: [try holder("1")]))
       let load = keys(
@@ -149,8 +143,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A closed store says so`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       try await store.probe()
       #expect(try await store.read(keys(messages: [try InboxKey("countersign-probe")]), at: start).changes.isEmpty)
       await store.close()

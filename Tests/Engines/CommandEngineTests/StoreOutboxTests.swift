@@ -78,8 +78,7 @@ import Testing
   func `A postponed message comes back at its time, also when the clock is set back`(_ kind: StoreUnderTest)
     async throws
   {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let sent = try await store.add { set throws(StoreError) in
         for text in ["a", "b"] { try set.send(message(text)) }
       }

@@ -33,8 +33,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `IDs differ by their bytes, and belong to a kind`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       try await store.put(Record(try id("abc"), body: [1]))
       try await store.put(Record(try id("ABC"), body: [2]))
       try await store.put(Record(try id("abc", RecordKind("other")), body: [3]))
@@ -63,8 +62,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A key moves to another record within one transaction`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (a, b, c) = (try id("a"), try id("b"), try id("c"))
       try await store.put(Record(a, body: [], uniqueKeys: [try holder("1")]))
       try await store.put(Record(b, body: [], uniqueKeys: [try holder("2")]))
@@ -86,8 +84,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A deleted record gives its keys free, and is gone`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let a = try id("a")
       try await store.put(Record(a, body: [], uniqueKeys: [try holder("1")], groupKeys: [try owner("g")]))
       let load = keys(records: [a], holders: [try holder("1")], groups: [try owner("g")])
@@ -133,8 +130,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A record that was deleted meanwhile, or has its ID taken, is read again`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (a, b) = (try id("a"), try id("b"))
       try await store.put(Record(a, body: [0]))
       var late = try await store.read(keys(records: [a]), at: start)

@@ -6,8 +6,7 @@ import Testing
 @Suite struct StoreSweepTests {
   @Test(arguments: StoreUnderTest.allCases)
   func `Due records come longest due first, and at most as many as asked for`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       for (text, due) in [("c", 3), ("a", 1), ("d", 4), ("b", 2)] {
         try await store.put(Record(try id(text), body: [], dueAt: start + .seconds(due)))
       }
@@ -123,8 +122,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A record that a body leaves as it was is put off`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       for text in ["a", "b"] { try await store.put(Record(try id(text), body: [1], dueAt: start)) }
       let claim = DueClaim(ticket, pause: .seconds(60))
       let outcome = try await store.sweep(claim, at: start) { records, set throws(StoreError) in
@@ -152,8 +150,7 @@ import Testing
 
   @Test(arguments: StoreUnderTest.allCases)
   func `A sweep loads what its records lead to`(_ kind: StoreUnderTest) async throws {
-    try await kind.with { data in
-      let store = try await data.open()
+    try await kind.withStore { store in
       let (a, b) = (try id("a"), try id("b"))
       try await store.put(Record(a, body: Array("b".utf8), dueAt: start))
       try await store.put(Record(b, body: [7]))

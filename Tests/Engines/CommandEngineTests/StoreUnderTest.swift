@@ -1,33 +1,25 @@
 import CommandEngine
 import CountersignTelemetry
-import Glibc
 import SQLite
+import TestSupport
 import Testing
 
 /// Implementations of the store, each of which passes the same tests.
 enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible {
-  case sqlite, memory, postgresql
+  case sqlite, postgresql
 
   var testDescription: String { rawValue }
 
-  /// Runs a test on empty data of its own.
+  /// Runs a test on empty data of its own, and closes the stores that it leaves open.
   func with(_ body: (SharedData) async throws -> Void) async throws {
     switch self {
-    case .memory:
-      let contents = MemoryStore.Contents()
-      try await body(
-        SharedData {
-          MemoryStore(contents)
-        } spoil: {
-          contents.spoil($0)
-        })
     case .sqlite:
-      try await Self.withFile { path in
+      try await StoreFile.with { file in
         try await body(
           SharedData {
-            try await Self.open(path)
+            try await file.open()
           } spoil: {
-            try await Self.spoil($0, in: path)
+            try await Self.spoil($0, in: file.path)
           })
       }
     case .postgresql:
@@ -40,6 +32,11 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
           })
       }
     }
+  }
+
+  /// The same with one store on it.
+  func withStore(_ body: (any Store) async throws -> Void) async throws {
+    try await with { data in try await body(data.open()) }
   }
 
   static func open(_ path: String) async throws -> SQLiteStore {
@@ -58,13 +55,7 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
   }
 
   static func withFile(_ body: (String) async throws -> Void) async throws {
-    var template = Array("/tmp/countersign-store-XXXXXX".utf8CString)
-    let directory = try #require(mkdtemp(&template).map { String(cString: $0) })
-    defer {
-      for suffix in ["", "-wal", "-shm", "-turn", "-owners"] { unlink("\(directory)/store.sqlite\(suffix)") }
-      rmdir(directory)
-    }
-    try await body("\(directory)/store.sqlite")
+    try await withTemporaryDirectory { try await body("\($0)/store.sqlite") }
   }
 }
 

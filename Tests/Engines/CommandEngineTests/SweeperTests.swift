@@ -114,7 +114,7 @@ import Testing
   @Test(arguments: stores)
   func `A record that the store cannot read is stepped around as well`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
-      let bench = FlowBench(try await data.open(), ManualClock(), FlowBench.makeSink())
+      let bench = FlowBench(try await data.open())
       try await bench.put([["a", "b"]])
       try await data.spoil(id("a", NoteFlow.kind))
       bench.clock.advance(by: NoteFlow.lifetime)
@@ -125,7 +125,6 @@ import Testing
       bench.clock.advance(by: NoteFlow.retention)
       await bench.maintenance.tidy()
       #expect(try await bench.stored("a") == nil)
-      await bench.die()
     }
   }
 

@@ -1,51 +1,20 @@
-import FoundationEssentials
 import TestSupport
 import Testing
 
 /// Compares the listings of `docs/adding-a-flow.md` with the files of this target.
 @Suite struct AddingAFlowTests {
-  private static let page = "docs/adding-a-flow.md"
-  private static let folder = "Tests/Examples/TicketFlowTests/"
+  private let page: PageListings
 
-  private struct Listing {
-    let file: String
-    let text: String
-  }
+  init() throws { page = try PageListings(of: "docs/adding-a-flow.md") }
 
   @Test func `Its listings are the files they name, from the first line to the last`() throws {
-    let listings = try listings()
-    let files = Set(listings.map(\.file))
-    #expect(
-      files
-        == Set(
-          ["Ticket", "TicketFlow", "TicketOpening", "TicketVerification", "TicketClosing"].map {
-            Self.folder + $0 + ".swift"
-          }))
-    for file in files {
-      let shown = listings.filter { $0.file == file }.map(\.text).joined(separator: "\n")
-      #expect(shown == (try read(file)), "\(file) has changed: change its listings too")
-    }
+    let files = ["Ticket", "TicketFlow", "TicketOpening", "TicketVerification", "TicketClosing"]
+    #expect(page.files == Set(files.map { "Tests/Examples/TicketFlowTests/\($0).swift" }))
+    #expect(try page.changedFiles == [], "change their listings too")
   }
 
-  @Test func `The paths that it names exist`() throws {
-    let words = try read(Self.page).split(separator: "`").map(String.init)
-    let paths = words.filter { $0.hasPrefix("Sources/") || $0.hasPrefix("Tests/") || $0.hasPrefix("Config/") }
-    #expect(paths.count > 5)
-    for path in paths {
-      #expect(FileManager.default.fileExists(atPath: Repository.root + "/" + path), "\(path)")
-    }
-  }
-
-  private func listings() throws -> [Listing] {
-    try read(Self.page).split(separator: "<!-- file: ").dropFirst().map { section in
-      let file = String(section.prefix { $0 != " " })
-      let lines = section.split(separator: "\n", omittingEmptySubsequences: false)
-      let listing = lines.dropFirst(2).prefix { !$0.hasPrefix("```") }
-      return Listing(file: file, text: listing.map { $0 + "\n" }.joined())
-    }
-  }
-
-  private func read(_ path: String) throws -> String {
-    String(decoding: try Data(contentsOf: URL(filePath: Repository.root + "/" + path)), as: UTF8.self)
+  @Test func `The paths that it names exist`() {
+    #expect(page.paths.count > 5)
+    #expect(page.missingPaths == [])
   }
 }

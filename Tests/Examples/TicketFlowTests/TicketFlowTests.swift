@@ -39,13 +39,10 @@ struct TicketFlowTests {
 
   // MARK: Opening
 
-  @Test(
-    arguments: ServiceStore.allCases)
-  func `A ticket is opened once, its mail goes out after the reply, and a redelivered command is answered alike`(
-    _ kind: ServiceStore
-  ) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A ticket is opened once, its mail goes out after the reply, and a redelivered command is answered alike`()
+    async throws
+  {
+    try await TicketService.with { service in
       let command = OpenTicket(app: TicketService.app, holder: "holder@example.com", pin: "1234")
       let message = try service.message(command, id: "m")
       await service.deliver(message)
@@ -56,18 +53,15 @@ struct TicketFlowTests {
       #expect(service.published(on: Topology.Exchanges.jobs).count == 1)
       // Another command for the same holder finds the same ticket.
       #expect(try await service.open() == TicketOpened(json: reply.body).ticketID)
-      #expect(service.metrics.render().contains("tickets_opened_total 1\n"))
-      #expect(try await service.error(OpenTicket(app: "a", holder: "nobody", pin: "1")) == .invalidArgument)
-      await service.die()
+      #expect(service.registry.render().contains("tickets_opened_total 1\n"))
+      #expect(try await service.refusal(OpenTicket(app: "a", holder: "nobody", pin: "1")) == .invalidArgument)
     }
   }
 
-  @Test(
-    arguments: ServiceStore.allCases)
-  func `Killed before the reply: the next process answers the command alike, and then sends the mail`(
-    _ kind: ServiceStore
-  ) async throws {
-    try await TicketService.with(kind) { start in
+  @Test func `Killed before the reply: the next process answers the command alike, and then sends the mail`()
+    async throws
+  {
+    try await TicketService.several { start in
       let first = try await start()
       let message = try first.message(
         OpenTicket(app: TicketService.app, holder: "holder@example.com", pin: "1234"), id: "m")
@@ -84,10 +78,8 @@ struct TicketFlowTests {
     }
   }
 
-  @Test(arguments: ServiceStore.allCases)
-  func `The worker's result is believed from the worker alone, and shown`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `The worker's result is believed from the worker alone, and shown`() async throws {
+    try await TicketService.with { service in
       let id = try await service.open()
       let job = try #require(service.published(on: Topology.Exchanges.jobs).first)
       await service.report(try result(of: job, .refused, user: "sms-worker"))
@@ -96,40 +88,34 @@ struct TicketFlowTests {
       await service.report(try result(of: job, .refused))
       let status = try await service.status(id)
       #expect(status.state == .running && status.failure?.code == "MAIL_REFUSED")
-      await service.die()
     }
   }
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A mail that no worker takes in time is told to its ticket`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A mail that no worker takes in time is told to its ticket`() async throws {
+    try await TicketService.with { service in
       service.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
       let id = try await service.open()
       service.clock.advance(by: .seconds(600))
       await service.maintenance.publishLeftovers()
       #expect(try await service.status(id).failure?.code == "MAIL_EXPIRED")
-      await service.die()
     }
   }
 
   // MARK: Another service
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A command waits for another service, and is answered when that has answered`(_ kind: ServiceStore) async throws
-  {
-    try await TicketService.with(kind) { start in
+  @Test func `A command waits for another service, and is answered when that has answered`() async throws {
+    try await TicketService.several { start in
       let first = try await start()
       let id = try await first.open()
       let verify = VerifyTicket(ticketID: id, phoneNumber: "+14155550123")
-      #expect(try await first.ask(verify, id: "v") == nil)
+      #expect(try await first.send(verify, id: "v") == nil)
       let command = try #require(first.published(on: Topology.Exchanges.commands).first)
       #expect(command.message.type == "verification.start.v1")
       #expect(command.message.replyTo == Topology.Queues.accountsReplies)
       // The wait outlives the process, and the command that arrives again meanwhile.
       await first.die()
       let service = try await start()
-      #expect(try await service.ask(verify, id: "v") == nil)
+      #expect(try await service.send(verify, id: "v") == nil)
       #expect(service.published(on: Topology.Exchanges.commands).isEmpty)
       await service.report(try reply(Self.started, to: command, user: "gateway"))
       #expect(service.replies.isEmpty, "forged")
@@ -139,30 +125,24 @@ struct TicketFlowTests {
       #expect(answer.correlationID == "c1", "that of the newest arrival")
       await service.report(try reply(Self.started, to: command))
       #expect(service.sink.published.isEmpty)
-      #expect(try await service.ask(verify, id: "v")?.body == answer.body)
-      await service.die()
+      #expect(try await service.ask(verify, id: "v").body == answer.body)
     }
   }
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A refusal of the other service is passed on`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A refusal of the other service is passed on`() async throws {
+    try await TicketService.with { service in
       let id = try await service.open()
-      _ = try await service.ask(VerifyTicket(ticketID: id, phoneNumber: "1"))
+      _ = try await service.send(VerifyTicket(ticketID: id, phoneNumber: "1"))
       let command = try #require(service.published(on: Topology.Exchanges.commands).first)
       await service.report(try reply(ErrorReply(APIError(.invalidPhoneNumber, "is none")), to: command))
       #expect(try service.replies.map { try ErrorReply(json: $0.body).error.code } == [.invalidPhoneNumber])
-      await service.die()
     }
   }
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A reply that never comes is a due record`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A reply that never comes is a due record`() async throws {
+    try await TicketService.with { service in
       let id = try await service.open()
-      _ = try await service.ask(VerifyTicket(ticketID: id, phoneNumber: "+14155550123"))
+      _ = try await service.send(VerifyTicket(ticketID: id, phoneNumber: "+14155550123"))
       let command = try #require(service.published(on: Topology.Exchanges.commands).first)
       service.clock.advance(by: .seconds(30))
       _ = service.sink.takePublished()
@@ -172,53 +152,44 @@ struct TicketFlowTests {
       await service.report(try reply(Self.started, to: command))
       #expect(service.sink.published.isEmpty, "too late")
       #expect(try await service.status(id).state == .running)
-      await service.die()
     }
   }
 
   // MARK: Secrets
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A key is answered alike, and only operators get one`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A key is answered alike, and only operators get one`() async throws {
+    try await TicketService.with { service in
       let command = IssueTicketKey(ticketID: try await service.open())
-      #expect(try await service.error(command) == .operationNotAllowed)
+      #expect(try await service.refusal(command) == .operationNotAllowed)
       func key(_ id: String) async throws -> String {
-        try TicketKey(json: try #require(try await service.ask(command, id: id, user: "desk")).body).key
+        try TicketKey(json: try await service.ask(command, id: id, user: "desk").body).key
       }
       let first = try await key("k")
       #expect(try await key("k") == first)
       #expect(try await key("l") != first)
-      await service.die()
     }
   }
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A ticket is closed with its PIN; few wrong ones are allowed`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A ticket is closed with its PIN; few wrong ones are allowed`() async throws {
+    try await TicketService.with { service in
       let id = try await service.open()
-      for _ in 0..<5 { #expect(try await service.error(CloseTicket(ticketID: id, pin: "0000")) == .invalidCode) }
-      #expect(try await service.error(CloseTicket(ticketID: id, pin: "1234")) == .tooManyAttempts)
-      #expect(try await service.error(CloseTicket(ticketID: "é", pin: "1234")) == .invalidSessionInfo)
+      for _ in 0..<5 { #expect(try await service.refusal(CloseTicket(ticketID: id, pin: "0000")) == .invalidCode) }
+      #expect(try await service.refusal(CloseTicket(ticketID: id, pin: "1234")) == .tooManyAttempts)
+      #expect(try await service.refusal(CloseTicket(ticketID: "é", pin: "1234")) == .invalidSessionInfo)
       service.clock.advance(by: .seconds(3600))
       await service.maintenance.tidy()
       let next = try await service.open()
       #expect(next != id)
-      let reply = try #require(try await service.ask(CloseTicket(ticketID: next, pin: "1234")))
+      let reply = try await service.ask(CloseTicket(ticketID: next, pin: "1234"))
       #expect(try TicketClosed(json: reply.body).ticketID == next)
       #expect(try await service.status(next).state == .completed)
-      await service.die()
     }
   }
 
   // MARK: Deadlines
 
-  @Test(arguments: ServiceStore.allCases)
-  func `A ticket expires with an event, and is deleted after the retention`(_ kind: ServiceStore) async throws {
-    try await TicketService.with(kind) { start in
-      let service = try await start()
+  @Test func `A ticket expires with an event, and is deleted after the retention`() async throws {
+    try await TicketService.with { service in
       let id = try await service.open()
       service.clock.advance(by: .seconds(600))
       #expect(try await service.status(id).state == .expired)
@@ -228,9 +199,8 @@ struct TicketFlowTests {
       #expect(service.sink.published.map(\.routingKey) == ["ticket.expired"])
       service.clock.advance(by: Ticket.retention)
       await service.maintenance.tidy()
-      #expect(try await service.error(GetOperationStatus(operationID: id)) == .invalidSessionInfo)
+      #expect(try await service.refusal(GetOperationStatus(operationID: id)) == .invalidSessionInfo)
       #expect(service.context.health.state == .ok)
-      await service.die()
     }
   }
 }

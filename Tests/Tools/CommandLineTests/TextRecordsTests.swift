@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 import Testing
 
 @testable import CommandLine
@@ -26,7 +27,7 @@ private final class FakeNames: Sendable {
     }
     let answers = records.flatMap(Self.record)
     let count = UInt8(records.count)
-    startThread { Self.serve(descriptor, code, count, answers) }
+    onNewThread { Self.serve(descriptor, code, count, answers) }
   }
 
   func stop() {
@@ -59,22 +60,6 @@ private final class FakeNames: Sendable {
       }
     }
   }
-}
-
-private func startThread(_ body: @escaping @Sendable () -> Void) {
-  final class Box: Sendable {
-    let body: @Sendable () -> Void
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-  }
-  var thread = pthread_t()
-  let box = Unmanaged.passRetained(Box(body)).toOpaque()
-  pthread_create(
-    &thread, nil,
-    { context in
-      Unmanaged<Box>.fromOpaque(context!).takeRetainedValue().body()
-      return nil
-    }, box)
-  pthread_detach(thread)
 }
 
 @Suite(.timeLimit(.minutes(10))) struct TextRecordsTests {

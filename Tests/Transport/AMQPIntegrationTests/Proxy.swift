@@ -1,6 +1,7 @@
 import CountersignAMQP
 import Foundation
 import Synchronization
+import TestSupport
 
 /// Stands between a client and the broker, and does to the traffic what networks do.
 ///
@@ -79,7 +80,7 @@ final class Proxy: Sendable {
 
   private static func listen() throws -> (socket: Int32, port: Int) {
     let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = loopback(port: 0)
+    var address = RawServer.loopback(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isBound = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
@@ -88,14 +89,6 @@ final class Proxy: Sendable {
     }
     guard isBound else { throw Broker.Missing(description: "no port for the proxy") }
     return (listener, Int(UInt16(bigEndian: address.sin_port)))
-  }
-
-  private static func loopback(port: UInt16) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return address
   }
 
   private func accept() {
@@ -111,7 +104,7 @@ final class Proxy: Sendable {
       }
       if rules.isBlackHole { continue }
       let server = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-      var address = Self.loopback(port: target)
+      var address = RawServer.loopback(port: target)
       let isConnected = withUnsafePointer(to: &address) {
         $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
           connect(server, $0, socklen_t(MemoryLayout<sockaddr_in>.size)) == 0

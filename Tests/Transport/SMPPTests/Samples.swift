@@ -1,3 +1,5 @@
+import TestSupport
+
 @testable import SMPP
 
 typealias Instant = ContinuousClock.Instant
@@ -49,18 +51,7 @@ enum Sample {
   private static func bytes(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian, Array.init) }
 }
 
-/// Random numbers that are the same in every run (SplitMix64: Steele, Lea and Flood, 2014).
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var value = state
-    value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
-    return value ^ (value >> 31)
-  }
-
+extension SplitMix {
   mutating func bytes(_ counts: ClosedRange<Int>) -> [UInt8] {
     (0..<Int.random(in: counts, using: &self)).map { _ in UInt8.random(in: 0...255, using: &self) }
   }

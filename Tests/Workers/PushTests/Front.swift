@@ -48,14 +48,14 @@ struct Front: Sendable {
     }
     let directory = FileManager.default.temporaryDirectory.path + "/push-front-\(UInt64.random(in: 0 ... .max))"
     try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    let ports = (0..<3).map { _ in Socket.unusedPort() }
+    let ports = (0..<3).map { _ in unusedPort() }
     let nginx = ["/usr/sbin/nginx", "-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
     try await onNewThread {
       try makeCertificate(directory)
       try configuration(directory, upstream: server.port, ports)
         .write(toFile: directory + "/nginx.conf", atomically: false, encoding: .utf8)
       // Returns when the sockets are bound.
-      try execute(nginx)
+      try Nginx.execute(nginx)
     }
     let urls = ports.map { "https://localhost:\($0)" }
     let front = Front(
@@ -68,7 +68,7 @@ struct Front: Sendable {
     } catch {
       outcome = .failure(error)
     }
-    try await onNewThread { try execute(nginx + ["-s", "stop"]) }
+    try await onNewThread { try Nginx.execute(nginx + ["-s", "stop"]) }
     await server.stop(grace: .zero)
     // nginx, which is still about to end, removes files of its own at the same time.
     try? FileManager.default.removeItem(atPath: directory)
@@ -103,29 +103,11 @@ struct Front: Sendable {
 
   /// A certificate that signs itself.
   private static func makeCertificate(_ directory: String) throws {
-    try execute([
+    try Nginx.execute([
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-keyout", directory + "/key.pem", "-out", directory + "/cert.pem", "-days", "2", "-subj", "/CN=test", "-addext",
       "subjectAltName=DNS:localhost",
     ])
-  }
-
-  /// Runs a program and waits for its end.
-  private static func execute(_ arguments: [String]) throws {
-    var pid: pid_t = 0
-    var actions = posix_spawn_file_actions_t()
-    posix_spawn_file_actions_init(&actions)
-    defer { posix_spawn_file_actions_destroy(&actions) }
-    for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
-      posix_spawn_file_actions_addopen(&actions, descriptor, "/dev/null", O_RDWR, 0)
-    }
-    var pointers = arguments.map { strdup($0) } + [nil]
-    defer { for pointer in pointers { free(pointer) } }
-    let status = posix_spawn(&pid, arguments[0], &actions, nil, &pointers, environ)
-    try #require(status == 0, "cannot start \(arguments[0]): install nginx-light and openssl")
-    var code: Int32 = 0
-    waitpid(pid, &code, 0)
-    try #require(code == 0, "\(arguments) failed")
   }
 }
 

@@ -13,9 +13,9 @@ final class Relay: Sendable {
   var connections: Int { state.withLock { $0.count } }
 
   init(to target: UInt16) {
-    let listener = Socket.listen()
+    let listener = RawServer.listen(backlog: 64)
     self.listener = listener
-    port = Socket.port(of: listener)
+    port = RawServer.port(of: listener)
     onNewThread { [self] in
       while true {
         let client = accept(listener, nil, nil)
@@ -24,7 +24,7 @@ final class Relay: Sendable {
           state.count += 1
           return state.count
         }
-        let server = Socket.connect(to: target)
+        let server = RawServer.connect(to: target)
         onNewThread { [self] in copy(from: client, to: server, number) }
         onNewThread { [self] in copy(from: server, to: client, number) }
       }
@@ -49,18 +49,8 @@ final class Relay: Sendable {
   }
 }
 
-enum Socket {
-  static func listen() -> Int32 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    var address = loopback(port: 0)
-    withUnsafeBytes(of: &address) { bytes in
-      _ = bind(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
-    }
-    _ = Glibc.listen(descriptor, 64)
-    return descriptor
-  }
-
-  static func connect(to port: UInt16) -> Int32 {
+extension RawServer {
+  fileprivate static func connect(to port: UInt16) -> Int32 {
     let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = loopback(port: port)
     withUnsafeBytes(of: &address) { bytes in
@@ -68,29 +58,5 @@ enum Socket {
         descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), socklen_t(bytes.count))
     }
     return descriptor
-  }
-
-  static func port(of descriptor: Int32) -> UInt16 {
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutableBytes(of: &address) { bytes in
-      _ = getsockname(descriptor, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
-    }
-    return UInt16(bigEndian: address.sin_port)
-  }
-
-  /// A port where nobody listens, for the moment.
-  static func unusedPort() -> UInt16 {
-    let descriptor = listen()
-    defer { close(descriptor) }
-    return port(of: descriptor)
-  }
-
-  private static func loopback(port: UInt16) -> sockaddr_in {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-    return address
   }
 }

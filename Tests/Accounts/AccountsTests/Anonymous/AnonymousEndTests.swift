@@ -13,8 +13,8 @@ import Testing
 
   private func signUp(_ bench: AccountsBench) async throws -> AccountRecord {
     let id = bench.nextID()
-    let reply = try #require(
-      try await bench.ask(SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk), id: id))
+    let reply = try await bench.ask(
+      SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk), id: id)
     let localID = try #require(try AccountSignedIn(json: reply.body).localID)
     var keys = StoreKeys()
     AccountRecord.addKeys(of: localID, to: &keys)
@@ -43,9 +43,8 @@ import Testing
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `An anonymous account goes with its last session, and services are told`(_ kind: BenchStore) async throws {
-    try await AccountsBench.with(kind) { bench in
+  @Test func `An anonymous account goes with its last session, and services are told`() async throws {
+    try await AccountsBench.with { bench in
       let account = try await signUp(bench)
       bench.clock.advance(by: Self.unusedFor - .milliseconds(1))
       #expect(try await tidy(bench).isEmpty)
@@ -54,14 +53,13 @@ import Testing
       #expect(try await tidy(bench) == [account.localID])
       let (found, sessions) = (try await bench.find(account), try await bench.sessions(of: account))
       #expect(found == nil && sessions.isEmpty)
-      #expect(bench.metrics.render().contains("countersign_anonymous_accounts_ended_total 1"))
+      #expect(bench.registry.render().contains("countersign_anonymous_accounts_ended_total 1"))
       #expect(try await tidy(bench).isEmpty)
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `As long as its session is used it stays, and ends once that was unused`(_ kind: BenchStore) async throws {
-    try await AccountsBench.with(kind) { bench in
+  @Test func `As long as its session is used it stays, and ends once that was unused`() async throws {
+    try await AccountsBench.with { bench in
       let account = try await signUp(bench)
       bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
       try await use(account, bench)
@@ -73,9 +71,8 @@ import Testing
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `With a way to sign in it stays, also when that was taken off again`(_ kind: BenchStore) async throws {
-    try await AccountsBench.with(kind) { bench in
+  @Test func `With a way to sign in it stays, also when that was taken off again`() async throws {
+    try await AccountsBench.with { bench in
       let linked = try await signUp(bench)
       try await bench.change(linked) { account, _ in
         account.phoneNumber = AccountsBench.number

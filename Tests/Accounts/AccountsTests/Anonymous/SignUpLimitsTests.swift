@@ -10,9 +10,9 @@ import Testing
 
 @Suite struct SignUpLimitsTests {
   private func with(
-    _ kind: BenchStore, _ rules: AnonymousRules, _ body: (AccountsBench) async throws -> Void
+    _ rules: AnonymousRules, _ body: (AccountsBench) async throws -> Void
   ) async throws {
-    try await AccountsBench.with(kind, { $0.anonymous = rules }, body)
+    try await AccountsBench.with({ $0.anonymous = rules }, body)
   }
 
   /// Signs up from addresses, in one batch: the number of accounts that were made.
@@ -37,7 +37,7 @@ import Testing
   }
 
   private func outcome(_ bench: AccountsBench, _ outcome: String) -> Int {
-    let line = bench.metrics.render().split(separator: "\n").first {
+    let line = bench.registry.render().split(separator: "\n").first {
       $0.hasPrefix(#"countersign_anonymous_sign_ups_total{outcome="\#(outcome)"} "#)
     }
     return line.flatMap { $0.split(separator: " ").last }.flatMap { Int($0) } ?? -1
@@ -49,7 +49,7 @@ import Testing
     func address(_ network: Int, _ index: Int) -> String {
       isIPv4 ? "192.0.\(network).\(index)" : "2001:db8:\(network):\(index)::1"
     }
-    try await with(.memory, AnonymousRules(perAddressPerHour: 2, networkFactor: 3)) {
+    try await with(AnonymousRules(perAddressPerHour: 2, networkFactor: 3)) {
       bench in
       #expect(try await signUp(bench, from: (1...20).map { address(1, $0) }) == 6)
       let error = try await refusal(bench, from: address(1, 30))
@@ -63,9 +63,8 @@ import Testing
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Beyond the budget of a day only networks with fewer than ten make more`(_ kind: BenchStore) async throws {
-    try await with(kind, AnonymousRules(perDay: 20)) { bench in
+  @Test func `Beyond the budget of a day only networks with fewer than ten make more`() async throws {
+    try await with(AnonymousRules(perDay: 20)) { bench in
       #expect(try await signUp(bench, from: Array(repeating: "192.0.2.1", count: 12)) == 12)
       #expect(try await signUp(bench, from: (1...8).map { "198.51.\($0).1" }) == 8)
       #expect(outcome(bench, "made") == 20 && outcome(bench, "made_beyond_budget") == 0)
@@ -83,7 +82,7 @@ import Testing
   }
 
   @Test func `The budget of a day grows with the median of the seven days before`() async throws {
-    try await with(.memory, AnonymousRules(perDay: 10)) { bench in
+    try await with(AnonymousRules(perDay: 10)) { bench in
       // Three days without accounts, one with very many, three with some: the median is that of those.
       for count in [0, 0, 0, 99, 4, 3, 5] {
         let made = try await signUp(bench, from: (0..<count).map { "198.51.\($0).1" })

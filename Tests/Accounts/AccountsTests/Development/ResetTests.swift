@@ -8,15 +8,14 @@ import Testing
 @testable import Accounts
 
 @Suite struct ResetTests {
-  @Test(arguments: BenchStore.allCases)
-  func `All accounts of one project go, in more than one transaction`(_ store: BenchStore) async throws {
+  @Test func `All accounts of one project go, in more than one transaction`() async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
-    try await AccountsBench.with(store, inDevelopment) { bench in
+    try await AccountsBench.with(inDevelopment) { bench in
       var accounts: [AccountRecord] = []
       for _ in 0..<70 { accounts.append(try await bench.signIn(number: nil, provider: .anonymous).account) }
       let numbered = try await bench.signIn()
       let other = try await bench.signIn(project: AccountsBench.otherProject)
-      let reply = try #require(try await bench.ask(ResetAccounts(project: AccountsBench.project), id: "reset"))
+      let reply = try await bench.ask(ResetAccounts(project: AccountsBench.project), id: "reset")
       #expect(try AccountsReset(json: reply.body).deleted == 71)
       for account in accounts + [numbered.account] {
         #expect(try await bench.find(account) == nil)
@@ -31,25 +30,24 @@ import Testing
 
   @Test func `One that has waited deletes nothing`() async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
-    try await AccountsBench.with(.memory, inDevelopment) { bench in
+    try await AccountsBench.with(inDevelopment) { bench in
       let message = try bench.message(ResetAccounts(project: AccountsBench.project), id: "reset")
       bench.clock.advance(by: .seconds(60))
       let holder = try await bench.signIn()
-      let reply = try #require(try await bench.deliver(message))
+      let reply = try await bench.ask(message)
       #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
       #expect(try await bench.find(holder.account) != nil)
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `One that arrives again deletes nothing that was made since`(_ store: BenchStore) async throws {
+  @Test func `One that arrives again deletes nothing that was made since`() async throws {
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
-    try await AccountsBench.with(store, inDevelopment) { bench in
+    try await AccountsBench.with(inDevelopment) { bench in
       _ = try await bench.signIn()
       let message = try bench.message(ResetAccounts(project: AccountsBench.project), id: "reset")
-      let first = try #require(try await bench.deliver(message))
+      let first = try await bench.ask(message)
       let holder = try await bench.signIn()
-      let second = try #require(try await bench.deliver(message))
+      let second = try await bench.ask(message)
       #expect(second.body == first.body)
       #expect(try AccountsReset(json: first.body).deleted == 1)
       #expect(try await bench.find(holder.account) != nil)
@@ -63,7 +61,7 @@ import Testing
       #expect(try await bench.find(holder.account) != nil)
     }
     let inDevelopment = { (setting: inout AccountsBench.Setting) in setting.isDevelopment = true }
-    try await AccountsBench.with(.memory, inDevelopment) { bench in
+    try await AccountsBench.with(inDevelopment) { bench in
       #expect(try await bench.error(ResetAccounts(project: "unknown-project")).code == .projectNotFound)
       let user = try await bench.error(ResetAccounts(project: AccountsBench.project), user: "service")
       #expect(user.code == .operationNotAllowed)

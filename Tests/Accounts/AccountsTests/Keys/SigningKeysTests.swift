@@ -13,7 +13,7 @@ import Testing
 
 @Suite struct SigningKeysTests {
   private func keys(_ bench: AccountsBench) async throws -> KeysPublished {
-    let reply = try #require(try await bench.ask(GetKeys(), id: bench.nextID()))
+    let reply = try await bench.ask(GetKeys(), id: bench.nextID())
     return try KeysPublished(json: reply.body)
   }
 
@@ -30,10 +30,8 @@ import Testing
     return try events(bench)
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `The first key signs at once, is published with its certificate, and announced`(_ store: BenchStore) async throws
-  {
-    try await AccountsBench.with(store) { bench in
+  @Test func `The first key signs at once, is published with its certificate, and announced`() async throws {
+    try await AccountsBench.with { bench in
       #expect(bench.parts.idTokens.keys.health == .ok)
       let key = try #require(bench.parts.idTokens.keys.signing(at: bench.clock.now()))
       let published = try await keys(bench)
@@ -90,8 +88,7 @@ import Testing
   }
 
   @Test func `Of two processes that make a key at once, one does; both sign with it`() async throws {
-    let contents = MemoryStore.Contents()
-    try await race { MemoryStore(contents) }
+    try await StoreFile.with { file in try await race { try await file.open() } }
   }
 
   @Test(.onSharedServer) func `On PostgreSQL, too`() async throws {
@@ -140,42 +137,40 @@ import Testing
     let ring = SigningKeys(ring: setting.secrets.tokenKeys, rules: rules) { instant.withLock { $0 } }
     let round = SigningKeyMaintenance(
       ring, SigningKeyMetrics(MetricsRegistry()), Logger(label: "test", sink: MemorySink()))
-    let store = MemoryStore()
-    let now = setting.clock.now()
-    #expect(!ring.isReady && !ring.isOld)
-    try await round.run(store, at: now)
-    instant.withLock { $0 += rules.lead }
-    #expect(ring.isReady && ring.signing(at: now) != nil && ring.health == .ok)
-    instant.withLock { $0 += .seconds(1) }
-    #expect(!ring.isReady && ring.isOld && ring.signing(at: now) == nil && ring.health != .ok)
-    try await round.run(store, at: now)
-    #expect(ring.isReady && ring.signing(at: now) != nil)
+    try await StoreFile.with { file in
+      let store = try await file.open()
+      let now = setting.clock.now()
+      #expect(!ring.isReady && !ring.isOld)
+      try await round.run(store, at: now)
+      instant.withLock { $0 += rules.lead }
+      #expect(ring.isReady && ring.signing(at: now) != nil && ring.health == .ok)
+      instant.withLock { $0 += .seconds(1) }
+      #expect(!ring.isReady && ring.isOld && ring.signing(at: now) == nil && ring.health != .ok)
+      try await round.run(store, at: now)
+      #expect(ring.isReady && ring.signing(at: now) != nil)
+    }
   }
 
   @Test func `A token of one process is verified by the other, and its sessions are refreshed there`() async throws {
-    let contents = MemoryStore.Contents()
-    let setting = try AccountsBench.Setting()
-    let one = try await AccountsBench(MemoryStore(contents), setting)
-    let two = try await AccountsBench(MemoryStore(contents), setting)
-    let holder = try await one.signIn()
-    let token = try one.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
-    let verified = try two.parts.idTokens.verify(token, project: AccountsBench.project, at: setting.clock.now())
-    #expect(verified.localID == holder.account.localID)
-    let id = two.nextID()
-    let refresh = RefreshSession(
-      project: AccountsBench.project,
-      refreshToken: try two.sealed(
-        one.parts.idTokens.refreshTokens.make(for: holder.session), RefreshSession.type, id: id),
-      replyKey: two.replyKey.publicKey.jwk)
-    let reply = try #require(try await two.ask(refresh, id: id))
-    #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
+    try await AccountsBench.several { setting, start in
+      let one = try await start(setting)
+      let two = try await start(setting)
+      let holder = try await one.signIn()
+      let token = try one.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
+      let verified = try two.parts.idTokens.verify(token, project: AccountsBench.project, at: setting.clock.now())
+      #expect(verified.localID == holder.account.localID)
+      let id = two.nextID()
+      let refresh = try two.refreshing(one.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
+      let reply = try await two.ask(refresh, id: id)
+      #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
+    }
   }
 
   // MARK: By an operator
 
   private func rotate(_ bench: AccountsBench, withdraw: Bool, id: String? = nil) async throws -> KeysRotated {
     let command = RotateKeys(withdraw: withdraw)
-    let reply = try #require(try await bench.ask(command, id: id ?? bench.nextID(), user: "operator"))
+    let reply = try await bench.ask(command, id: id ?? bench.nextID(), user: "operator")
     return try KeysRotated(json: reply.body)
   }
 
@@ -200,9 +195,8 @@ import Testing
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A withdrawn key verifies nothing any longer, and sessions go on`(_ store: BenchStore) async throws {
-    try await AccountsBench.with(store) { bench in
+  @Test func `A withdrawn key verifies nothing any longer, and sessions go on`() async throws {
+    try await AccountsBench.with { bench in
       _ = try await round(bench)
       let ring = bench.parts.idTokens.keys
       let first = try #require(ring.signing(at: bench.clock.now())).id
@@ -215,16 +209,11 @@ import Testing
       #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
       #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
       let look = bench.nextID()
-      let lookUp = LookUpAccount(
-        project: AccountsBench.project, idToken: try bench.sealed(token, LookUpAccount.type, id: look))
+      let lookUp = try bench.lookingUp(token, id: look)
       #expect(try await bench.error(lookUp, id: look).code == .invalidIDToken)
       let id = bench.nextID()
-      let refresh = RefreshSession(
-        project: AccountsBench.project,
-        refreshToken: try bench.sealed(
-          bench.parts.idTokens.refreshTokens.make(for: holder.session), RefreshSession.type, id: id),
-        replyKey: bench.replyKey.publicKey.jwk)
-      let reply = try #require(try await bench.ask(refresh, id: id))
+      let refresh = try bench.refreshing(bench.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
+      let reply = try await bench.ask(refresh, id: id)
       #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
       // Redelivered, it withdraws nothing that was made since.
       #expect(try await rotate(bench, withdraw: true, id: "rotate") == rotated)
@@ -232,12 +221,10 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: BenchStore.allCases)
-  func `Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it`(
-    _ store: BenchStore
-  ) async throws {
-    try await AccountsBench.with(store) { before in
+  @Test func `Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it`()
+    async throws
+  {
+    try await AccountsBench.with { before in
       var setting = try AccountsBench.Setting()
       (setting.clock, setting.secrets) = (before.clock, before.secrets)
       setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("new")))
@@ -258,78 +245,72 @@ import Testing
   @Test func `A process that cannot open what took the place of a withdrawn key neither signs with it nor trusts it`()
     async throws
   {
-    let contents = MemoryStore.Contents()
-    var setting = try AccountsBench.Setting()
-    let before = try await AccountsBench(MemoryStore(contents), setting)
-    let holder = try await before.signIn()
-    let old = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
-    setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("new")))
-    let after = try await AccountsBench(MemoryStore(contents), setting)
-    _ = try await rotate(after, withdraw: true)
-    await before.maintenance.tidy()
-    #expect(!before.parts.idTokens.keys.isReady && before.parts.idTokens.keys.health != .ok)
-    #expect(before.parts.idTokens.keys.signing(at: before.clock.now()) == nil)
-    let look = before.nextID()
-    let lookUp = LookUpAccount(
-      project: AccountsBench.project, idToken: try before.sealed(old, LookUpAccount.type, id: look))
-    #expect(try await before.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
+    try await AccountsBench.several { setting, start in
+      let before = try await start(setting)
+      let holder = try await before.signIn()
+      let old = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
+      setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("new")))
+      let after = try await start(setting)
+      _ = try await rotate(after, withdraw: true)
+      await before.maintenance.tidy()
+      #expect(!before.parts.idTokens.keys.isReady && before.parts.idTokens.keys.health != .ok)
+      #expect(before.parts.idTokens.keys.signing(at: before.clock.now()) == nil)
+      let look = before.nextID()
+      let lookUp = try before.lookingUp(old, id: look)
+      #expect(try await before.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
+    }
   }
 
   // MARK: Seals
 
   @Test func `Keys are sealed again under the first token key, so that the old one can go`() async throws {
     let (old, new) = (try BenchSecrets.key("old"), try BenchSecrets.key("new"))
-    let contents = MemoryStore.Contents()
-    var setting = try AccountsBench.Setting()
-    setting.secrets.use(try KeyRing(sealing: old))
-    let before = try await AccountsBench(MemoryStore(contents), setting)
-    let id = try #require(before.parts.idTokens.keys.signing(at: setting.clock.now())?.id)
-    setting.secrets.use(try KeyRing(sealing: new, others: [old]))
-    let during = try await AccountsBench(MemoryStore(contents), setting)
-    #expect(during.parts.idTokens.keys.reading.entries.map(\.record.sealedUnder) == ["new"])
-    #expect(during.log.events.contains { $0.message.description.contains("sealed again") })
-    // A process that has not the new key yet goes on with what it has opened.
-    before.clock.advance(by: .seconds(60))
-    await before.maintenance.tidy()
-    #expect(before.parts.idTokens.keys.signing(at: setting.clock.now())?.id == id)
-    #expect(before.parts.idTokens.keys.health == .ok)
-    #expect(before.log.events.filter { $0.message.description.contains("cannot be opened") }.count == 1)
-    setting.secrets.use(try KeyRing(sealing: new))
-    let after = try await AccountsBench(MemoryStore(contents), setting)
-    #expect(after.parts.idTokens.keys.signing(at: setting.clock.now())?.id == id)
+    try await AccountsBench.several { setting, start in
+      setting.secrets.use(try KeyRing(sealing: old))
+      let before = try await start(setting)
+      let id = try #require(before.parts.idTokens.keys.signing(at: setting.clock.now())?.id)
+      setting.secrets.use(try KeyRing(sealing: new, others: [old]))
+      let during = try await start(setting)
+      #expect(during.parts.idTokens.keys.reading.entries.map(\.record.sealedUnder) == ["new"])
+      #expect(during.logs.events.contains { $0.message.description.contains("sealed again") })
+      // A process that has not the new key yet goes on with what it has opened.
+      before.clock.advance(by: .seconds(60))
+      await before.maintenance.tidy()
+      #expect(before.parts.idTokens.keys.signing(at: setting.clock.now())?.id == id)
+      #expect(before.parts.idTokens.keys.health == .ok)
+      #expect(before.logs.events.filter { $0.message.description.contains("cannot be opened") }.count == 1)
+      setting.secrets.use(try KeyRing(sealing: new))
+      let after = try await start(setting)
+      #expect(after.parts.idTokens.keys.signing(at: setting.clock.now())?.id == id)
+    }
   }
 
   @Test func `With the wrong token keys nothing is signed, and no key is made`() async throws {
-    let contents = MemoryStore.Contents()
-    var setting = try AccountsBench.Setting()
-    let before = try await AccountsBench(MemoryStore(contents), setting)
-    let holder = try await before.signIn()
-    setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("wrong")))
-    let after = try await AccountsBench(MemoryStore(contents), setting)
-    await after.maintenance.tidy()
-    #expect(!after.parts.idTokens.keys.isReady)
-    guard case .failing(let what, let mend) = after.parts.idTokens.keys.health else {
-      Issue.record("it is ready")
-      return
+    try await AccountsBench.several { setting, start in
+      let before = try await start(setting)
+      let holder = try await before.signIn()
+      setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("wrong")))
+      let after = try await start(setting)
+      await after.maintenance.tidy()
+      #expect(!after.parts.idTokens.keys.isReady)
+      guard case .failing(let what, let mend) = after.parts.idTokens.keys.health else {
+        Issue.record("it is ready")
+        return
+      }
+      #expect(what.contains("can be opened") && mend?.contains("tokenKeysFile") == true)
+      let id = after.nextID()
+      let command = try after.refreshing(before.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
+      let error = try await after.error(command, id: id)
+      #expect(error.reason == "NO_SIGNING_KEY" && error.retryAfter != nil)
+      #expect(try await after.error(GetKeys()).reason == "NO_SIGNING_KEY")
+      // Nor is a right ID token called wrong: apps would sign their users out.
+      let token = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
+      let look = after.nextID()
+      let lookUp = try after.lookingUp(token, id: look)
+      #expect(try await after.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
+      await before.maintenance.tidy()
+      #expect(before.parts.idTokens.keys.reading.entries.count == 1)
     }
-    #expect(what.contains("can be opened") && mend?.contains("tokenKeysFile") == true)
-    let id = after.nextID()
-    let command = RefreshSession(
-      project: AccountsBench.project,
-      refreshToken: try after.sealed(
-        before.parts.idTokens.refreshTokens.make(for: holder.session), RefreshSession.type, id: id),
-      replyKey: after.replyKey.publicKey.jwk)
-    let error = try await after.error(command, id: id)
-    #expect(error.reason == "NO_SIGNING_KEY" && error.retryAfter != nil)
-    #expect(try await after.error(GetKeys()).reason == "NO_SIGNING_KEY")
-    // Nor is a right ID token called wrong: apps would sign their users out.
-    let token = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
-    let look = after.nextID()
-    let lookUp = LookUpAccount(
-      project: AccountsBench.project, idToken: try after.sealed(token, LookUpAccount.type, id: look))
-    #expect(try await after.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
-    await before.maintenance.tidy()
-    #expect(before.parts.idTokens.keys.reading.entries.count == 1)
   }
 
   @Test func `A key that somebody else has put into the database is not believed`() async throws {
@@ -356,7 +337,7 @@ import Testing
       #expect(bench.parts.idTokens.keys.verifying(forged.id.text, at: now) == nil)
       #expect(try await keys(bench).keys.map(\.id) == [ours.id])
       for event in events { #expect(event.keys.map(\.id) == [ours.id]) }
-      #expect(bench.log.events.filter { $0.message.description.contains("cannot be opened") }.count == 3)
+      #expect(bench.logs.events.filter { $0.message.description.contains("cannot be opened") }.count == 3)
       let claims = #"{"sub":"x"}"#
       let token = try JWS.sign(Array(claims.utf8), with: forged.key)
       #expect(throws: APIError.self) {

@@ -21,10 +21,8 @@ struct LinkTests {
 
   // MARK: Linking
 
-  @Test(arguments: BenchStore.allCases)
-  func `A free number is put on the token's account, in the same session`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A free number is put on the token's account, in the same session`() async throws {
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       bench.clock.advance(by: .seconds(100))
       let linked = try await bench.signIn("a", idToken: user.idToken, operation: .link)
@@ -39,83 +37,68 @@ struct LinkTests {
         "c", verification: Self.verification(Self.second), idToken: linked.idToken, operation: .update)
       #expect(changed.reply.localID == user.reply.localID && changed.reply.phoneNumber == Self.second)
       #expect(try await bench.signIn("d").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
-  @Test(
-    arguments: BenchStore.allCases)
-  func `After a link the session names the number, at once and when it is refreshed; its sign-in stays`(
-    _ kind: BenchStore
-  ) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `After a link the session names the number, at once and when it is refreshed; its sign-in stays`()
+    async throws
+  {
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       #expect(user.ways?.provider == "anonymous" && user.ways?.providerID == "anonymous")
       bench.clock.advance(by: .seconds(1000))
       let linked = try await bench.signIn("a", idToken: user.idToken, operation: .link)
       // Another tab has the refresh token from before.
       for token in [try #require(linked.idToken), try await bench.refresh(user.refreshToken)] {
-        let ways = try PhoneBench.Ways(token)
+        let ways = try AccountsBench.Ways(token)
         #expect(ways.provider == "phone" && ways.providerID == nil && ways.number == AccountsBench.number)
       }
-      let account = try #require(try await bench.bench.account(of: linked))
-      let session = try #require(try await bench.bench.sessions(of: account).first)
+      let account = try #require(try await bench.account(of: linked))
+      let session = try #require(try await bench.sessions(of: account).first)
       #expect(session.firstFactor == .anonymous && session.provider == .phone)
       #expect(session.authTime.seconds == user.claims?.authTime.seconds && !account.isAnonymous)
       // Without its number it is an account that has lost its last way in, and not an anonymous one.
       let again = try await bench.signIn("b", operation: .reauthenticate)
       _ = try await bench.unlink(again.idToken)
       for refreshToken in [again.refreshToken, user.refreshToken] {
-        let ways = try PhoneBench.Ways(try await bench.refresh(refreshToken))
+        let ways = try AccountsBench.Ways(try await bench.refresh(refreshToken))
         #expect(ways.provider == "phone" && ways.providerID == nil && ways.number == nil)
       }
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Linking needs a valid ID token, before the code is used`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Linking needs a valid ID token, before the code is used`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      let bare = try await bench.bench.error(bench.command("a", operation: .link), id: "a")
+      let bare = try await bench.error(bench.command("a", operation: .link), id: "a")
       #expect(bare.code == .missingIDToken)
       let user = try await bench.signUp("u")
       let token = try #require(user.idToken)
       let forged = Secret(String(token.reveal().dropLast(4)) + "AAAA")
-      #expect(try await bench.bench.error(bench.command("b", idToken: forged), id: "b").code == .invalidIDToken)
+      #expect(try await bench.error(bench.command("b", idToken: forged), id: "b").code == .invalidIDToken)
       _ = try await bench.delete(token)
-      #expect(try await bench.bench.error(bench.command("c", idToken: token), id: "c").code == .userNotFound)
+      #expect(try await bench.error(bench.command("c", idToken: token), id: "c").code == .userNotFound)
       #expect(bench.checks.isEmpty && bench.coordinator.compared == 0)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `An account that is deleted while the coordinator is asked is not linked`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `An account that is deleted while the coordinator is asked is not linked`() async throws {
+    try await AccountsBench.with { bench in
       let token = try #require(try await bench.signUp("u").idToken)
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a", idToken: token), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a", idToken: token), id: "a") == nil)
       let check = try #require(bench.checks.first)
       _ = try await bench.delete(token)
       await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
       #expect(try bench.answer(try #require(bench.replies.first), "a").error?.code == .userNotFound)
       #expect(try await bench.signIn(bench.command("b"), "b").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
   // MARK: Temporary proofs
 
-  @Test(arguments: BenchStore.allCases)
-  func `A number of another account yields a proof, which signs in to that account once`(_ kind: BenchStore)
-    async throws
-  {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A number of another account yields a proof, which signs in to that account once`() async throws {
+    try await AccountsBench.with { bench in
       let holder = try await bench.signIn("h")
       let user = try await bench.signUp("u")
       let refused = try await bench.signIn("a", idToken: user.idToken, operation: .link)
@@ -124,56 +107,47 @@ struct LinkTests {
       let proof = try #require(refused.proof)
       // The same message gets the same proof; the code is used for any other.
       let message = try bench.command("a", session: "v-a", idToken: user.idToken, operation: .link)
-      let again = try bench.answer(try #require(try await bench.bench.ask(message, id: "a")), "a")
+      let again = try bench.answer(try await bench.ask(message, id: "a"), "a")
       #expect(again.proof?.reveal() == proof.reveal())
       #expect(try await bench.signIn(bench.command("b", session: "v-a"), "b").error?.reason == "CODE_USED")
       let other = try bench.command("c", proof: proof, number: Self.second)
-      #expect(try await bench.bench.error(other, id: "c").code == .invalidTemporaryProof)
+      #expect(try await bench.error(other, id: "c").code == .invalidTemporaryProof)
       let elsewhere = try bench.command("f", proof: proof, app: "com.example.other")
-      #expect(try await bench.bench.error(elsewhere, id: "f").code == .invalidTemporaryProof)
+      #expect(try await bench.error(elsewhere, id: "f").code == .invalidTemporaryProof)
       let signedIn = try await bench.signIn(bench.command("d", proof: proof), "d")
       #expect(signedIn.reply.localID == holder.reply.localID && signedIn.reply.isNewUser == false)
-      #expect(try await bench.bench.error(bench.command("e", proof: proof), id: "e").code == .invalidTemporaryProof)
-      await bench.die()
+      #expect(try await bench.error(bench.command("e", proof: proof), id: "e").code == .invalidTemporaryProof)
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A proof with an ID token of another account is spent, and yields no other`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A proof with an ID token of another account is spent, and yields no other`() async throws {
+    try await AccountsBench.with { bench in
       _ = try await bench.signIn("h")
       let user = try await bench.signUp("u")
       let proof = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
       let refused = try await bench.signIn(bench.command("b", proof: proof, idToken: user.idToken), "b")
       #expect(refused.error?.code == .phoneNumberExists && refused.proof == nil)
-      #expect(try await bench.bench.error(bench.command("c", proof: proof), id: "c").code == .invalidTemporaryProof)
-      await bench.die()
+      #expect(try await bench.error(bench.command("c", proof: proof), id: "c").code == .invalidTemporaryProof)
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A proof expires, and makes no account when its holder is gone`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A proof expires, and makes no account when its holder is gone`() async throws {
+    try await AccountsBench.with { bench in
       let holder = try await bench.signIn("h")
       let user = try await bench.signUp("u")
       let first = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
       let second = try #require(try await bench.signIn("b", idToken: user.idToken).proof)
       _ = try await bench.delete(try #require(holder.idToken))
-      #expect(try await bench.bench.error(bench.command("c", proof: first), id: "c").code == .userNotFound)
+      #expect(try await bench.error(bench.command("c", proof: first), id: "c").code == .userNotFound)
       bench.clock.advance(by: .seconds(3600))
-      #expect(try await bench.bench.error(bench.command("d", proof: second), id: "d").code == .invalidTemporaryProof)
-      await bench.die()
+      #expect(try await bench.error(bench.command("d", proof: second), id: "d").code == .invalidTemporaryProof)
     }
   }
 
   // MARK: Re-authentication
 
-  @Test(arguments: BenchStore.allCases)
-  func `A re-authentication moves auth_time, and makes no account`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A re-authentication moves auth_time, and makes no account`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
       let unknown = try await bench.signIn(bench.command("a", operation: .reauthenticate), "a")
       #expect(unknown.error?.code == .userNotFound && bench.events("account.created").isEmpty)
@@ -187,16 +161,13 @@ struct LinkTests {
       let user = try await bench.signUp("u")
       let other = try await bench.signIn("d", idToken: user.idToken, operation: .reauthenticate)
       #expect(other.error?.code == .userNotFound)
-      await bench.die()
     }
   }
 
   // MARK: Fictional numbers
 
-  @Test(arguments: BenchStore.allCases)
-  func `A fictional code does not open an account whose number was proven for real`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A fictional code does not open an account whose number was proven for real`() async throws {
+    try await AccountsBench.with { bench in
       _ = try await bench.signIn("h")
       let fictional = Self.verification(AccountsBench.number, isFictional: true)
       #expect(try await bench.signIn("a", verification: fictional).error?.code == .operationNotAllowed)
@@ -204,15 +175,12 @@ struct LinkTests {
       let linked = try await bench.signIn("b", verification: fictional, idToken: user.idToken)
       #expect(linked.error?.code == .operationNotAllowed && linked.proof == nil)
       // The doctor is told.
-      #expect(bench.bench.parts.rules.fictionalRefusals.total >= 2)
-      await bench.die()
+      #expect(bench.parts.rules.fictionalRefusals.total >= 2)
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `The first real proof ends the sessions of a fictional number`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `The first real proof ends the sessions of a fictional number`() async throws {
+    try await AccountsBench.with { bench in
       let fictional = Self.verification(AccountsBench.number, isFictional: true)
       let guest = try await bench.signIn("a", verification: fictional)
       #expect(guest.reply.isNewUser == true)
@@ -227,16 +195,11 @@ struct LinkTests {
       #expect(ended.code == .tokenExpired)
       #expect(try await bench.lookUp(try #require(owner.idToken)).get().phoneNumber == AccountsBench.number)
       #expect(try await bench.signIn("d", verification: fictional).error?.code == .operationNotAllowed)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Unlinking a fictional number keeps no session of it beyond the first real proof`(_ kind: BenchStore)
-    async throws
-  {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Unlinking a fictional number keeps no session of it beyond the first real proof`() async throws {
+    try await AccountsBench.with { bench in
       let guest = try await bench.signIn(
         "a", verification: Self.verification(AccountsBench.number, isFictional: true))
       let token = try #require(guest.idToken)
@@ -249,30 +212,24 @@ struct LinkTests {
         Issue.record("the session of the fictional number goes on")
         return
       }
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A temporary proof is not spent for a requester that has gone`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A temporary proof is not spent for a requester that has gone`() async throws {
+    try await AccountsBench.with { bench in
       let holder = try await bench.signIn("h")
       let user = try await bench.signUp("u")
       let proof = try #require(try await bench.signIn("a", idToken: user.idToken).proof)
-      let message = try bench.bench.message(bench.command("b", proof: proof), id: "b")
+      let message = try bench.message(bench.command("b", proof: proof), id: "b")
       bench.clock.advance(by: .seconds(20))
-      let late = try bench.answer(try #require(try await bench.bench.deliver(message)), "b")
+      let late = try bench.answer(try await bench.ask(message), "b")
       #expect(late.error?.reason == "COMMAND_TOO_OLD")
       #expect(try await bench.signIn(bench.command("c", proof: proof), "c").reply.localID == holder.reply.localID)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A real proof with a token of the fictional session begins a new one`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A real proof with a token of the fictional session begins a new one`() async throws {
+    try await AccountsBench.with { bench in
       let guest = try await bench.signIn(
         "a", verification: Self.verification(AccountsBench.number, isFictional: true))
       bench.clock.advance(by: .seconds(10))
@@ -283,7 +240,6 @@ struct LinkTests {
         Issue.record("the session of the fictional number goes on")
         return
       }
-      await bench.die()
     }
   }
 }

@@ -10,10 +10,8 @@ import Testing
 
 @Suite("Signing in with a phone number", .timeLimit(.minutes(10)))
 struct PhoneSignInTests {
-  @Test(arguments: BenchStore.allCases)
-  func `A new number makes an account, and signs in to it again`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A new number makes an account, and signs in to it again`() async throws {
+    try await AccountsBench.with { bench in
       let first = try await bench.signIn("a")
       #expect(first.reply.isNewUser == true && first.reply.phoneNumber == AccountsBench.number)
       #expect(first.reply.tokens?.expiresIn == 3600)
@@ -23,19 +21,14 @@ struct PhoneSignInTests {
       #expect(second.reply.isNewUser == false && second.reply.localID == first.reply.localID)
       #expect(second.claims?.sessionID != first.claims?.sessionID)
       #expect(bench.events("account.created").isEmpty)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `The same message gets tokens of the same session; the code is used for any other`(_ kind: BenchStore)
-    async throws
-  {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `The same message gets tokens of the same session; the code is used for any other`() async throws {
+    try await AccountsBench.with { bench in
       let first = try await bench.signIn("a")
       let command = try bench.command("a", session: "v-a")
-      let again = try bench.answer(try #require(try await bench.bench.ask(command, id: "a")), "a")
+      let again = try bench.answer(try await bench.ask(command, id: "a"), "a")
       #expect(bench.checks.isEmpty)
       #expect(again.reply.localID == first.reply.localID && again.reply.isNewUser == true)
       #expect(again.claims?.sessionID == first.claims?.sessionID)
@@ -47,16 +40,13 @@ struct PhoneSignInTests {
       #expect(wrong.error?.code == .sessionExpired && wrong.error?.reason == nil)
       // The session is over with its account.
       _ = try await bench.delete(try #require(first.idToken))
-      let gone = try await bench.bench.error(command, id: "a")
+      let gone = try await bench.error(command, id: "a")
       #expect(gone.code == .userNotFound)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `The coordinator's refusals are passed on, and one wrong code counts once`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `The coordinator's refusals are passed on, and one wrong code counts once`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
       let wrong = try await bench.signIn(bench.command("a", code: "000000"), "a")
       #expect(wrong.error?.code == .invalidCode && wrong.error?.attemptsLeft == 4)
@@ -67,7 +57,6 @@ struct PhoneSignInTests {
       let other = try await bench.signIn(bench.command("d", app: "com.example.other"), "d")
       #expect(other.error?.code == .invalidSessionInfo)
       #expect(try await bench.signIn(bench.command("e"), "e").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
@@ -80,46 +69,38 @@ struct PhoneSignInTests {
 
   // MARK: Several commands
 
-  @Test(arguments: BenchStore.allCases)
-  func `Two commands with one code share a check: the first gets the session`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Two commands with one code share a check: the first gets the session`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      let messages = try ["a", "b"].map { try bench.bench.message(bench.command($0), id: $0) }
-      await bench.bench.deliver(batch: messages)
+      let messages = try ["a", "b"].map { try bench.message(bench.command($0), id: $0) }
+      await bench.deliver(batch: messages)
       #expect(bench.checks.count == 1 && bench.replies.isEmpty)
       await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
-      #expect(bench.replies.map(\.correlationID) == ["c-a", "c-b"])
+      #expect(bench.replies.map(\.correlationID) == ["c1", "c2"])
       let first = try bench.answer(try #require(bench.replies.first), "a")
       let second = try bench.answer(try #require(bench.replies.last), "b")
       #expect(first.reply.isNewUser == true && second.error?.reason == "CODE_USED")
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `At most eight commands wait for one check`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `At most eight commands wait for one check`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      for index in 0..<8 { #expect(try await bench.bench.ask(bench.command("w\(index)"), id: "w\(index)") == nil) }
-      let ninth = try await bench.bench.error(bench.command("x"), id: "x")
+      for index in 0..<8 { #expect(try await bench.send(bench.command("w\(index)"), id: "w\(index)") == nil) }
+      let ninth = try await bench.error(bench.command("x"), id: "x")
       #expect(ninth.code == .tooManyAttempts && ninth.retryAfter == 15)
       // One that arrives again still waits, at its newest address.
-      #expect(try await bench.bench.ask(bench.command("w0"), id: "w0") == nil)
+      #expect(try await bench.send(bench.command("w0"), id: "w0") == nil)
       #expect(bench.checks.isEmpty)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Two sign-ins of one new number at the same time make one account`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Two sign-ins of one new number at the same time make one account`() async throws {
+    try await AccountsBench.with { bench in
       var checks: [Delivery] = []
       for id in ["a", "b"] {
         bench.coordinator.verifications["v-\(id)"] = .init()
-        #expect(try await bench.bench.ask(bench.command(id, session: "v-\(id)"), id: id) == nil)
+        #expect(try await bench.send(bench.command(id, session: "v-\(id)"), id: id) == nil)
         checks.append(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
       }
       await bench.report(checks[0], checks[1])
@@ -128,73 +109,64 @@ struct PhoneSignInTests {
       let second = try bench.answer(try #require(bench.replies.last), "b")
       #expect(first.reply.localID == second.reply.localID)
       #expect(first.reply.isNewUser == true && second.reply.isNewUser == false)
-      await bench.die()
     }
   }
 
   // MARK: Crashes and outages
 
-  @Test(arguments: BenchStore.allCases)
-  func `Killed before the check or before the answer went out: the next process goes on`(_ kind: BenchStore)
-    async throws
-  {
-    try await PhoneBench.with(kind) { start in
-      let first = try await start()
+  @Test func `Killed before the check or before the answer went out: the next process goes on`() async throws {
+    try await AccountsBench.several { setting, start in
+      let first = try await start(setting)
       first.coordinator.verifications["v1"] = .init()
-      let message = try first.bench.message(first.command("a"), id: "a")
-      first.bench.sink.close()
-      #expect(try await first.bench.deliver(message) == nil && first.checks.isEmpty)
+      let message = try first.message(first.command("a"), id: "a")
+      first.sink.close()
+      #expect(await first.send(message) == nil && first.checks.isEmpty)
       await first.die()
 
-      let second = try await start()
-      await second.bench.maintenance.publishLeftovers()
+      let second = try await start(setting)
+      await second.maintenance.publishLeftovers()
       let reply = try second.coordinator.answer(try #require(second.checks.first), at: second.clock.now())
-      second.bench.sink.close()
+      second.sink.close()
       await second.report(reply)
       #expect(second.replies.isEmpty)
       await second.die()
 
-      let third = try await start()
-      await third.bench.maintenance.publishLeftovers()
+      let third = try await start(setting)
+      await third.maintenance.publishLeftovers()
       #expect(third.replies.map(\.type) == [AccountSignedIn.type.text])
       #expect(third.events("account.created").count == 1)
       // The reply comes once more, and the command too.
       await third.report(reply)
-      #expect(third.bench.sink.published.isEmpty)
-      let again = try #require(try await third.bench.deliver(message))
+      #expect(third.sink.published.isEmpty)
+      let again = try await third.ask(message)
       #expect(again.type == AccountSignedIn.type.text)
       await third.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Without an answer the requester may try again, and the code stays good`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Without an answer the requester may try again, and the code stays good`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a"), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a"), id: "a") == nil)
       let check = try #require(bench.checks.first)
       bench.clock.advance(by: PhoneCheck.patience)
-      _ = bench.bench.sink.takePublished()
-      await bench.bench.maintenance.tidy()
-      await bench.bench.maintenance.publishLeftovers()
+      _ = bench.sink.takePublished()
+      await bench.maintenance.tidy()
+      await bench.maintenance.publishLeftovers()
       let late = try bench.answer(try #require(bench.replies.first), "a")
       #expect(late.error?.code == .internalError && late.error?.retryAfter == 5)
       // The approval arrives after all: nobody waits, and nothing is made of it.
       await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
-      #expect(bench.bench.sink.published.isEmpty)
+      #expect(bench.sink.published.isEmpty)
       // That answer was not final: the same message is carried out anew.
       #expect(try await bench.signIn(bench.command("a"), "a").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A reply after the deadline makes no session`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A reply after the deadline makes no session`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a"), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a"), id: "a") == nil)
       let reply = try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now())
       bench.clock.advance(by: .seconds(16))
       await bench.report(reply)
@@ -203,96 +175,79 @@ struct PhoneSignInTests {
       // The approval stays good for ten minutes, and no longer.
       bench.clock.advance(by: .seconds(600))
       #expect(try await bench.signIn(bench.command("b"), "b").error?.reason == "APPROVAL_TOO_OLD")
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `The same code is brought again when the time of the first command is over`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `The same code is brought again when the time of the first command is over`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a"), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a"), id: "a") == nil)
       bench.clock.advance(by: PhoneCheck.patience)
       // Before the maintenance has ended the first.
-      let late = try #require(try await bench.bench.ask(bench.command("b"), id: "b"))
+      let late = try await bench.ask(bench.command("b"), id: "b")
       #expect(try bench.answer(late, "a").error?.reason == "CHECK_NOT_ANSWERED")
       await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
       #expect(try bench.answer(try #require(bench.replies.first), "b").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A command is waited with from its sending, for no longer than its requester waits`(_ kind: BenchStore)
-    async throws
-  {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A command is waited with from its sending, for no longer than its requester waits`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      let message = try bench.bench.message(bench.command("a"), id: "a")
-      let later = try bench.bench.message(bench.command("b"), id: "b")
+      let message = try bench.message(bench.command("a"), id: "a")
+      let later = try bench.message(bench.command("b"), id: "b")
       bench.clock.advance(by: .seconds(10))
-      #expect(try await bench.bench.deliver(message) == nil)
+      #expect(await bench.send(message) == nil)
       let reply = try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now())
       bench.clock.advance(by: .seconds(7))
       await bench.report(reply)
       #expect(try bench.answer(try #require(bench.replies.first), "a").error?.reason == "CHECK_NOT_ANSWERED")
-      let gone = try bench.answer(try #require(try await bench.bench.deliver(later)), "b").error
+      let gone = try bench.answer(try await bench.ask(later), "b").error
       #expect(gone?.reason == "COMMAND_TOO_OLD" && gone?.retryAfter != nil && bench.checks.isEmpty)
       #expect(try await bench.signIn(bench.command("c"), "c").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A code counts once, also where the coordinator's clock is an hour ahead`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A code counts once, also where the coordinator's clock is an hour ahead`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a"), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a"), id: "a") == nil)
       let ahead = bench.clock.now() + .seconds(3600)
       await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: ahead))
       #expect(try bench.answer(try #require(bench.replies.first), "a").reply.isNewUser == true)
       bench.clock.advance(by: .seconds(3700))
-      await bench.bench.maintenance.tidy()
+      await bench.maintenance.tidy()
       #expect(try await bench.signIn(bench.command("b"), "b").error?.reason == "CODE_USED")
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A command that waited out an outage is refused without using the code`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A command that waited out an outage is refused without using the code`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      let message = try bench.bench.message(bench.command("a"), id: "a")
+      let message = try bench.message(bench.command("a"), id: "a")
       bench.clock.advance(by: .seconds(60))
-      let reply = try #require(try await bench.bench.deliver(message))
+      let reply = try await bench.ask(message)
       #expect(try bench.answer(reply, "a").error?.reason == "COMMAND_TOO_OLD")
       #expect(bench.checks.isEmpty)
       #expect(try await bench.signIn(bench.command("b"), "b").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
   // MARK: Forgeries
 
-  @Test(arguments: BenchStore.allCases)
-  func `An approval is believed from the coordinator, about what was asked`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `An approval is believed from the coordinator, about what was asked`() async throws {
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.ask(bench.command("a"), id: "a") == nil)
+      #expect(try await bench.send(bench.command("a"), id: "a") == nil)
       let check = try #require(bench.checks.first)
       let approval = VerificationApproved(
-        verificationID: "v1", app: PhoneBench.app, phoneNumber: AccountsBench.number, approvedAt: bench.clock.now())
+        verificationID: "v1", app: AccountsBench.app, phoneNumber: AccountsBench.number, approvedAt: bench.clock.now())
       for user in [Topology.Users.operator, "gateway", "service"] {
         // Not even when it is said to be one of the coordinator, published again.
         await bench.report(
           ScriptedCoordinator.reply(approval, to: check, user: user, sender: Topology.Users.coordinator))
         #expect(bench.replies.isEmpty, "\(user)")
-        #expect(bench.bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
+        #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
       }
       var others = [approval, approval, approval, approval]
       others[0].verificationID = "v2"
@@ -301,52 +256,47 @@ struct PhoneSignInTests {
       others[3].subject = "somebody"
       for other in others {
         await bench.report(ScriptedCoordinator.reply(other, to: check))
-        #expect(bench.bench.sink.published.isEmpty)
+        #expect(bench.sink.published.isEmpty)
       }
       await bench.report(ScriptedCoordinator.reply(approval, to: check))
       #expect(try bench.answer(try #require(bench.replies.first), "a").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
   @Test func `Commands are taken from the gateway, sealed to accounts`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       bench.coordinator.verifications["v1"] = .init()
-      let foreign = try await bench.bench.error(bench.command("a"), id: "a", user: "service")
+      let foreign = try await bench.error(bench.command("a"), id: "a", user: "service")
       #expect(foreign.code == .operationNotAllowed)
       // Sealed for another message.
-      let moved = try await bench.bench.error(bench.command("b"), id: "c")
+      let moved = try await bench.error(bench.command("b"), id: "c")
       #expect(moved.code == .invalidArgument && moved.reason == "SEAL_MOVED")
       var unknown = try bench.command("d")
       unknown.app = "com.example.unknown"
-      #expect(try await bench.bench.error(unknown, id: "d").reason == "APP_NOT_FOUND")
+      #expect(try await bench.error(unknown, id: "d").reason == "APP_NOT_FOUND")
       #expect(bench.checks.isEmpty)
-      await bench.die()
     }
   }
 
   @Test func `A method that is off neither signs in nor links, and uses no code`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       bench.use([.anonymous])
       bench.coordinator.verifications["v1"] = .init()
-      #expect(try await bench.bench.error(bench.command("a"), id: "a").code == .operationNotAllowed)
+      #expect(try await bench.error(bench.command("a"), id: "a").code == .operationNotAllowed)
       let user = try await bench.signUp("u")
       let link = try bench.command("b", idToken: user.idToken)
-      #expect(try await bench.bench.error(link, id: "b").reason == "METHOD_OFF")
+      #expect(try await bench.error(link, id: "b").reason == "METHOD_OFF")
       #expect(bench.checks.isEmpty)
       bench.use([.phone])
       #expect(try await bench.signUp("v").error?.code == .operationNotAllowed)
       // Switched off while the coordinator is asked: the code stays good.
-      #expect(try await bench.bench.ask(bench.command("c"), id: "c") == nil)
+      #expect(try await bench.send(bench.command("c"), id: "c") == nil)
       let check = try #require(bench.checks.first)
       bench.use([])
       await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
       #expect(try bench.answer(try #require(bench.replies.first), "c").error?.reason == "METHOD_OFF")
       bench.use([.phone])
       #expect(try await bench.signIn(bench.command("d"), "d").reply.isNewUser == true)
-      await bench.die()
     }
   }
 }

@@ -10,10 +10,8 @@ import Testing
 
 @Suite("Anonymous accounts, profiles and deletion", .timeLimit(.minutes(10)))
 struct AccountFlowTests {
-  @Test(arguments: BenchStore.allCases)
-  func `An anonymous sign-up makes an account, once for a message`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `An anonymous sign-up makes an account, once for a message`() async throws {
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("a", ip: "192.0.2.1")
       #expect(user.reply.isNewUser == true && user.reply.phoneNumber == nil && user.ways?.provider == "anonymous")
       let event = try #require(bench.events("account.created").first)
@@ -22,21 +20,18 @@ struct AccountFlowTests {
       #expect(again.claims?.sessionID == user.claims?.sessionID && bench.events("account.created").isEmpty)
       let account = try await bench.lookUp(try #require(user.idToken)).get()
       #expect(account.localID == user.reply.localID && account.phoneNumber == nil)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `An address makes a hundred anonymous accounts an hour`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `An address makes a hundred anonymous accounts an hour`() async throws {
+    try await AccountsBench.with { bench in
       let commands = try (0..<100).map { index in
-        var command = SignUp(project: AccountsBench.project, replyKey: bench.bench.replyKey.publicKey.jwk)
+        var command = SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk)
         // All of one /64.
         command.client = StartVerification.Client(ip: "2001:db8::\(String(index, radix: 16))")
-        return try bench.bench.message(command, id: "s\(index)")
+        return try bench.message(command, id: "s\(index)")
       }
-      await bench.bench.deliver(batch: commands)
+      await bench.deliver(batch: commands)
       #expect(bench.events("account.created").count == 100)
       let refused = try await bench.signUp("a", ip: "2001:db8::ffff")
       #expect(refused.error?.code == .tooManyAttempts)
@@ -45,13 +40,11 @@ struct AccountFlowTests {
       #expect(try await bench.signUp("c", ip: "nowhere").error?.code == .invalidArgument)
       bench.clock.advance(by: .seconds(3660))
       #expect(try await bench.signUp("d", ip: "2001:db8::ffff").reply.isNewUser == true)
-      await bench.die()
     }
   }
 
   @Test func `The longest profile leaves the user a token that counts`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       _ = try await bench.update(user.idToken) {
         $0.photoURL = "https://a/" + String(repeating: "\"", count: 2038)
@@ -59,15 +52,13 @@ struct AccountFlowTests {
       }
       let token = try await bench.refresh(user.refreshToken)
       #expect(try await bench.lookUp(token).get().displayName?.utf8.count == 256)
-      await bench.die()
     }
   }
 
   @Test func `A profile shows what it says: no controls, no turned direction, and a picture that is on the web`()
     async throws
   {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       func refusal(_ change: (inout UpdateAccount) -> Void) async throws -> APIError {
         try ErrorReply(json: await bench.update(user.idToken, nil, change).body).error
@@ -90,14 +81,11 @@ struct AccountFlowTests {
         let account = try AccountChanged(json: reply.body).account
         #expect(account.displayName == name && account.photoURL == address)
       }
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A profile is changed, without new tokens`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A profile is changed, without new tokens`() async throws {
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       let reply = try await bench.update(user.idToken, "a") {
         $0.displayName = "Ada"
@@ -120,13 +108,11 @@ struct AccountFlowTests {
       }
       let account = try AccountChanged(json: removed.body).account
       #expect(account.displayName == nil && account.photoURL == nil)
-      await bench.die()
     }
   }
 
   @Test func `Names and addresses are bounded in bytes`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       let user = try await bench.signUp("u")
       func error(_ id: String, _ change: (inout UpdateAccount) -> Void) async throws -> APIError {
         try ErrorReply(json: await bench.update(user.idToken, id, change).body).error
@@ -140,14 +126,11 @@ struct AccountFlowTests {
         $0.photoURL = "http://" + String(repeating: "a", count: 2041)
       }
       #expect(try AccountChanged(json: fits.body).account.photoURL?.utf8.count == 2048)
-      await bench.die()
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `Unlinking the phone keeps the account, and frees the number`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `Unlinking the phone keeps the account, and frees the number`() async throws {
+    try await AccountsBench.with { bench in
       let user = try await bench.signIn("a")
       let reply = try await bench.update(user.idToken, "b") { $0.deleteProviders = ["google.com", "phone"] }
       let account = try AccountChanged(json: reply.body).account
@@ -155,13 +138,11 @@ struct AccountFlowTests {
       let next = try await bench.signIn("c")
       #expect(next.reply.isNewUser == true && next.reply.localID != user.reply.localID)
       #expect(try await bench.lookUp(try #require(user.idToken)).get().phoneNumber == nil)
-      await bench.die()
     }
   }
 
   @Test func `After the clock was set back tokens are good, and only a new sign-in is a recent one`() async throws {
-    try await PhoneBench.with(.memory) { start in
-      let bench = try await start()
+    try await AccountsBench.with { bench in
       let before = try await bench.signIn("a")
       bench.clock.advance(by: .seconds(-86_400))
       let refreshed = try await bench.refresh(before.refreshToken)
@@ -174,10 +155,8 @@ struct AccountFlowTests {
     }
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A deletion needs a recent sign-in, and erases account and sessions`(_ kind: BenchStore) async throws {
-    try await PhoneBench.with(kind) { start in
-      let bench = try await start()
+  @Test func `A deletion needs a recent sign-in, and erases account and sessions`() async throws {
+    try await AccountsBench.with { bench in
       let old = try await bench.signIn("a")
       bench.clock.advance(by: .seconds(301))
       let token = try #require(old.idToken)
@@ -197,7 +176,6 @@ struct AccountFlowTests {
       #expect(gone.code == .userNotFound)
       let next = try await bench.signIn("c")
       #expect(next.reply.isNewUser == true && next.reply.localID != old.reply.localID)
-      await bench.die()
     }
   }
 }

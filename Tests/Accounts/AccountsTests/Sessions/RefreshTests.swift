@@ -5,24 +5,17 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import Accounts
 
 @Suite struct RefreshTests {
-  private func command(
-    _ token: Secret, _ bench: AccountsBench, id: String, project: String = AccountsBench.project
-  ) throws -> RefreshSession {
-    RefreshSession(
-      project: project, refreshToken: try bench.sealed(token, RefreshSession.type, id: id),
-      replyKey: bench.replyKey.publicKey.jwk)
-  }
-
   private func refresh(
     _ token: Secret, _ bench: AccountsBench, id: String? = nil
   ) async throws -> (localID: String, idToken: Secret, refreshToken: Secret) {
     let id = id ?? bench.nextID()
-    let reply = try #require(try await bench.ask(try command(token, bench, id: id), id: id))
+    let reply = try await bench.ask(bench.refreshing(token, id: id), id: id)
     let body = try SessionRefreshed(json: reply.body)
     #expect(body.tokens.expiresIn == 3600)
     #expect(body.tokens.idToken.isSealed && body.tokens.refreshToken.isSealed)
@@ -36,12 +29,11 @@ import Testing
     _ token: Secret, _ bench: AccountsBench, project: String = AccountsBench.project
   ) async throws -> APIErrorCode {
     let id = bench.nextID()
-    return try await bench.error(try command(token, bench, id: id, project: project), id: id).code
+    return try await bench.error(bench.refreshing(token, id: id, project: project), id: id).code
   }
 
-  @Test(arguments: BenchStore.allCases)
-  func `A refresh makes an ID token of the same sign-in, and hands the token back`(_ store: BenchStore) async throws {
-    try await AccountsBench.with(store) { bench in
+  @Test func `A refresh makes an ID token of the same sign-in, and hands the token back`() async throws {
+    try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
       bench.clock.advance(by: .seconds(7200))
@@ -90,9 +82,9 @@ import Testing
       let holder = try await bench.signIn()
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
       bench.clock.advance(by: .seconds(7200))
-      let message = try bench.message(try command(token, bench, id: "same"), id: "same")
-      let first = try SessionRefreshed(json: try #require(try await bench.deliver(message)).body)
-      let second = try SessionRefreshed(json: try #require(try await bench.deliver(message)).body)
+      let message = try bench.message(bench.refreshing(token, id: "same"), id: "same")
+      let first = try SessionRefreshed(json: try await bench.ask(message).body)
+      let second = try SessionRefreshed(json: try await bench.ask(message).body)
       #expect(first.localID == second.localID)
       #expect(
         try bench.opened(second.tokens.refreshToken, SessionRefreshed.type, id: "same").reveal() == token.reveal())
@@ -100,7 +92,7 @@ import Testing
       try await bench.change(holder.account) { account, set throws(StoreError) in
         try sessions.endAll(of: &account, in: &set)
       }
-      let third = try #require(try await bench.deliver(message))
+      let third = try await bench.ask(message)
       #expect(try ErrorReply(json: third.body).error.code == .tokenExpired)
     }
   }
@@ -163,21 +155,21 @@ import Testing
 
   @Test func `A token of an earlier token key is taken, and replaced`() async throws {
     let (old, new) = (try BenchSecrets.key("old"), try BenchSecrets.key("new"))
-    let contents = MemoryStore.Contents()
-    var setting = try AccountsBench.Setting()
-    setting.secrets.use(try KeyRing(sealing: old))
-    let before = try await AccountsBench(MemoryStore(contents), setting)
-    let holder = try await before.signIn()
-    let token = before.parts.idTokens.refreshTokens.make(for: holder.session)
-    setting.secrets.use(try KeyRing(sealing: new, others: [old]))
-    let during = try await AccountsBench(MemoryStore(contents), setting)
-    let replaced = try await refresh(token, during).refreshToken
-    #expect(replaced.reveal() != token.reveal() && replaced.reveal().hasPrefix("new."))
-    await during.maintenance.tidy()
-    setting.secrets.use(try KeyRing(sealing: new))
-    let after = try await AccountsBench(MemoryStore(contents), setting)
-    #expect(try await refusal(token, after) == .invalidRefreshToken)
-    #expect(try await refresh(replaced, after).refreshToken.reveal() == replaced.reveal())
+    try await AccountsBench.several { setting, start in
+      setting.secrets.use(try KeyRing(sealing: old))
+      let before = try await start(setting)
+      let holder = try await before.signIn()
+      let token = before.parts.idTokens.refreshTokens.make(for: holder.session)
+      setting.secrets.use(try KeyRing(sealing: new, others: [old]))
+      let during = try await start(setting)
+      let replaced = try await refresh(token, during).refreshToken
+      #expect(replaced.reveal() != token.reveal() && replaced.reveal().hasPrefix("new."))
+      await during.maintenance.tidy()
+      setting.secrets.use(try KeyRing(sealing: new))
+      let after = try await start(setting)
+      #expect(try await refusal(token, after) == .invalidRefreshToken)
+      #expect(try await refresh(replaced, after).refreshToken.reveal() == replaced.reveal())
+    }
   }
 
   @Test func `Only requesters are served, in time, and with secrets that are sealed to accounts`() async throws {
@@ -186,28 +178,28 @@ import Testing
       let token = bench.parts.idTokens.refreshTokens.make(for: holder.session)
       for user in ["service", "operator", "coordinator"] {
         let id = bench.nextID()
-        let error = try await bench.error(try command(token, bench, id: id), id: id, user: user)
+        let error = try await bench.error(bench.refreshing(token, id: id), id: id, user: user)
         #expect(error.code == .operationNotAllowed, "\(user)")
       }
-      let late = try bench.message(try command(token, bench, id: "late"), id: "late")
+      let late = try bench.message(bench.refreshing(token, id: "late"), id: "late")
       bench.clock.advance(by: .seconds(32))
-      let answer = try ErrorReply(json: try #require(try await bench.deliver(late)).body).error
+      let answer = try ErrorReply(json: try await bench.ask(late).body).error
       #expect(answer.reason == "COMMAND_TOO_OLD")
-      var open = try command(token, bench, id: "open")
+      var open = try bench.refreshing(token, id: "open")
       open.refreshToken = SecretField(token)
       let clear = try await bench.error(open, id: "open")
       #expect(clear.code == .invalidArgument && clear.reason == "SEAL_NOT_SEALED")
       #expect(!clear.message.contains(token.reveal()))
-      let moved = try await bench.error(try command(token, bench, id: "one"), id: "two")
+      let moved = try await bench.error(bench.refreshing(token, id: "one"), id: "two")
       #expect(moved.reason == "SEAL_MOVED")
-      var foreign = try command(token, bench, id: "foreign")
+      var foreign = try bench.refreshing(token, id: "foreign")
       let key = try PrivateSealingKey.generate(id: "other").publicKey
       foreign.refreshToken = try PublicSealer(key: key).seal(
         token,
         for: SealContext(
           messageType: RefreshSession.type, messageID: "foreign", recipient: AccountCommandFields.recipient))
       #expect(try await bench.error(foreign, id: "foreign").reason == "SEAL_UNKNOWN_KEY")
-      var keyless = try command(token, bench, id: "keyless")
+      var keyless = try bench.refreshing(token, id: "keyless")
       keyless.replyKey = "{}"
       keyless.refreshToken = try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
         token,

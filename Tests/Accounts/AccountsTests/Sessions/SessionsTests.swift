@@ -9,9 +9,8 @@ import Testing
 @testable import Accounts
 
 @Suite struct SessionsTests {
-  @Test(arguments: BenchStore.allCases)
-  func `One more than a hundred ends the oldest`(_ store: BenchStore) async throws {
-    try await AccountsBench.with(store) { bench in
+  @Test func `One more than a hundred ends the oldest`() async throws {
+    try await AccountsBench.with { bench in
       let holder = try await bench.signIn()
       let sessions = bench.parts.sessions
       for _ in 1..<SessionRules.maxPerAccount {

@@ -11,83 +11,74 @@ import Testing
 
 @testable import Accounts
 
-/// Stores that the service runs on.
-enum BenchStore: String, CaseIterable, CustomTestStringConvertible {
-  case memory, sqlite
-
-  var testDescription: String { rawValue }
-}
-
-/// Accounts without a broker: commands go in as deliveries, publications are looked at.
-final class AccountsBench {
+/// Accounts without a broker, with a coordinator that answers.
+final class AccountsBench: EngineBench {
   static let author = Author(appID: "accounts", userID: Topology.Users.accounts)
   static let project = "example-project"
   static let otherProject = "other-project"
+  static let app = "com.example.app"
   static let number = "+16505550123"
 
-  let clock: ManualClock
-  let sink: MemoryMessageSink
-  let log = MemorySink()
-  let metrics = MetricsRegistry()
   let parts: AccountParts
-  let context: EngineContext
-  let maintenance: Maintenance
   let secrets: BenchSecrets
   /// The requester's key.
   let replyKey: PrivateSealingKey
-  private var messages = 0
+  let coordinator: ScriptedCoordinator
 
-  /// Parts that a bench is made of.
+  /// Settings of a process, and what outlives it.
   struct Setting {
     var clock = ManualClock()
     var secrets: BenchSecrets
     var isDevelopment = false
     var anonymous = AnonymousRules()
     var rotatedAfter = Duration.seconds(30 * 86_400)
-    /// The requester's key, which it keeps while the service is started anew.
     var replyKey: PrivateSealingKey
+    let coordinator: ScriptedCoordinator
 
     init() throws {
       replyKey = try PrivateSealingKey.generate(id: "reply")
       secrets = try BenchSecrets()
+      coordinator = ScriptedCoordinator(keys: secrets.secrets.keys)
     }
   }
 
-  init(_ store: any Store, _ setting: Setting, _ sink: MemoryMessageSink? = nil) async throws {
-    clock = setting.clock
-    secrets = setting.secrets
-    self.sink = sink ?? MemoryMessageSink(user: Self.author.userID)
-    replyKey = setting.replyKey
-    let logger = Logger(label: "test", sink: log)
+  init(_ store: any Store, _ setting: Setting) async throws {
+    let (sink, metrics, logs) = (Self.makeSink(Self.author), MetricsRegistry(), MemorySink())
+    let logger = Logger(label: "test", sink: logs)
     var rules = AccountRules(projects: ProjectsSource(Self.projects))
     rules.isDevelopment = setting.isDevelopment
     rules.anonymous = setting.anonymous
     rules.keys.rotatedAfter = setting.rotatedAfter
-    parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
-    context = EngineContext(
-      AccountFlows(parts).registry, store: store, rules: rules.engine, sink: self.sink, author: Self.author,
-      clock: clock, metrics: EngineMetrics(metrics), logger: logger)
-    maintenance = Maintenance(context, interval: .seconds(1))
+    let parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
+    self.parts = parts
+    secrets = setting.secrets
+    replyKey = setting.replyKey
+    coordinator = setting.coordinator
+    super.init(
+      EngineContext(
+        AccountFlows(parts).registry, store: store, rules: rules.engine, sink: sink, author: Self.author,
+        clock: setting.clock, metrics: EngineMetrics(metrics), logger: logger),
+      clock: setting.clock, sink: sink, registry: metrics, logs: logs, user: "gateway", isTimed: true)
     try await maintenance.begin()
   }
 
-  /// Runs a body with accounts on a store of its own.
-  static func with(
-    _ kind: BenchStore = .memory, _ change: (inout Setting) throws -> Void = { _ in },
-    _ body: (AccountsBench) async throws -> Void
+  /// Runs a body that opens accounts, possibly several times on one file, with settings that it may change.
+  static func several(
+    _ body: (inout Setting, _ start: (Setting) async throws -> AccountsBench) async throws -> Void
   ) async throws {
-    var setting = try Setting()
-    try change(&setting)
-    switch kind {
-    case .memory: try await body(AccountsBench(MemoryStore(), setting))
-    case .sqlite:
-      let directory = FileManager.default.temporaryDirectory.appending(path: "accounts-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let path = directory.appending(path: "accounts.sqlite").path(percentEncoded: false)
-      let store = try await SQLiteStore.open(path: path)
-      try await body(AccountsBench(store, setting))
-      await store.close()
+    try await StoreFile.with { file in
+      var setting = try Setting()
+      try await body(&setting) { try await AccountsBench(file.open(), $0) }
+    }
+  }
+
+  /// Runs a body with accounts on a file of its own.
+  static func with(
+    _ change: (inout Setting) throws -> Void = { _ in }, _ body: (AccountsBench) async throws -> Void
+  ) async throws {
+    try await several { setting, start in
+      try change(&setting)
+      try await body(start(setting))
     }
   }
 
@@ -95,7 +86,8 @@ final class AccountsBench {
     var projects: [Project] = []
     for (number, id) in [project, otherProject].enumerated() {
       var project = Project(id: id, number: UInt64(100_000_000_001 + number))
-      project.methods = [.phone, .anonymous]
+      project.methods = methods
+      project.apps = id == AccountsBench.project ? apps : []
       projects.append(project)
     }
     return Projects(projects)
@@ -103,38 +95,10 @@ final class AccountsBench {
 
   // MARK: In
 
-  func message(_ command: some Command, id: String, user: String = "gateway") throws -> Message {
-    let envelope = Envelope(
-      type: type(of: command).type, messageID: id, correlationID: "c-\(id)", replyTo: "amq.gen-replies",
-      timestamp: clock.now(), userID: user)
-    return envelope.message(body: try command.json())
-  }
-
-  func nextID() -> String {
-    messages += 1
-    return "m\(messages)"
-  }
-
-  /// - Returns: the reply; `nil` when there is none yet.
-  func ask(_ command: some Command, id: String, user: String = "gateway") async throws -> Message? {
-    try await deliver(try message(command, id: id, user: user))
-  }
-
-  func deliver(_ message: Message) async throws -> Message? {
-    _ = sink.takePublished()
-    await context.commandPipeline(MemoryMessageSource([[Delivery(message: message)]])).run()
-    return sink.published.first { $0.exchange.isEmpty }?.message
-  }
-
-  /// Delivers messages in one batch.
+  /// Delivers messages in one batch, and forgets what was published before.
   func deliver(batch messages: [Message]) async {
     _ = sink.takePublished()
-    await context.commandPipeline(MemoryMessageSource([messages.map { Delivery(message: $0) }])).run()
-  }
-
-  func error(_ command: some Command, id: String? = nil, user: String = "gateway") async throws -> APIError {
-    let reply = try #require(try await ask(command, id: id ?? nextID(), user: user))
-    return try ErrorReply(json: reply.body).error
+    await deliver(batches: [messages])
   }
 
   /// A secret, sealed for a command; bound to the requester's key if its reply has secrets.
@@ -205,7 +169,7 @@ final class AccountsBench {
   }
 
   /// The account that an answer names.
-  func account(of answer: PhoneBench.Answer) async throws -> AccountRecord? {
+  func account(of answer: Answer) async throws -> AccountRecord? {
     let localID = try #require(answer.reply.localID)
     var keys = StoreKeys()
     AccountRecord.addKeys(of: localID, to: &keys)

@@ -7,7 +7,7 @@ import Testing
 /// Answers checks as the coordinator does: under their message IDs, from its own user, with the secrets opened.
 final class ScriptedCoordinator {
   struct Verification {
-    var app = PhoneBench.app
+    var app = AccountsBench.app
     var number = AccountsBench.number
     var code = "123456"
     var isFictional = false

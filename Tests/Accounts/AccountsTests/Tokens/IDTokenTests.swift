@@ -4,6 +4,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
+import TestSupport
 import Testing
 
 @testable import Accounts

@@ -42,8 +42,8 @@ import Testing
 
   @Test func `Every call gets a receipt and a secret of its own, in one batch too`() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(command), try bench.commandMessage(command)])
-      let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
+      await bench.deliver([try bench.message(command), try bench.message(command)])
+      let receipts = try bench.replies.map { try AppVerifying(json: $0.body).receipt }
       #expect(Set(receipts).count == 2)
       let pushes = try bench.pushes()
       #expect(Set(pushes.map(\.job.receipt)) == Set(receipts))
@@ -54,7 +54,7 @@ import Testing
   @Test func `A requester that is gone does not hold the push`() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       #expect(try bench.pushes().count == 1)
     }
   }
@@ -64,7 +64,7 @@ import Testing
   {
     try await Bench.with { bench in
       bench.sink.close()
-      let message = try bench.commandMessage(command, id: "m")
+      let message = try bench.message(command, id: "m")
       #expect(await bench.deliver([message]).ackedCount == 0)
       bench.sink.open()
       try await bench.takeOver()
@@ -79,14 +79,14 @@ import Testing
   {
     try await Bench.with { bench in
       bench.sink.close(afterBatches: 1)
-      let message = try bench.commandMessage(command, id: "m")
+      let message = try bench.message(command, id: "m")
       await bench.deliver([message])
       #expect(bench.sink.published.map(\.exchange) == [""])
       bench.sink.open()
       try await bench.takeOver()
       try await bench.relay()
       await bench.deliver([message])
-      let receipts = try bench.replies().map { try AppVerifying(json: $0.body).receipt }
+      let receipts = try bench.replies.map { try AppVerifying(json: $0.body).receipt }
       #expect(receipts.count == 2)
       #expect(Set(receipts).count == 1)
       #expect(try bench.pushes().map(\.job.receipt) == [receipts[0]])
@@ -96,7 +96,7 @@ import Testing
   @Test func `A push whose command never comes again is released after a while`() async throws {
     try await Bench.with { bench in
       bench.sink.close()
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       bench.sink.open()
       bench.clock.advance(by: .seconds(30))
       try await bench.relay()
@@ -110,7 +110,7 @@ import Testing
   @Test func `A push that no queue takes is kept and tried again`() async throws {
     try await Bench.with { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       _ = bench.sink.takePublished()
       bench.sink.answer { _ in .confirmed }
       bench.clock.advance(by: .seconds(5))
@@ -368,7 +368,7 @@ import Testing
 
   @Test func `Without a reply_to nobody would learn the receipt`() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(command, replyTo: nil)])
+      await bench.deliver([try bench.message(command, replyTo: nil)])
       #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead])
     }
   }

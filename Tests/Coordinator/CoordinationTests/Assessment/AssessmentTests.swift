@@ -12,16 +12,16 @@ import Testing
   private func ask(_ bench: Bench, _ message: Message) async throws -> String {
     _ = bench.sink.takePublished()
     #expect(await bench.deliver([message]).ackedCount == 1)
-    #expect(bench.replies().isEmpty)
+    #expect(bench.replies.isEmpty)
     return try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
   }
 
   private func start(_ bench: Bench, _ token: String = "t", app: String = Bench.recaptchaApp) async throws -> String {
-    try await ask(bench, try bench.commandMessage(bench.startCommand(Bench.captcha(token), app: app)))
+    try await ask(bench, try bench.message(bench.startCommand(Bench.captcha(token), app: app)))
   }
 
   private func error(_ bench: Bench) throws -> String {
-    let reply = try #require(bench.replies().last)
+    let reply = try #require(bench.replies.last)
     let error = try ErrorReply(json: reply.body).error
     return [error.code.rawValue, error.reason].compactMap { $0 }.joined(separator: " ")
   }
@@ -29,7 +29,7 @@ import Testing
   @Test(arguments: [Bench.recaptchaApp, Bench.pushApp])
   func `It is answered when the token has passed, and not before`(app: String) async throws {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "amq.gen-me")
+      let message = try bench.message(bench.startCommand(Bench.captcha("t"), app: app), replyTo: "amq.gen-me")
       let id = try await ask(bench, message)
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.job)
       #expect(job.app == app)
@@ -100,7 +100,7 @@ import Testing
       let report = try bench.report(RecaptchaAssessJob.self, id, .accepted)
       await bench.deliverResults([report, report])
       await bench.deliverResults([report])
-      #expect(bench.replies().count == 1)
+      #expect(bench.replies.count == 1)
       #expect(try bench.published(SMSDispatchJob.self).count == 1)
     }
   }
@@ -125,8 +125,8 @@ import Testing
   {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
-      let id = try await ask(bench, try bench.commandMessage(command, id: "m", replyTo: "amq.gen-first"))
-      let again = try bench.commandMessage(command, id: "m", replyTo: "amq.gen-second")
+      let id = try await ask(bench, try bench.message(command, id: "m", replyTo: "amq.gen-first"))
+      let again = try bench.message(command, id: "m", replyTo: "amq.gen-second")
       await bench.deliver([again, again])
       #expect(try bench.published(RecaptchaAssessJob.self).count == 1)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
@@ -135,7 +135,7 @@ import Testing
       #expect(reply.message.correlationID == again.correlationID)
       _ = bench.sink.takePublished()
       await bench.deliver([again])
-      #expect(bench.replies().map(\.body) == [reply.message.body])
+      #expect(bench.replies.map(\.body) == [reply.message.body])
       #expect(try bench.published(SMSDispatchJob.self).isEmpty)
     }
   }
@@ -148,7 +148,7 @@ import Testing
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([
-        try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+        try bench.message(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
       ])
       bench.sink.open()
       try await bench.takeOver()
@@ -159,7 +159,7 @@ import Testing
       bench.sink.open()
       try await bench.takeOver()
       try await bench.relay()
-      #expect(bench.replies().map(\.type) == ["verification.started.v1"])
+      #expect(bench.replies.map(\.type) == ["verification.started.v1"])
       #expect(try bench.published(SMSDispatchJob.self).count == 1)
     }
   }
@@ -173,7 +173,7 @@ import Testing
       for id in ids {
         await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
       }
-      #expect(bench.replies().first?.type == "verification.started.v1")
+      #expect(bench.replies.first?.type == "verification.started.v1")
       #expect(try error(bench) == "TOO_MANY_ATTEMPTS_TRY_LATER")
       let refused = try await bench.error(bench.startCommand(Bench.captcha("3"), app: Bench.pushApp))
       #expect(refused.code == .tooManyAttempts)
@@ -181,7 +181,7 @@ import Testing
       // The verification that lives is given to whoever passes, limits or not.
       let again = try await start(bench, "4")
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again, .accepted)])
-      #expect(bench.replies().first?.type == "verification.started.v1")
+      #expect(bench.replies.first?.type == "verification.started.v1")
     }
   }
 
@@ -204,7 +204,7 @@ import Testing
       var command = bench.startCommand(
         Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
       command.client?.userAgent = String(repeating: "u", count: 40_000)
-      _ = try await ask(bench, try bench.commandMessage(command))
+      _ = try await ask(bench, try bench.message(command))
       #expect(try bench.published(RecaptchaAssessJob.self).first?.job.client?.userAgent?.count == 512)
     }
   }
@@ -214,7 +214,7 @@ import Testing
       var command = bench.startCommand(
         Bench.captcha(String(repeating: "t", count: 16_384)), app: Bench.recaptchaApp)
       command.client?.userAgent = String(repeating: "a" + String(repeating: "\u{301}", count: 1_000), count: 18)
-      _ = try await ask(bench, try bench.commandMessage(command))
+      _ = try await ask(bench, try bench.message(command))
       #expect(try bench.published(RecaptchaAssessJob.self).first?.job.client?.userAgent?.utf8.count == 511)
     }
   }
@@ -238,7 +238,7 @@ import Testing
         try bench.report(
           RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW", extras: ["score": 0.1])
       ])
-      #expect(bench.replies().count == 1)
+      #expect(bench.replies.count == 1)
       let timeline = try await bench.status(started.verificationID).timeline
       #expect(timeline.map(\.event) == ["recaptcha.queued", "started", "sms.queued", "recaptcha.refused"])
       #expect(timeline.last?.reason == "CAPTCHA_SCORE_TOO_LOW")
@@ -278,9 +278,9 @@ import Testing
       bench.clock.advance(by: .milliseconds(5))
       var proof = Bench.captcha("t")
       proof.receipt = receipt
-      let id = try await ask(bench, try bench.commandMessage(bench.startCommand(proof)))
+      let id = try await ask(bench, try bench.message(bench.startCommand(proof)))
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
-      let started = try VerificationStarted(json: try #require(bench.replies().last).body)
+      let started = try VerificationStarted(json: try #require(bench.replies.last).body)
       let timeline = try await bench.status(started.verificationID).timeline
       #expect(
         timeline.map(\.event) == ["push.queued", "push.refused", "recaptcha.accepted", "started", "sms.queued"])

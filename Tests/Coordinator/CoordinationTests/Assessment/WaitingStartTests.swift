@@ -31,7 +31,7 @@ import Testing
     async throws
   {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+      let message = try bench.message(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
       await bench.deliver([message])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       bench.rules.apps[Bench.recaptchaApp]?.fictionalNumbers[Bench.number] = "123456"
@@ -40,7 +40,7 @@ import Testing
       #expect(bench.sink.published.isEmpty)
       bench.rules.apps[Bench.recaptchaApp]?.fictionalNumbers = [:]
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      #expect(bench.replies().count == 1)
+      #expect(bench.replies.count == 1)
       #expect(try bench.jobs().count == 1)
       #expect(try await bench.count("verification") == 1)
     }
@@ -48,9 +48,9 @@ import Testing
 
   @Test func `Another command under its ID is refused, and what waits is answered`() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
+      await bench.deliver([try bench.message(start(bench), id: "m", replyTo: "amq.gen-first")])
       _ = bench.sink.takePublished()
-      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "amq.gen-second")])
+      await bench.deliver([try bench.message(check, id: "m", replyTo: "amq.gen-second")])
       #expect(replies(bench) == ["amq.gen-second"])
       let error = try ErrorReply(json: bench.sink.published[0].message.body).error
       #expect(error.field == "message_id")
@@ -61,11 +61,11 @@ import Testing
 
   @Test func `A start for another number under its ID is refused to its own sender`() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
+      await bench.deliver([try bench.message(start(bench), id: "m", replyTo: "amq.gen-first")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
       _ = bench.sink.takePublished()
       await bench.deliver([
-        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "m", replyTo: "amq.gen-second")
+        try bench.message(start(bench, "u", number: "+14155550177"), id: "m", replyTo: "amq.gen-second")
       ])
       #expect(replies(bench) == ["amq.gen-second"])
       #expect(bench.sink.published.map(\.message.type) == ["error.v1"])
@@ -79,23 +79,23 @@ import Testing
   @Test func `The same command again is answered under its newest correlation ID, to the same queue too`() async throws
   {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")])
+      await bench.deliver([try bench.message(start(bench), id: "m", replyTo: "amq.gen-me")])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
-      let again = try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-me")
+      let again = try bench.message(start(bench), id: "m", replyTo: "amq.gen-me")
       await bench.deliver([again])
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
-      #expect(bench.replies().map(\.correlationID) == [again.correlationID])
+      #expect(bench.replies.map(\.correlationID) == [again.correlationID])
     }
   }
 
   @Test func `A place that a version before did not keep stops nobody: all that waits is answered`() async throws {
     try await Bench.with { bench in
-      await bench.deliver([try bench.commandMessage(start(bench), id: "m", replyTo: "amq.gen-first")])
+      await bench.deliver([try bench.message(start(bench), id: "m", replyTo: "amq.gen-first")])
       try await bench.run("DELETE FROM store_inbox")
-      await bench.deliver([try bench.commandMessage(check, id: "m", replyTo: "amq.gen-second")])
+      await bench.deliver([try bench.message(check, id: "m", replyTo: "amq.gen-second")])
       await bench.deliver([
-        try bench.commandMessage(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "amq.gen-third")
+        try bench.message(start(bench, "u", number: "+14155550177"), id: "n", replyTo: "amq.gen-third")
       ])
       try await runOut(bench)
       #expect(Set(replies(bench)) == ["amq.gen-first", "amq.gen-third"])

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import SQLite
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -68,7 +69,7 @@ import Testing
     try await Bench.with(Self.rules) { bench in
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
       let sentAt = bench.clock.now() - .seconds(60)
-      await bench.deliver([try bench.commandMessage(command, sentAt: sentAt)])
+      await bench.deliver([try bench.message(command, sentAt: sentAt)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
       let verifications = try await self.verifications(bench)

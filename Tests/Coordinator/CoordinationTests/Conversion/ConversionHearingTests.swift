@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -9,23 +10,23 @@ import Testing
 
   /// A coordinator whose broker may be away.
   private func coordinator(
-    _ contents: MemoryStore.Contents, startedAt: UnixTime, broker: BrokerPresence = BrokerPresence()
-  ) -> ConversionsUnderTest {
-    ConversionsUnderTest(startedAt: startedAt, contents: contents, isShared: true, broker: broker)
+    _ file: StoreFile, startedAt: UnixTime, broker: BrokerPresence = BrokerPresence()
+  ) async throws -> ConversionsUnderTest {
+    try await ConversionsUnderTest(startedAt: startedAt, file: file, isShared: true, broker: broker)
   }
 
   @Test func `One that joins another is no outage; the first one is`() async throws {
-    let contents = MemoryStore.Contents()
-    let first = coordinator(contents, startedAt: begin)
+    let file = try StoreFile()
+    let first = try await coordinator(file, startedAt: begin)
     try await first.flow.begin(first.store, at: begin)
     try await first.listen(at: begin + .seconds(1))
     let only = [ConversionOutage(since: begin, until: begin)]
     #expect(try await first.outages() == only)
-    let second = coordinator(contents, startedAt: begin + .seconds(4))
+    let second = try await coordinator(file, startedAt: begin + .seconds(4))
     try await second.flow.begin(second.store, at: begin + .seconds(5))
     #expect(try await second.outages() == only)
     // After all have been away for a while, one that starts is an outage again.
-    let late = coordinator(contents, startedAt: begin + .seconds(20))
+    let late = try await coordinator(file, startedAt: begin + .seconds(20))
     try await late.flow.begin(late.store, at: begin + .seconds(20))
     #expect(try await late.outages().count == 2)
   }
@@ -33,10 +34,10 @@ import Testing
   @Test func `One that has lost the broker is no outage while another takes commands, and one from its end on`()
     async throws
   {
-    let contents = MemoryStore.Contents()
+    let file = try StoreFile()
     let broker = BrokerPresence()
     let (well, cut) = (
-      coordinator(contents, startedAt: begin), coordinator(contents, startedAt: begin, broker: broker)
+      try await coordinator(file, startedAt: begin), try await coordinator(file, startedAt: begin, broker: broker)
     )
     try await well.flow.begin(well.store, at: begin)
     try await well.listen(at: begin)
@@ -55,8 +56,10 @@ import Testing
   }
 
   @Test func `A silence of one process is no outage while another was heard`() async throws {
-    let contents = MemoryStore.Contents()
-    let (first, stuck) = (coordinator(contents, startedAt: begin), coordinator(contents, startedAt: begin))
+    let file = try StoreFile()
+    let (first, stuck) = (
+      try await coordinator(file, startedAt: begin), try await coordinator(file, startedAt: begin)
+    )
     try await first.flow.begin(first.store, at: begin)
     for second in 0...60 { try await first.listen(at: begin + .seconds(second)) }
     try await stuck.listen(at: begin + .seconds(60))
@@ -66,8 +69,10 @@ import Testing
   @Test func `The time is renewed every few seconds, by whichever comes first, and one of the future counts as now`()
     async throws
   {
-    let contents = MemoryStore.Contents()
-    let (one, other) = (coordinator(contents, startedAt: begin), coordinator(contents, startedAt: begin))
+    let file = try StoreFile()
+    let (one, other) = (
+      try await coordinator(file, startedAt: begin), try await coordinator(file, startedAt: begin)
+    )
     try await one.flow.begin(one.store, at: begin)
     func version() async throws -> Int {
       var keys = StoreKeys()

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -35,7 +36,7 @@ import Testing
   }
 
   @Test func `It excuses what expired alone: other codes did come back, right or wrong`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     bench.conversions.setUnsaved([ConversionOutage(since: begin, until: begin + .seconds(100))])
     for outcome in [ConversionEnding.Outcome.expired, .failed, .verified] {
       let ending = ending(outcome, from: 10, to: 50)

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -14,7 +15,7 @@ import Testing
   }
 
   @Test func `The time without a process is an outage, and excuses what expired in it`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
     #expect(try await bench.outages() == [ConversionOutage(since: begin, until: begin)])
     let after = begin + .seconds(10)
@@ -27,8 +28,8 @@ import Testing
   }
 
   @Test func `An outage is stored once it is noticed, with its end, and each start finds it`() async throws {
-    let contents = MemoryStore.Contents()
-    let bench = ConversionsUnderTest(contents: contents)
+    let file = try StoreFile()
+    let bench = try await ConversionsUnderTest(file: file)
     try await bench.flow.begin(bench.store, at: begin)
     try await bench.listen(at: begin + .seconds(9))
     try await bench.listen(at: begin + .seconds(40))
@@ -40,18 +41,18 @@ import Testing
     try await bench.listen(at: begin + .seconds(41))
     #expect(try await bench.outages() == expected)
     let restart = begin + .seconds(100)
-    let next = ConversionsUnderTest(startedAt: restart, contents: contents)
+    let next = try await ConversionsUnderTest(startedAt: restart, file: file)
     try await next.flow.begin(next.store, at: restart)
     #expect(try await next.outages() == expected + [ConversionOutage(since: restart, until: restart)])
     // When they make no difference any more, they go.
     let later = begin + .seconds(100 + 3600 + 600 + 1)
-    let last = ConversionsUnderTest(startedAt: later, contents: contents)
+    let last = try await ConversionsUnderTest(startedAt: later, file: file)
     try await last.flow.begin(last.store, at: later)
     #expect(try await last.outages() == [ConversionOutage(since: later, until: later)])
   }
 
   @Test func `Purged outages go as well`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     try await bench.flow.begin(bench.store, at: begin)
     let end = begin + .seconds(3600 + 600)
     #expect(try await bench.store.purge(.records, limit: 9, at: end - .milliseconds(1)) == 0)
@@ -59,9 +60,9 @@ import Testing
   }
 
   @Test func `An outage that cannot be stored yet excuses all the same, and is stored later`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
-    let closed = MemoryStore()
+    let closed = try await StoreFile().open()
     await closed.close()
     let task = try #require(bench.flow.tasks.first)
     await #expect(throws: StoreError.self) { _ = try await task.run(closed, begin + .seconds(60)) }
@@ -75,7 +76,7 @@ import Testing
   }
 
   @Test func `A clock that was ahead leaves no stored outage of the future behind`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     try await bench.flow.begin(bench.store, at: begin)
     try await bench.listen(at: begin + .seconds(86_400))
     #expect(try await bench.outages().last?.until == begin + .seconds(86_400))
@@ -86,8 +87,8 @@ import Testing
   }
 
   @Test func `There is a bound to how many are stored: the oldest are one then, whoever stored them`() async throws {
-    let contents = MemoryStore.Contents()
-    let bench = ConversionsUnderTest(contents: contents)
+    let file = try StoreFile()
+    let bench = try await ConversionsUnderTest(file: file)
     let (records, begin, count) = (bench.conversions.records, begin, ConversionOutages.maxCount)
     _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
@@ -96,7 +97,7 @@ import Testing
       }
     }
     let start = begin + .seconds(count * 10)
-    let next = ConversionsUnderTest(startedAt: start, contents: contents)
+    let next = try await ConversionsUnderTest(startedAt: start, file: file)
     try await next.flow.begin(next.store, at: start)
     let outages = try await next.outages()
     #expect(outages.count == count)

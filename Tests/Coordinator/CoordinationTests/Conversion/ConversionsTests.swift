@@ -1,5 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -17,7 +18,7 @@ import Testing
 
   @Test func `One asker closes no region, two do, and those of nobody in particular all count`() async throws {
     func blocked(_ sources: [[UInt8]]) async throws -> [String] {
-      let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
+      let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
       var keys: [String] = []
       for (index, source) in sources.enumerated() {
         let ending = ending(.expired, "+1415\(index)", at: begin, source: source)
@@ -31,7 +32,7 @@ import Testing
   }
 
   @Test func `A verification that did not count for its requester takes nothing back when withdrawn`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 1_000 }
     let one = ending(.expired, at: begin, source: [1])
     for _ in 0..<20 { #expect(try await bench.count(one, at: begin).isEmpty) }
     for _ in 0..<15 { try await bench.withdraw(one, at: begin) }
@@ -45,7 +46,7 @@ import Testing
   }
 
   @Test func `Of an asker who goes on and on a share counts in each window, slot by slot`() async throws {
-    let bench = ConversionsUnderTest {
+    let bench = try await ConversionsUnderTest {
       $0.minimumPerPrefix = 1_000
       $0.minimumPerRegion = 1_000
     }
@@ -67,7 +68,7 @@ import Testing
   }
 
   @Test func `A prefix is blocked with the one that reaches the minimum, and not before`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     #expect(try await bench.count([.verified, .expired, .expired], at: begin).isEmpty)
     #expect(try await !bench.isBlocked(at: begin))
     let block = try #require(try await bench.count(ending(.failed, at: begin), at: begin).first)
@@ -81,13 +82,13 @@ import Testing
   }
 
   @Test func `A conversion that reaches the floor is not too low`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     #expect(try await bench.count([.verified, .verified, .expired, .expired], at: begin).isEmpty)
     #expect(try await bench.count([.expired], at: begin) == ["+1415555"])
   }
 
   @Test func `A region is blocked though no prefix of it is`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     for index in 0..<7 { #expect(try await bench.count([.expired], "+14155\(index)", at: begin).isEmpty) }
     #expect(try await bench.count([.expired], "+141559", at: begin) == ["US"])
     #expect(try await bench.isBlocked("+1999999", at: begin))
@@ -98,7 +99,7 @@ import Testing
   }
 
   @Test func `Of two blocks that which lasts longer is told of`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let later = begin + .seconds(60)
     for index in 0..<4 { _ = try await bench.count([.expired], "+14155\(index)", at: later) }
@@ -106,7 +107,7 @@ import Testing
   }
 
   @Test func `Verifications that ended an hour ago no longer count`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     _ = try await bench.count([.expired, .expired, .expired], at: begin)
     #expect(try await bench.count([.expired], at: begin + .seconds(3600)).isEmpty)
     #expect(try await bench.count([.expired, .expired], at: begin + .seconds(3660)).isEmpty)
@@ -114,7 +115,7 @@ import Testing
   }
 
   @Test func `Within eleven twelfths of an hour all counts, in whatever order it comes`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     for minutes in [50, 10, 54, 0] {
       let ended = ending(.expired, at: begin + .seconds(60 * minutes))
       let blocks = try await bench.count(ended, at: begin + .seconds(60 * 54))
@@ -123,7 +124,7 @@ import Testing
   }
 
   @Test func `Cells are purged when no window includes them any more`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     let ended = begin + .seconds(60)
     _ = try await bench.count(ending(.expired, at: ended, source: [1]), at: ended)
     #expect(try await bench.store.purge(.counters, limit: 9, at: begin + .milliseconds(3_599_999)) == 0)
@@ -133,25 +134,25 @@ import Testing
 
   @Test(arguments: [(7_200, true), (1_800, true), (60, false)])
   func `A change of the window keeps what it still includes`(seconds: Int, isBlocked: Bool) async throws {
-    let contents = MemoryStore.Contents()
-    let bench = ConversionsUnderTest(contents: contents)
+    let file = try StoreFile()
+    let bench = try await ConversionsUnderTest(file: file)
     _ = try await bench.count([.verified, .expired, .expired], at: begin)
     let later = begin + .seconds(300)
-    let next = ConversionsUnderTest(contents: contents) { $0.window = .seconds(seconds) }
+    let next = try await ConversionsUnderTest(file: file) { $0.window = .seconds(seconds) }
     #expect(try await next.count([.expired], at: later) == (isBlocked ? ["+1415555"] : []))
   }
 
   @Test func `A region with a floor of its own is held to that, and so are its prefixes; 0 blocks nothing`()
     async throws
   {
-    let bench = ConversionsUnderTest { $0.regionFloors = ["US": 0, "FR": 100] }
+    let bench = try await ConversionsUnderTest { $0.regionFloors = ["US": 0, "FR": 100] }
     #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
     let outcomes: [ConversionEnding.Outcome] = [.verified, .verified, .verified, .expired]
     #expect(try await bench.count(outcomes, "+3361234", "FR", at: begin) == ["+3361234"])
   }
 
   @Test func `Switched off it counts nothing and blocks nothing, also of what was stored`() async throws {
-    let bench = ConversionsUnderTest { $0.isEnabled = false }
+    let bench = try await ConversionsUnderTest { $0.isEnabled = false }
     #expect(try await bench.count(Array(repeating: .expired, count: 20), at: begin).isEmpty)
     #expect(try await bench.worst(.prefix, at: begin).isEmpty)
     let (conversions, begin) = (bench.conversions, begin)
@@ -165,7 +166,7 @@ import Testing
   }
 
   @Test func `After a block only verifications count that began after it`() async throws {
-    let bench = ConversionsUnderTest {
+    let bench = try await ConversionsUnderTest {
       $0.blockLength = .seconds(300)
       $0.minimumPerRegion = 100
     }
@@ -177,7 +178,7 @@ import Testing
   }
 
   @Test func `A lift ends the block at once, and begins anew`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerRegion = 100 }
     let four = Array(repeating: ConversionEnding.Outcome.expired, count: 4)
     _ = try await bench.count(four, at: begin)
     let block = try #require(try await bench.block(at: begin))
@@ -192,7 +193,7 @@ import Testing
   }
 
   @Test func `A block is forgotten when nothing that began before it can count any more`() async throws {
-    let bench = ConversionsUnderTest { $0.blockLength = .seconds(300) }
+    let bench = try await ConversionsUnderTest { $0.blockLength = .seconds(300) }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let last = begin + .seconds(300 + 3600 + 600)
     #expect(try await bench.store.purge(.records, limit: 9, at: last) == 0, "it has not ended yet")
@@ -204,7 +205,7 @@ import Testing
   }
 
   @Test func `Counts from a clock that was ahead do not displace present ones`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     // So long ahead that only its cells are loaded.
     for hours in 0..<40 {
       let ahead = begin + .seconds(100_000 + 3600 * hours)
@@ -218,7 +219,7 @@ import Testing
   }
 
   @Test func `Withdrawn counts do not count and a judged block stays`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     _ = try await bench.count([.verified, .expired, .expired], at: begin)
     try await bench.withdraw(ending(.expired, at: begin), at: begin)
     #expect(try await bench.worst(.prefix, at: begin).map(\.counts) == [ConversionCounts(sent: 2, verified: 1)])
@@ -235,7 +236,7 @@ import Testing
   }
 
   @Test func `A block that begins while an old one of its key is deleted stays`() async throws {
-    let bench = ConversionsUnderTest { $0.blockLength = .seconds(60) }
+    let bench = try await ConversionsUnderTest { $0.blockLength = .seconds(60) }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     try await bench.sweep(at: begin + .seconds(60))
     let later = begin + .seconds(60 + 3600 + 600)
@@ -245,15 +246,15 @@ import Testing
   }
 
   @Test func `When there is no room for another block, prefixes are let through and regions are not`() async throws {
-    let contents = MemoryStore.Contents()
-    let bench = ConversionsUnderTest(maxBlocks: 1, contents: contents) {
+    let file = try StoreFile()
+    let bench = try await ConversionsUnderTest(maxBlocks: 1, file: file) {
       $0.minimumPerPrefix = 1
       $0.minimumPerRegion = 4
     }
     #expect(try await bench.count([.expired], "+141551", at: begin) == ["+141551"])
     #expect(try await bench.count([.expired], "+141552", at: begin).isEmpty)
     // The next process knows of it as well.
-    let next = ConversionsUnderTest(maxBlocks: 1, contents: contents) {
+    let next = try await ConversionsUnderTest(maxBlocks: 1, file: file) {
       $0.minimumPerPrefix = 1
       $0.minimumPerRegion = 4
     }
@@ -263,7 +264,7 @@ import Testing
   }
 
   @Test func `The worst is shown first, and nothing that is over`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerPrefix = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerPrefix = 100 }
     _ = try await bench.count([.verified, .verified, .verified, .expired], "+141551", at: begin)
     _ = try await bench.count([.verified, .failed, .expired], "+141552", at: begin)
     _ = try await bench.count([.verified], "+141553", at: begin)
@@ -277,7 +278,7 @@ import Testing
   }
 
   @Test func `A block that cannot be read blocks nothing, and a new one takes its place`() async throws {
-    let bench = ConversionsUnderTest { $0.minimumPerRegion = 100 }
+    let bench = try await ConversionsUnderTest { $0.minimumPerRegion = 100 }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
     var keys = StoreKeys()
@@ -295,7 +296,7 @@ import Testing
   }
 
   @Test func `More blocks than a page holds are listed, the latest first`() async throws {
-    let bench = ConversionsUnderTest()
+    let bench = try await ConversionsUnderTest()
     let (conversions, begin, count) = (bench.conversions, begin, 600)
     _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {

@@ -1,14 +1,16 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CommandEngine
 @testable import Coordination
 
-/// Conversions on a store in memory.
+/// Conversions on a store of their own.
 struct ConversionsUnderTest {
   let conversions: Conversions
   let flow: ConversionFlow
-  let store: MemoryStore
+  let store: SQLiteStore
+  private let file: StoreFile
   let registry = MetricsRegistry()
   let logs = MemorySink()
 
@@ -16,20 +18,21 @@ struct ConversionsUnderTest {
 
   /// Conversions that conclude from four of a prefix and eight of a region.
   /// - Parameters:
-  ///   - contents: data of an earlier process, or of another one.
+  ///   - file: data of an earlier process, or of another one.
   ///   - isShared: whether there may be another one.
   init(
     maxBlocks: Int = Conversions.maxBlocks, startedAt: UnixTime = begin,
-    contents: MemoryStore.Contents = MemoryStore.Contents(), isShared: Bool = false,
-    broker: BrokerPresence = BrokerPresence(), _ change: (inout ConversionPolicy) -> Void = { _ in }
-  ) {
+    file: StoreFile? = nil, isShared: Bool = false, broker: BrokerPresence = BrokerPresence(),
+    _ change: (inout ConversionPolicy) -> Void = { _ in }
+  ) async throws {
     let rules = Bench.rules { rules in
       rules.conversion.minimumPerPrefix = 4
       rules.conversion.minimumPerRegion = 8
       rules.conversion.floorPercent = 50
       change(&rules.conversion)
     }
-    store = MemoryStore(contents)
+    self.file = try file ?? StoreFile()
+    store = try await self.file.open()
     conversions = Conversions(
       rules, metrics: ConversionMetrics(registry), logger: Logger(label: "test", sink: logs), maxBlocks: maxBlocks)
     flow = ConversionFlow(

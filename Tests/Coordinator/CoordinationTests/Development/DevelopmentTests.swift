@@ -116,11 +116,11 @@ import Testing
       #expect(try await bench.count("verification") == 0 && bench.jobs().isEmpty)
       // A command of a service that the gateway publishes again is the service's, and the other way round.
       #expect(try await bench.ask(commands[0], user: "service").type == "verification.started.v1")
-      let again = try bench.commandMessage(commands[0], user: Self.gateway)
+      let again = try bench.message(commands[0], user: Self.gateway)
         .publishedAgain(by: Topology.Users.operator, sender: Self.gateway)
       _ = bench.sink.takePublished()
       await bench.deliver([again])
-      #expect(bench.replies().first?.type == "error.v1")
+      #expect(bench.replies.first?.type == "error.v1")
       // Apps with proofs are reached: an audited one without any.
       let audited = StartVerification(phoneNumber: "+14155550177", app: Bench.auditApp)
       #expect(try await bench.ask(audited, user: Self.gateway).type == "verification.started.v1")

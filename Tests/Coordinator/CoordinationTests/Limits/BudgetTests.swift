@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -50,7 +51,7 @@ import Testing
       for index in 0..<3 {
         let command = StartVerification(
           phoneNumber: "+1415555\(1000 + index)", app: Bench.recaptchaApp, proof: Bench.captcha("token\(index)"))
-        await bench.deliver([try bench.commandMessage(command)])
+        await bench.deliver([try bench.message(command)])
       }
       let error = try await refusal(
         bench, StartVerification(phoneNumber: Bench.number, app: Bench.recaptchaApp, proof: Bench.captcha("more")))

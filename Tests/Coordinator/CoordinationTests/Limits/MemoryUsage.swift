@@ -1,38 +1,81 @@
 import CountersignTelemetry
-import Testing
 
 @testable import CommandEngine
 @testable import Coordination
 
-/// Counters in memory: each call is a transaction.
+/// Counters and records in memory: each call is a transaction, and no other one runs meanwhile.
 final class MemoryUsage {
-  private(set) var state = MemoryState()
+  private struct Cell {
+    var count: Int64
+    var keepUntil: UnixTime
+  }
+
+  private(set) var records: [RecordID: Record] = [:]
+  private var counters: [CounterKey: [Int64: Cell]] = [:]
 
   /// Counts by the name of the counter and by the slot.
   var counts: [String: [Int64: Int64]] {
     var counts: [String: [Int64: Int64]] = [:]
-    for (key, cells) in state.counters {
+    for (key, cells) in counters {
       counts[String(decoding: key.bytes, as: UTF8.self)] = cells.mapValues(\.count)
     }
     return counts
   }
 
   /// Time from which a counter is gone.
-  func end(of key: CounterKey) -> UnixTime? { state.counters[key]?.values.map(\.keepUntil).max() }
+  func end(of key: CounterKey) -> UnixTime? { counters[key]?.values.map(\.keepUntil).max() }
 
   func transact<Result>(
     at now: UnixTime, _ addKeys: (inout StoreKeys) throws -> Void, _ body: (inout WorkingSet) throws -> Result
   ) throws -> Result {
     var keys = StoreKeys()
     try addKeys(&keys)
-    var set = try state.load(StoreLoad(keys), at: now)
+    var set = WorkingSet(at: now)
+    load(keys, into: &set)
     let result = try body(&set)
-    #expect(state.conflict(with: set.changes) == nil)
-    _ = state.write(set.changes, by: 0)
+    write(set.changes)
     return result
   }
 
-  func purge(at now: UnixTime) { while state.purge(.counters, 1024, at: now) > 0 {} }
+  private func load(_ keys: StoreKeys, into set: inout WorkingSet) {
+    for id in keys.records {
+      if let record = records[id] { set.load(record) } else { set.load(absent: id) }
+    }
+    for key in keys.holders {
+      for record in records.values where record.uniqueKeys.contains(key) { set.load(record) }
+      set.load(absentHolderOf: key)
+    }
+    for key in keys.groups.keys {
+      set.load(records.values.filter { $0.groupKeys.contains(key) }, of: key, isComplete: true)
+    }
+    for (key, slot) in keys.counters {
+      let cells = (counters[key] ?? [:]).filter { $0.key >= slot }.sorted { $0.key < $1.key }
+      set.load(
+        cells.suffix(StoreLimits.maxCellsPerCounter).map { CounterCell(slot: $0.key, count: $0.value.count) }, of: key)
+    }
+  }
+
+  private func write(_ changes: StoreChanges) {
+    for change in changes.records {
+      switch change {
+      case .delete(let stored): records[stored.id] = nil
+      case .insert(var record), .update(var record, _):
+        record.version += 1
+        records[record.id] = record
+      }
+    }
+    for key in changes.forgotten { counters[key] = nil }
+    for increment in changes.increments {
+      var cell = counters[increment.key]?[increment.slot] ?? Cell(count: 0, keepUntil: increment.keepUntil)
+      cell.count += increment.count
+      cell.keepUntil = max(cell.keepUntil, increment.keepUntil)
+      counters[increment.key, default: [:]][increment.slot] = cell
+    }
+  }
+
+  func purge(at now: UnixTime) {
+    counters = counters.mapValues { $0.filter { $0.value.keepUntil > now } }.filter { !$0.value.isEmpty }
+  }
 }
 
 extension LimitCounter {

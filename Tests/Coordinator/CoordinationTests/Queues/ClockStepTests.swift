@@ -22,7 +22,7 @@ import Testing
       }
     ) { bench in
       bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-      await bench.deliver([try bench.commandMessage(start)])
+      await bench.deliver([try bench.message(start)])
       _ = bench.sink.takePublished()
       bench.sink.answer { _ in .confirmed }
       bench.clock.advance(by: .seconds(step) + Outbox.retryDelay)
@@ -40,7 +40,7 @@ import Testing
   {
     try await Bench.with { bench in
       bench.sink.close()
-      await bench.deliver([try bench.commandMessage(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
+      await bench.deliver([try bench.message(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
       bench.sink.open()
       try await bench.takeOver()
       bench.clock.advance(by: .seconds(step) + WorkingSet.longestHold)

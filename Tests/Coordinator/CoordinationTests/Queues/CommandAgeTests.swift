@@ -15,19 +15,19 @@ import Testing
       let sentAt = bench.clock.now()
       bench.clock.advance(by: .seconds(1200))
       let messages = try (0..<3).map { index in
-        try bench.commandMessage(
+        try bench.message(
           StartVerification(phoneNumber: "+1415555012\(index)", app: Bench.app), user: "shop", sentAt: sentAt)
       }
       let source = await bench.deliver(messages)
       #expect(source.ackedCount == 3)
       #expect(try bench.jobs().isEmpty && bench.events().isEmpty)
-      for reply in bench.replies() {
+      for reply in bench.replies {
         let error = try ErrorReply(json: reply.body).error
         #expect(error.code == .internalError && error.reason == "COMMAND_TOO_OLD" && error.field == "timestamp")
         #expect(error.message.contains("was sent 1199 s ago"))
         #expect(error.retryAfter == nil)
       }
-      #expect(bench.replies().count == 3)
+      #expect(bench.replies.count == 3)
       for table in ["verification", "counter", "inbox", "outbox"] {
         #expect(try await bench.count(table) == 0)
       }
@@ -40,7 +40,8 @@ import Testing
 
   @Test func `A start without a timestamp that waited for the store has its whole life before it`() async throws {
     try await Bench.with { bench in
-      bench.fault = OneFault(.full) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
+      bench.faulty = FaultyStore(bench.store)
+      bench.faulty?.fail(.full, .transact, times: 1) { [clock = bench.clock] in clock.advance(by: .seconds(60)) }
       let started = try VerificationStarted(json: try await bench.ask(start).body)
       #expect(started.expiresAt == bench.clock.now() + bench.rules.policy.lifetime)
       #expect(try bench.jobs().count == 1)
@@ -73,14 +74,14 @@ import Testing
     try await Bench.with(Bench.rules { $0.proof.assessmentTimeout = .seconds(60) }) { bench in
       let sentAt = bench.clock.now()
       let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
-      await bench.deliver([try bench.commandMessage(command, id: "m", sentAt: sentAt)])
+      await bench.deliver([try bench.message(command, id: "m", sentAt: sentAt)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       bench.clock.advance(by: .seconds(50))
       _ = bench.sink.takePublished()
-      await bench.deliver([try bench.commandMessage(command, id: "m", sentAt: sentAt)])
-      #expect(bench.replies().isEmpty)
+      await bench.deliver([try bench.message(command, id: "m", sentAt: sentAt)])
+      #expect(bench.replies.isEmpty)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      #expect(bench.replies().map(\.type) == ["verification.started.v1"])
+      #expect(bench.replies.map(\.type) == ["verification.started.v1"])
     }
   }
 

@@ -43,7 +43,7 @@ import Testing
 
   @Test func `A start that waits is known under the pepper of before`() async throws {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(
+      let message = try bench.message(
         bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
       await bench.deliver([message])
       try bench.changePepper()
@@ -56,7 +56,7 @@ import Testing
   @Test func `The number of a start cannot be guessed from its fingerprint`() async throws {
     try await Bench.with { bench in
       _ = try await bench.ask(Self.start, id: "start")
-      let message = try bench.commandMessage(Self.start, id: "start")
+      let message = try bench.message(Self.start, id: "start")
       let kind = try #require(bench.context.registry.commands[StartVerification.type])
       let command = try #require(
         try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartOrder)

@@ -90,7 +90,7 @@ import Testing
     try await Bench.with { bench in
       let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
       let source = await bench.deliver([
-        try bench.commandMessage(command), try bench.commandMessage(command), try bench.commandMessage(command),
+        try bench.message(command), try bench.message(command), try bench.message(command),
       ])
       #expect(source.ackedCount == 3)
       #expect(try bench.jobs().count == 1)
@@ -460,7 +460,7 @@ import Testing
 
   @Test func `A reply repeats the correlation ID and names what led to it`() async throws {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "m")
+      let message = try bench.message(StartVerification(phoneNumber: Bench.number, app: Bench.app), id: "m")
       await bench.deliver([message])
       let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
       #expect(reply.routingKey == "amq.gen-replies")
@@ -478,10 +478,10 @@ import Testing
     try await Bench.with { bench in
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first?.code)
-      let stranger = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)))
+      bench.keeper = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)))
       let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
       for events in [["verification.failed"], []] {
-        let error = try await bench.error(check, keeper: stranger)
+        let error = try await bench.error(check)
         #expect(bench.events() == events)
         #expect(error.code == .sessionExpired && error.reason == "CODE_LOST")
         #expect(error.message.hasPrefix("the code can no longer be compared"))

@@ -11,7 +11,7 @@ import Testing
   private func reply(_ bench: Bench, _ message: Message) async throws -> Message {
     _ = bench.sink.takePublished()
     await bench.deliver([message])
-    return try #require(bench.replies().first)
+    return try #require(bench.replies.first)
   }
 
   private func check(_ id: String, _ code: String) -> CheckVerification {
@@ -24,7 +24,7 @@ import Testing
       let code = try #require(try bench.jobs().first).code
       let wrong = Bench.wrong(code)
       func ask(_ code: String) async throws -> Message {
-        try await reply(bench, try bench.commandMessage(check(id, code), id: "m", user: "service"))
+        try await reply(bench, try bench.message(check(id, code), id: "m", user: "service"))
       }
       let first = try await ask(wrong)
       #expect(try ErrorReply(json: first.body).error.code == .invalidCode)
@@ -47,7 +47,7 @@ import Testing
       let id = try await bench.start().verificationID
       let code = try #require(try bench.jobs().first).code
       func ask(_ message: String) async throws -> Message {
-        try await reply(bench, try bench.commandMessage(check(id, code), id: message, user: Topology.Users.accounts))
+        try await reply(bench, try bench.message(check(id, code), id: message, user: Topology.Users.accounts))
       }
       let approved = try await ask("hmac")
       #expect(approved.type == "verification.approved.v1")

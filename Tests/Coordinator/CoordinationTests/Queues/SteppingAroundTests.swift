@@ -39,9 +39,9 @@ import Testing
   @Test func `An assessment is stepped around: what else waits is answered`() async throws {
     try await Bench.with { bench in
       await bench.deliver([
-        try bench.commandMessage(
+        try bench.message(
           bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "amq.gen-first"),
-        try bench.commandMessage(
+        try bench.message(
           bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "amq.gen-second"
         ),
       ])
@@ -107,7 +107,7 @@ import Testing
     try await Bench.with { bench in
       bench.sink.close()
       await bench.deliver([
-        try bench.commandMessage(
+        try bench.message(
           StartRevocation(
             app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
             redirectURI: "https://example.com/"))

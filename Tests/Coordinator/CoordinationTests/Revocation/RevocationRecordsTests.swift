@@ -59,7 +59,7 @@ import Testing
 
   private func record(_ id: String, in store: MemoryUsage) throws -> Record {
     let id = try #require(RecordID(RevocationRecords.kind, id))
-    return try #require(store.state.records[id])
+    return try #require(store.records[id])
   }
 
   @Test func `Everything survives being stored`() throws {

@@ -128,10 +128,10 @@ import Testing
 
   @Test func `A command that comes again is answered the same, with one job`() async throws {
     try await Bench.with { bench in
-      let message = try bench.commandMessage(command(), id: "m")
+      let message = try bench.message(command(), id: "m")
       await bench.deliver([message, message])
       await bench.deliver([message])
-      #expect(Set(bench.replies().map(\.body)).count == 1)
+      #expect(Set(bench.replies.map(\.body)).count == 1)
       #expect(try bench.published(AppleRevokeJob.self).count == 1)
     }
   }
@@ -159,7 +159,7 @@ import Testing
         try await bench.takeOver()
         _ = try await bench.relay()
       }
-      try await restarted { await bench.deliver([try bench.commandMessage(command(), id: "m")]) }
+      try await restarted { await bench.deliver([try bench.message(command(), id: "m")]) }
       let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
       let revoked = try bench.report(AppleRevokeJob.self, job, .accepted)
       try await restarted { await bench.deliverResults([revoked]) }

@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import SQLite
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -45,7 +46,7 @@ import Testing
   @Test func `A start that waits for reCAPTCHA is forgotten, and its result changes nothing`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       #expect(try NumberForgotten(json: try await forget(bench).body).waiting == 1)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
@@ -68,7 +69,7 @@ import Testing
   @Test func `An assessment that has ended keeps the hash of its token, and neither number nor network`() async throws {
     try await Bench.with { bench in
       let command = bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp)
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       #expect(try await bench.dump("assessment").contains("4155550123"))
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
@@ -124,7 +125,7 @@ import Testing
     _ = try await bench.check(started.verificationID, code)
     _ = try await bench.start(Self.other)
     let waiting = bench.startCommand(Bench.captcha("captcha-token"), app: Bench.recaptchaApp, number: "+14155550188")
-    await bench.deliver([try bench.commandMessage(waiting)])
+    await bench.deliver([try bench.message(waiting)])
     let pair = try await bench.receipt()
     _ = try await bench.ask(
       StartRevocation(

@@ -39,11 +39,6 @@ extension Bench {
     }
   }
 
-  /// The replies that were published last.
-  func replies() -> [Message] {
-    sink.published.filter { $0.exchange.isEmpty }.map(\.message)
-  }
-
   func event<Body: Event>(_ type: Body.Type) throws -> Body? {
     try sink.published.last { $0.routingKey == Body.routingKey && $0.exchange == Topology.Exchanges.events }
       .map { try Body(json: $0.message.body) }

@@ -12,41 +12,30 @@ import Testing
 @testable import CommandEngine
 @testable import Coordination
 
-/// A coordinator without a broker: commands and results go in as deliveries, what it publishes is looked at.
-final class Bench {
-  let clock = ManualClock()
-  let sink = Bench.makeSink()
+/// A coordinator without a broker.
+final class Bench: EngineBench {
   let database: Database
   /// The rules in force; a change is a restart with another configuration.
   var rules: CoordinatorRules
-  let registry = MetricsRegistry()
   let metrics: CoordinatorMetrics
   let engineMetrics: EngineMetrics
   private(set) var keys: KeyRing
-  private(set) var keeper: VerificationCodes
+  /// Codes of the flows.
+  var keeper: VerificationCodes
   private var pepper: Pepper
   private var hashes: KeyedHashes
   /// Replaced by ``takeOver()``.
   private(set) var store: SQLiteStore
-  private var engine: EngineContext
   private var conversion: ConversionFlow
   /// Whether the maintenance finds the broker there.
   let broker = BrokerPresence()
   /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
   let longestSilence = Duration.seconds(1_000_000)
-  let logs = MemorySink()
-  /// State of the store when the commands arrive.
-  var fault: OneFault?
-  private let directory: URL
-  private var messages = 0
+  /// The store of the commands, while it fails.
+  var faulty: FaultyStore?
 
   static let author = Author(appID: "coordinator", userID: "coordinator")
   static let app = "com.example.app"
-
-  /// A publisher under the coordinator's own user.
-  static func makeSink() -> MemoryMessageSink {
-    MemoryMessageSink(user: author.userID, maxBodyBytes: EngineServices.maxBodyBytes)
-  }
   static let number = "+14155550123"
   static let fictional = "+16505553434"
 
@@ -69,28 +58,23 @@ final class Bench {
   static func with(
     _ rules: CoordinatorRules = rules(), _ body: (Bench) async throws -> Void
   ) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "coordination-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    let bench = try await Bench(rules, directory)
-    let result: Result<Void, any Error>
-    do {
-      result = .success(try await body(bench))
-    } catch {
-      result = .failure(error)
+    try await withTemporaryDirectory { directory in
+      let bench = try await Bench(rules, directory)
+      let result: Result<Void, any Error>
+      do { result = .success(try await body(bench)) } catch { result = .failure(error) }
+      await bench.database.close()
+      try result.get()
     }
-    await bench.database.close()
-    try FileManager.default.removeItem(at: directory)
-    try result.get()
   }
 
-  private init(_ rules: CoordinatorRules, _ directory: URL) async throws {
+  private init(_ rules: CoordinatorRules, _ directory: String) async throws {
+    let (clock, sink, registry, logs) = (ManualClock(), Self.makeSink(Self.author), MetricsRegistry(), MemorySink())
     self.rules = rules
-    self.directory = directory
     metrics = CoordinatorMetrics(registry)
     engineMetrics = EngineMetrics(registry)
     database = try await Database.open(
-      path: directory.appending(path: "coordinator.sqlite").path(percentEncoded: false),
-      options: DatabaseOptions(synchronous: .normal), kind: .coordinator, migrations: ServiceSchema.migrations)
+      path: directory + "/coordinator.sqlite", options: DatabaseOptions(synchronous: .normal), kind: .coordinator,
+      migrations: ServiceSchema.migrations)
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
     let pepper = try Pepper(SecureRandom.bytes(32))
     self.pepper = pepper
@@ -98,10 +82,19 @@ final class Bench {
     hashes = KeyedHashes(current: pepper)
     store = try await SQLiteStore(in: database)
     conversion = Bench.conversion(rules, metrics, logs, clock, broker, longestSilence)
-    engine = EngineContext(
-      FlowRegistry([]), store: store, rules: rules.engine, sink: sink, author: Bench.author, clock: clock,
-      metrics: engineMetrics, logger: Logger(label: "test", sink: logs))
+    super.init(
+      Bench.engine(store, rules, sink, clock, engineMetrics, logs), clock: clock, sink: sink, registry: registry,
+      logs: logs)
     try await maintenance.begin()
+  }
+
+  private static func engine(
+    _ store: SQLiteStore, _ rules: CoordinatorRules, _ sink: MemoryMessageSink, _ clock: ManualClock,
+    _ metrics: EngineMetrics, _ logs: MemorySink
+  ) -> EngineContext {
+    EngineContext(
+      FlowRegistry([]), store: store, rules: rules.engine, sink: sink, author: author, clock: clock,
+      metrics: metrics, logger: Logger(label: "test", sink: logs))
   }
 
   private static func conversion(
@@ -115,19 +108,17 @@ final class Bench {
   }
 
   /// The flows under the keys of now.
-  func flows(_ codes: VerificationCodes? = nil) -> Flows {
+  func flows() -> Flows {
     Flows(
-      rules, Flows.Secrets(codes: codes ?? keeper, hashes: hashes, keys: keys), metrics: metrics,
+      rules, Flows.Secrets(codes: keeper, hashes: hashes, keys: keys), metrics: metrics,
       logger: Logger(label: "test", sink: logs), conversion: conversion)
   }
 
   /// Store, outbox and the flows under the keys of now.
-  var context: EngineContext { context(nil) }
-
-  private func context(_ codes: VerificationCodes?) -> EngineContext {
+  override var context: EngineContext {
     var context = engine
-    context.registry = flows(codes).registry
-    if let fault { context.store = FaultyStore(context.store, fault) }
+    context.registry = flows().registry
+    if let faulty { context.store = faulty }
     return context
   }
 
@@ -149,7 +140,7 @@ final class Bench {
 
   // MARK: Maintenance
 
-  var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
+  override var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
 
   /// One round of the ends of due records.
   /// - Returns: whether there may be more.
@@ -181,44 +172,19 @@ final class Bench {
   /// Loses everything in memory and restores it as at a start.
   func restart() async throws {
     conversion = Bench.conversion(rules, metrics, logs, clock, broker, longestSilence)
-    engine = EngineContext(
-      FlowRegistry([]), store: store, rules: rules.engine, sink: sink, author: Bench.author, clock: clock,
-      metrics: engineMetrics, logger: Logger(label: "test", sink: logs))
+    engine = Bench.engine(store, rules, sink, clock, engineMetrics, logs)
     try await maintenance.begin()
   }
 
   // MARK: In
 
-  func commandMessage(
-    _ command: some Command, id: String? = nil, replyTo: String? = "amq.gen-replies", user: String? = nil,
-    sentAt: UnixTime? = nil
-  ) throws -> Message {
-    messages += 1
-    let envelope = Envelope(
-      type: type(of: command).type, messageID: id ?? "m\(messages)", correlationID: "c\(messages)", replyTo: replyTo,
-      timestamp: sentAt, userID: user)
-    return envelope.message(body: try command.json())
-  }
-
-  /// Delivers messages in one batch, and waits until all is published and settled.
-  @discardableResult
-  func deliver(_ messages: [Message], keeper: VerificationCodes? = nil) async -> MemoryMessageSource {
-    await deliver(messages.map { Delivery(message: $0) }, keeper: keeper)
-  }
-
-  @discardableResult
-  func deliver(_ deliveries: [Delivery], keeper: VerificationCodes? = nil) async
-    -> MemoryMessageSource
-  {
-    let source = MemoryMessageSource([deliveries])
-    await context(keeper).commandPipeline(source).run()
-    return source
-  }
-
   @discardableResult
   func deliverResults(_ messages: [Message]) async -> MemoryMessageSource {
-    await deliverResults(messages.map { Self.reported($0) })
+    await deliver(reports: messages.map { Self.reported($0) })
   }
+
+  @discardableResult
+  func deliverResults(_ deliveries: [Delivery]) async -> MemoryMessageSource { await deliver(reports: deliveries) }
 
   /// As the worker of the job's type publishes it, unless the message names another user itself.
   static func reported(_ message: Message) -> Delivery {
@@ -234,13 +200,6 @@ final class Bench {
     return Delivery(message: message, exchange: Topology.Exchanges.results, routingKey: "\(name).\(end)")
   }
 
-  @discardableResult
-  func deliverResults(_ deliveries: [Delivery]) async -> MemoryMessageSource {
-    let source = MemoryMessageSource([deliveries])
-    await context.reportPipeline(source).run()
-    return source
-  }
-
   func result(_ jobID: String, _ outcome: JobOutcome, reason: JobResult.Reason? = nil) throws -> Message {
     let result = JobResult(
       jobID: jobID, outcome: outcome, lane: "twilio-eu", reference: "SM1", reason: reason, attempts: 1,
@@ -254,17 +213,6 @@ final class Bench {
 
   // MARK: Out
 
-  /// Gives a command and returns its reply.
-  func ask(
-    _ command: some Command, id: String? = nil, user: String? = nil, sentAt: UnixTime? = nil,
-    keeper: VerificationCodes? = nil
-  ) async throws -> Message {
-    let message = try commandMessage(command, id: id, user: user, sentAt: sentAt)
-    _ = sink.takePublished()
-    await deliver([message], keeper: keeper)
-    return try #require(sink.published.first { $0.exchange.isEmpty }).message
-  }
-
   func start(
     _ number: String = number, app: String = app, language: String? = nil, ip: String? = nil
   ) async throws -> VerificationStarted {
@@ -272,12 +220,6 @@ final class Bench {
       StartVerification(phoneNumber: number, app: app, languageCode: language, client: ip.map { .init(ip: $0) }))
     try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
     return try VerificationStarted(json: reply.body)
-  }
-
-  func error(_ command: some Command, keeper: VerificationCodes? = nil) async throws -> APIError {
-    let reply = try await ask(command, keeper: keeper)
-    try #require(reply.type == "error.v1", "\(reply.type ?? "")")
-    return try ErrorReply(json: reply.body).error
   }
 
   func check(_ id: String, _ code: String) async throws -> Message {

@@ -15,7 +15,7 @@ import Testing
   /// Starts verifications of the fictional number, each of a requester of its own.
   private func start(_ bench: Bench, _ count: Int) async throws {
     let commands = try (0..<count).map { index in
-      try bench.commandMessage(
+      try bench.message(
         StartVerification(phoneNumber: Bench.fictional, app: Bench.app, requester: "r\(index)"))
     }
     await bench.deliver(commands)

@@ -90,24 +90,24 @@ import Testing
       command.purpose = .secondFactorEnrollment
       command.subject = "account"
       command.requester = "a"
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       #expect(job.job.expectedAction == "enroll/phone")
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      let started = try VerificationStarted(json: try #require(bench.replies().first).body)
+      let started = try VerificationStarted(json: try #require(bench.replies.first).body)
       #expect(started.purpose == .secondFactorEnrollment)
       let code = try #require(try bench.jobs().first?.code)
       _ = bench.sink.takePublished()
 
       command.proof = Bench.captcha("u")
-      await bench.deliver([try bench.commandMessage(command)])
+      await bench.deliver([try bench.message(command)])
       let again = try #require(try bench.published(RecaptchaAssessJob.self).first)
       #expect(again.job.expectedAction == "sendVerificationCode")
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again.id, .accepted)])
       #expect(
-        try VerificationStarted(json: try #require(bench.replies().first).body).verificationID
+        try VerificationStarted(json: try #require(bench.replies.first).body).verificationID
           == started.verificationID)
       let reply = try await bench.ask(
         CheckVerification(
@@ -124,11 +124,11 @@ import Testing
       func start(_ token: String, ip: String) async throws -> VerificationStarted {
         var command = bench.startCommand(Bench.captcha(token), app: Bench.recaptchaApp)
         command.client = .init(ip: ip)
-        await bench.deliver([try bench.commandMessage(command)])
+        await bench.deliver([try bench.message(command)])
         let job = try #require(try bench.published(RecaptchaAssessJob.self).last)
         _ = bench.sink.takePublished()
         await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-        return try VerificationStarted(json: try #require(bench.replies().first).body)
+        return try VerificationStarted(json: try #require(bench.replies.first).body)
       }
       let first = try await start("t", ip: "192.0.2.1")
       await bench.deliverResults([try bench.result("\(first.verificationID).sms.1", .accepted)])
@@ -146,11 +146,11 @@ import Testing
   @Test func `A requester past the token limit still gets its earlier answer`() async throws {
     try await Bench.with(Bench.rules { $0.limits[.proofsPerAddressPerHour] = 1 }) { bench in
       let app = Bench.recaptchaApp
-      await bench.deliver([try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: app))])
+      await bench.deliver([try bench.message(bench.startCommand(Bench.captcha("t"), app: app))])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       _ = bench.sink.takePublished()
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      let started = try VerificationStarted(json: try #require(bench.replies().first).body)
+      let started = try VerificationStarted(json: try #require(bench.replies.first).body)
       bench.clock.advance(by: .seconds(31))
       let reply = try await bench.ask(bench.startCommand(Bench.captcha("u"), app: app))
       let again = try VerificationStarted(json: reply.body)

@@ -59,7 +59,7 @@ struct SimultaneousStartTests {
         let engines = zip(stores, clocks).map { Self.engine(bench, $0, $1) }
         for number in Self.numbers {
           let start = StartVerification(phoneNumber: number, app: Bench.app)
-          let sources = [try bench.commandMessage(start), try bench.commandMessage(start)].map {
+          let sources = [try bench.message(start), try bench.message(start)].map {
             MemoryMessageSource([[Delivery(message: $0)]])
           }
           await withTaskGroup(of: Void.self) { group in

@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import Coordination

@@ -1,11 +1,11 @@
-import CommandEngine
-import CountersignTelemetry
+public import CommandEngine
+public import CountersignTelemetry
 import Synchronization
 
 /// A store that fails when a test wants it to.
-final class FaultyStore: Store {
+public final class FaultyStore: Store {
   /// A call that fails.
-  enum Call: Sendable, Hashable, CaseIterable {
+  public enum Call: Sendable, Hashable, CaseIterable {
     case read, write, transact, sweep, claimMessages, release, settle, purge, probe
   }
 
@@ -17,19 +17,19 @@ final class FaultyStore: Store {
     let meanwhile: @Sendable () -> Void
   }
 
-  let store: any Store
+  public let store: any Store
   private let faults = Mutex<[Fault]>([])
   private let conflicts = Mutex(0)
   private let made = Mutex<[Call]>([])
   private let isOwner = Mutex(true)
   private let committed = Mutex<(@Sendable () async -> Void)?>(nil)
 
-  init(_ store: any Store) {
+  public init(_ store: any Store) {
     self.store = store
   }
 
   /// Calls so far.
-  var calls: [Call] { made.withLock { $0 } }
+  public var calls: [Call] { made.withLock { $0 } }
 
   /// Fails further calls.
   /// - Parameters:
@@ -37,7 +37,7 @@ final class FaultyStore: Store {
   ///   - calls: the calls that fail; all that write when empty.
   ///   - times: number of failures; `nil` for all calls.
   ///   - meanwhile: runs when the store fails.
-  func fail(
+  public func fail(
     _ code: StoreError.Code, _ calls: Call..., times: Int? = nil, meanwhile: @escaping @Sendable () -> Void = {}
   ) {
     let calls = calls.isEmpty ? Set(Call.allCases).subtracting([.read]) : Set(calls)
@@ -47,16 +47,16 @@ final class FaultyStore: Store {
   }
 
   /// Loses what is in hand, or gets it back.
-  func own(_ isOwner: Bool) { self.isOwner.withLock { $0 = isOwner } }
+  public func own(_ isOwner: Bool) { self.isOwner.withLock { $0 = isOwner } }
 
   /// Has something done after each transaction, before its caller learns of the commit.
-  func afterCommit(_ body: (@Sendable () async -> Void)?) { committed.withLock { $0 = body } }
+  public func afterCommit(_ body: (@Sendable () async -> Void)?) { committed.withLock { $0 = body } }
 
   /// Ends all faults.
-  func recover() { faults.withLock { $0 = [] } }
+  public func recover() { faults.withLock { $0 = [] } }
 
   /// Makes another writer faster than the next transactions.
-  func meetConflicts(_ count: Int) { conflicts.withLock { $0 = count } }
+  public func meetConflicts(_ count: Int) { conflicts.withLock { $0 = count } }
 
   private func check(_ call: Call) throws(StoreError) {
     made.withLock { $0.append(call) }
@@ -72,19 +72,19 @@ final class FaultyStore: Store {
 
   // MARK: Store
 
-  func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
     try check(.read)
     return try await store.read(load, at: now)
   }
 
-  func write(
+  public func write(
     _ set: WorkingSet, settling settlement: OutboxSettlement
   ) async throws(StoreError) -> StoreOutcome<Void> {
     try check(.write)
     return try await store.write(set, settling: settlement)
   }
 
-  func transact<Result: Sendable>(
+  public func transact<Result: Sendable>(
     _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
   ) async throws(StoreError) -> StoreOutcome<Result> {
@@ -104,7 +104,7 @@ final class FaultyStore: Store {
     return outcome
   }
 
-  func sweep<Result: Sendable>(
+  public func sweep<Result: Sendable>(
     _ claim: DueClaim, at now: UnixTime,
     _ body: @escaping @Sendable ([Record], inout WorkingSet) throws(StoreError) -> Result
   ) async throws(StoreError) -> StoreOutcome<Swept<Result>> {
@@ -112,51 +112,51 @@ final class FaultyStore: Store {
     return try await store.sweep(claim, at: now, body)
   }
 
-  func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
+  public func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try check(.claimMessages)
     return try await store.claimMessages(limit: limit, at: now)
   }
 
-  func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
+  public func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     try check(.release)
     return try await store.release(heldBy: commands, at: now)
   }
 
-  func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
+  public func owned(_ messages: [StoredMessage]) async -> [StoredMessage] {
     guard isOwner.withLock({ $0 }) else { return [] }
     return await store.owned(messages)
   }
 
-  func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
+  public func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
     try check(.settle)
     try await store.settle(settlement)
   }
 
-  func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
+  public func purge(_ part: StorePart, limit: Int, at now: UnixTime) async throws(StoreError) -> Int {
     try check(.purge)
     return try await store.purge(part, limit: limit, at: now)
   }
 
-  func probe() async throws(StoreError) {
+  public func probe() async throws(StoreError) {
     try check(.probe)
     try await store.probe()
   }
 
-  func figures() async throws(StoreError) -> StoreFigures { try await store.figures() }
+  public func figures() async throws(StoreError) -> StoreFigures { try await store.figures() }
 
-  func counters(
+  public func counters(
     named prefix: [UInt8], since slot: Int64, limit: Int
   ) async throws(StoreError) -> [CounterSum] {
     try await store.counters(named: prefix, since: slot, limit: limit)
   }
 
-  func count(_ space: KeySpace) async throws(StoreError) -> Int { try await store.count(space) }
+  public func count(_ space: KeySpace) async throws(StoreError) -> Int { try await store.count(space) }
 
-  func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int {
+  public func forget(repliesContaining text: [UInt8]) async throws(StoreError) -> Int {
     try await store.forget(repliesContaining: text)
   }
 
-  func forgetCounters() async throws(StoreError) -> Int { try await store.forgetCounters() }
+  public func forgetCounters() async throws(StoreError) -> Int { try await store.forgetCounters() }
 
-  func close() async { await store.close() }
+  public func close() async { await store.close() }
 }
