@@ -1,3 +1,5 @@
+import JobEngine
+
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Musl)
