@@ -152,7 +152,7 @@ let coordinator: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "NumberRules", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
     ])
 ]
 
@@ -307,7 +307,7 @@ let testTargets: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),

@@ -258,7 +258,7 @@ import Testing
     arguments: [
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
-      ("regions: { allowed: ['QQ'] }", "QQ is no region's code of ISO 3166-1"),
+      ("regions: { allowed: ['QQ'] }", "QQ is not a region's code of ISO 3166-1"),
       ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is no region's code"),
       ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
       ("numberOverrides: 'pepper'", "pepper is not a table of numbers"),

@@ -27,7 +27,7 @@ import Testing
   }
 
   private func push(_ connections: FakeConnections, limit: Int = 1) async throws -> Classification {
-    try await lane(connections.pool(limit: limit)).send(Sample.send(), Sample.attempt())
+    try await lane(connections.pool(limit: limit)).send(Sample.push(), Sample.attempt())
   }
 
   private static let lost = FakeConnection { (_) async throws(TransportError) -> HTTPResponse in
@@ -65,7 +65,7 @@ import Testing
 
   @Test func `A certificate needs no token`() async throws {
     let connections = FakeConnections([FakeConnection(200)])
-    let outcome = try await lane(connections.pool(), credential: .certificate).send(Sample.send(), Sample.attempt())
+    let outcome = try await lane(connections.pool(), credential: .certificate).send(Sample.push(), Sample.attempt())
     #expect(outcome.short == "accepted \(PushID.make(for: Sample.attempt().job))")
     #expect(connections.requests.first?.headers["authorization"] == nil)
     #expect(tokens.made == 0)
@@ -118,7 +118,7 @@ import Testing
   @Test func `The time of the call bounds the tries`() async throws {
     let connections = FakeConnections([silent(), silent(), silent()])
     let lane = try lane(connections.pool())
-    let outcome = await lane.send(Sample.send(), Sample.attempt(timeout: .seconds(4)))
+    let outcome = await lane.send(Sample.push(), Sample.attempt(timeout: .seconds(4)))
     #expect(outcome.short == "unknown NO_ANSWER")
     #expect(connections.requests.map(\.timeouts.total) == [.seconds(3), .seconds(1)])
   }
@@ -160,7 +160,7 @@ import Testing
     }
     let connections = FakeConnections([expired, FakeConnection(200)])
     let lane = try lane(connections.pool())
-    #expect(await lane.send(Sample.send(), Sample.attempt(timeout: .seconds(3600))).short.hasPrefix("accepted"))
+    #expect(await lane.send(Sample.push(), Sample.attempt(timeout: .seconds(3600))).short.hasPrefix("accepted"))
     #expect(tokens.made == 2)
   }
 
@@ -183,11 +183,11 @@ import Testing
     let connections = FakeConnections([FakeConnection(200)])
     let pool = connections.pool()
     let lane = try lane(pool)
-    _ = await lane.send(Sample.send(), Sample.attempt())
+    _ = await lane.send(Sample.push(), Sample.attempt())
     #expect(pool.count == 1)
     await pool.shutdown()
     #expect(connections.opened.map(\.isShutDown) == [true])
-    #expect(await lane.send(Sample.send(), Sample.attempt()).short == "retry NOT_CONNECTED")
+    #expect(await lane.send(Sample.push(), Sample.attempt()).short == "retry NOT_CONNECTED")
     #expect(pool.count == 0)
   }
 }

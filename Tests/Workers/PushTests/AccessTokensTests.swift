@@ -118,7 +118,7 @@ final class FakeTokenSource: Sendable {
     #expect(await first == "1")
     source.clocks.advance(by: .seconds(3300))
     #expect(await current() == "1")
-    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
+    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "fix it"))))
     await until { tokens.failed == 1 }
     await until { !sink.events.isEmpty }
     #expect(await current() == "1")
@@ -127,7 +127,7 @@ final class FakeTokenSource: Sendable {
     #expect(sink.events.map(\.message) == ["access token cannot be renewed"])
     source.clocks.advance(by: .seconds(290))
     async let last = current()
-    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "mend it"))))
+    await source.answer(.failure(.permanent(Reason("PROVIDER_CREDENTIALS", "fix it"))))
     #expect(await last == "laneDown PROVIDER_CREDENTIALS")
   }
 

@@ -46,7 +46,7 @@ struct HTTP2Tests {
     await withTaskGroup(of: String.self) { group in
       for number in numbers {
         group.addTask {
-          let outcome = await lane.send(Self.send(number), Sample.attempt("job-\(number)", timeout: .patience))
+          let outcome = await lane.send(Self.push(number), Sample.attempt("job-\(number)", timeout: .patience))
           return String(outcome.short.prefix { $0 != " " })
         }
       }

@@ -69,7 +69,7 @@ private final class FakeMemory: EnvironmentMemory {
     let prepared = try ready(try handler().prepare(job(token: token, environment: .sandbox), of: message))
     #expect(prepared.facts.lanes == ["s"])
     #expect(prepared.facts.onUnknown == .resend)
-    #expect(prepared.deadline == Sample.deadline)
+    #expect(prepared.facts.deadline == Sample.deadline)
     let push = prepared.job
     #expect(push.deviceToken == Sample.deviceToken)
     #expect(push.topic == "the.topic")

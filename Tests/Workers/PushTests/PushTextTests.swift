@@ -8,7 +8,7 @@ import Testing
 /// Contents and names of pushes.
 @Suite struct PushTextTests {
   /// The rules of the app's SDK (AuthNotificationManager of the Apple SDK of Firebase Authentication): under its key it takes an object,
-  /// or a text that is the JSON of one; both receipt and secret have to be texts.
+  /// or a text that is the JSON of one. Both receipt and secret have to be texts.
   private struct SDK {
     static func read(_ payload: [UInt8], key: String = PushPayload.defaultKey) throws -> (
       receipt: String, secret: String

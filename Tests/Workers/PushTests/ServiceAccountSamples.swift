@@ -40,7 +40,7 @@ extension Sample {
     -----END PRIVATE KEY-----
     """
 
-  /// The file of a service account's key as Google hands it out; nil leaves a member out.
+  /// The file of a service account's key as Google hands it out. Nil leaves a member out.
   static func accountFile(_ changes: [String: String?] = [:]) -> String {
     let members: [(name: String, value: String)] = [
       ("type", "service_account"), ("project_id", "my-project"), ("private_key_id", accountKeyID),

@@ -10,7 +10,7 @@ struct MessageBirdVector: Sendable, CustomTestStringConvertible {
   let url: String
   let payload: String
   let token: String
-  /// Reason to refuse it; `nil` for a genuine one.
+  /// Reason to refuse it. `nil` for a genuine one.
   let refusal: ReportRefusal?
 
   var testDescription: String { name }

@@ -196,7 +196,7 @@ import Testing
     }
     let answer = await (try endpoint(sink)).answer(callback([("MessageStatus", "delivered")]))
     #expect(answer.status == 503)
-    #expect(sink.lastTimeout == ReportPublisher.timeout, "a provider's connection must not wait for ever")
+    #expect(sink.lastTimeout == ReportPublisher.timeout, "a provider's connection must not wait forever")
     #expect(count("unpublished"))
   }
 

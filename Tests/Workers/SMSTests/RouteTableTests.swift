@@ -1,3 +1,4 @@
+import JobEngine
 import Testing
 
 @testable import SMS

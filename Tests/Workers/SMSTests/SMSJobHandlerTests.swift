@@ -61,7 +61,7 @@ import Testing
     #expect(job.job.text.text == "Größe: 5€")
     #expect(job.job.to == "+14155550123")
     #expect(job.facts.lanes == ["a", "b"])
-    #expect(job.deadline == deadline)
+    #expect(job.facts.deadline == deadline)
     #expect(job.facts.onUnknown == .sender(nil))
     #expect(job.facts.extras == ["segments": 1, "encoding": "gsm7"])
     let ucs2 = try self.job(try handler().prepare(text(String(repeating: "あ", count: 71)), of: message))

@@ -168,7 +168,7 @@ private let rightToLeft = ["ar", "fa", "he", "ur"]
     }
   }
 
-  @Test func `Each says the file, the place and what to mend`() {
+  @Test func `Each says the file, the place and what to fix`() {
     #expect(problem([file("en")]) == nil)
     #expect(problem([file("en"), file("de", aliases: ["EN"])]) == "de.json: another file already serves 'EN'")
     #expect(problem([file("e n")])?.contains("is not a language tag") == true)

@@ -222,7 +222,7 @@ import Testing
       ("[{\(twilio), baseURL: \"https://u:p@x/\"}]", "lanes.0.baseURL: must be an http:// or https:// URL"),
       (
         "[{\(twilio), regions: [\"de\"]}]",
-        "lanes.0.regions: must name regions: de is no region's code of ISO 3166-1, such as US, nor a calling code, such as +883: did you mean DE?"
+        "lanes.0.regions: must name regions: de is not a region's code of ISO 3166-1, such as US, nor a calling code, such as +883: did you mean DE?"
       ),
       ("[{\(twilio), prefixes: [\"49\"]}]", "lanes.0.prefixes: must be + and 1 to 15 digits"),
       ("[{\(twilio), concurrency: 0}]", "lanes.0.concurrency: must be a whole number from 1 to 10000"),

@@ -161,7 +161,7 @@ private func times(_ count: Int, _ text: String) -> String { String(repeating: t
 
   @Test(
     arguments: [(["ab": "a"], "'ab' is not one character"), (["ç": "ć"], "the replacement of 'ç' is not in the GSM")])
-  func `A table that is wrong says what to mend`(table: [String: String], expected: String) {
+  func `A table that is wrong says what to fix`(table: [String: String], expected: String) {
     let error = #expect(throws: WorkerError.self) { try Transliteration(table) }
     #expect(error?.message.contains(expected) == true)
   }

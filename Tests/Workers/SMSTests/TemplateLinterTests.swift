@@ -5,7 +5,7 @@ import Testing
 @testable import SMS
 
 @Suite struct TemplateLinterTests {
-  @Test func `The files that are shipped have nothing to mend`() throws {
+  @Test func `The files that are shipped have nothing to fix`() throws {
     let report = try TemplateLinter().check(directory: Shipped.config + "/templates/sms")
     #expect(report.findings.map(\.description) == [])
     #expect(report.files >= 40)

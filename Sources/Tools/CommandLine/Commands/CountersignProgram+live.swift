@@ -16,7 +16,7 @@ extension CountersignProgram {
     }
   }
 
-  /// Options, then the environment, then the configuration file; if all are silent, the development stack of the
+  /// Options, then the environment, then the configuration file. If all are silent, the development stack of the
   /// current directory.
   private static func configuration(
     _ options: GlobalOptions, _ environment: [String: String], _ streams: ProgramStreams

@@ -76,7 +76,7 @@ enum KeysCommand {
     static let syntax = CommandSyntax(
       "rotate", "Makes the next key for ID tokens before its time.",
       discussion: """
-        The new key is published now, and signs when no verifier has old keys any longer; nobody notices.
+        The new key is published now, and signs when no verifier has old keys any longer, without an interruption.
         With --withdraw, when somebody else may have a key: the new key signs at once, and all others are deleted.
         Accounts then refuses ID tokens from before. Apps get new ones by their refresh tokens, but pages that are loaded
         within the hour sign their users out. A verifier of one's own takes forged ones until it has fetched the keys

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignTelemetry
 import PostgreSQL
 import ServiceRuntime

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import PostgreSQL
 import ServiceRuntime

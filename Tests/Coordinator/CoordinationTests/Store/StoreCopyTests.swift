@@ -30,7 +30,7 @@ import Testing
       bench.flows().registry, store: store, rules: bench.rules.engine, sink: bench.sink, author: Bench.author,
       clock: bench.clock, metrics: bench.engineMetrics, logger: Logger(label: "test", sink: bench.logs))
     _ = bench.sink.takePublished()
-    let source = MemoryMessageSource([[Delivery(message: try bench.commandMessage(command, id: id))]])
+    let source = MemoryMessageSource([[Delivery(message: try bench.message(command, id: id))]])
     await engine.commandPipeline(source).run()
     return try #require(bench.sink.published.first { $0.exchange.isEmpty }?.message)
   }

@@ -23,6 +23,7 @@ import Testing
   ) {
     let error = #expect(throws: StoreError.self) { try RecordID(stored: kind, text) }
     #expect(error?.fault == .content)
-    #expect(error?.message == "a text is no record's ID (\(kind.name)): those have 1 to 128 visible ASCII characters")
+    #expect(
+      error?.message == "a text is not a record's ID (\(kind.name)): those have 1 to 128 visible ASCII characters")
   }
 }

@@ -15,7 +15,7 @@ import Testing
 /// A coordinator without a broker.
 final class Bench: EngineBench {
   let database: Database
-  /// The rules in force; a change is a restart with another configuration.
+  /// The rules in force. A change is a restart with another configuration.
   var rules: CoordinatorRules
   let metrics: CoordinatorMetrics
   let engineMetrics: EngineMetrics

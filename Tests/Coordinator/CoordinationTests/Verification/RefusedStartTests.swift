@@ -104,7 +104,7 @@ import Testing
     async throws
   {
     try await Bench.with(Self.rules) { bench in
-      let message = try bench.commandMessage(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
+      let message = try bench.message(bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp))
       await bench.deliver([message])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
       bench.rules.apps[Bench.recaptchaApp]?.verification = .off
@@ -112,7 +112,7 @@ import Testing
       await bench.deliver([message])
       #expect(bench.sink.published.isEmpty)
       await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      let replies = try bench.replies().map { try ErrorReply(json: $0.body).error.code }
+      let replies = try bench.replies.map { try ErrorReply(json: $0.body).error.code }
       #expect(replies == [.appNotVerified])
     }
   }

@@ -13,7 +13,7 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   let name: String
   /// A lane to a port of this machine.
   let lane: @Sendable (_ port: UInt16, _ http: any HTTPCaller) throws -> any SMSLane
-  /// Problem of a request as the provider sees it; `nil` if it takes the request.
+  /// Problem of a request as the provider sees it. `nil` if it takes the request.
   let problem: @Sendable (HTTPServerRequest) -> String?
   let accepted: HTTPServerResponse
   /// The reference in it.
@@ -37,7 +37,7 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
     HTTPServerResponse(status: status, headers: headers, body: Array(text.utf8))
   }
 
-  /// The fields of a form, decoded; nil when it is none or has a field twice.
+  /// The fields of a form, decoded. Nil when it is none or has a field twice.
   fileprivate static func form(_ request: HTTPServerRequest) -> [String: String]? {
     guard request.method == "POST", request.headers["Content-Type"] == "application/x-www-form-urlencoded" else {
       return nil

@@ -25,7 +25,7 @@ final class ScriptedSMSC: Sendable {
   private let replies: [Reply]
   private let state = Mutex(State())
 
-  /// - Parameter bindStatus: what a session's bind is answered with; 0 lets it in.
+  /// - Parameter bindStatus: what a session's bind is answered with. 0 lets it in.
   init(_ replies: [Reply] = [], bindStatus: UInt32 = 0) throws(PortError) {
     let held = try RefusingPort()
     port = held.number
