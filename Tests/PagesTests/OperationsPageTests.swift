@@ -70,7 +70,7 @@ import Testing
     try CountersignSyntax.program.syntax.parse(command.map { $0.allSatisfy { $0.isUppercase } ? "X" : $0 })
   }
 
-  /// Commands of the table; those that a row shortens have the words of its first one.
+  /// Commands of the table. Those that a row shortens have the words of its first one.
   private func commands() throws -> [[String]] {
     try page.table("| command | |").flatMap { row in
       var groups: [[String]] = []

@@ -11,7 +11,7 @@ open class EngineBench {
   public let sink: MemoryMessageSink
   public let registry: MetricsRegistry
   public let logs: MemorySink
-  /// Store, outbox and flows as they were made; ``context`` is what is used.
+  /// Store, outbox and flows as they were made. ``context`` is what is used.
   public var engine: EngineContext
   private let maintained: Maintenance
   private let user: String?

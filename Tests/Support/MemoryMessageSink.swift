@@ -71,7 +71,7 @@ public final class MemoryMessageSink: MessageSink {
   /// Suspends further batches before they reach the broker.
   public func pauseBatches(_ pause: @escaping @Sendable () async -> Void) { state.withLock { $0.pause = pause } }
 
-  /// Fails further batches with an error; `nil` ends that.
+  /// Fails further batches with an error. `nil` ends that.
   public func fail(_ error: AMQPError?) { state.withLock { $0.error = error } }
 
   /// Fails further batches as if the process were ending.

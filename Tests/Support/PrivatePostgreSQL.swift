@@ -15,7 +15,7 @@ package final class PrivatePostgreSQL: Sendable {
   /// The server that all tests of this process share, started when it is first asked for a database.
   package static let shared = SharedPostgreSQL()
 
-  /// Role that owns the databases of ``database()``; no superuser.
+  /// Role that owns the databases of ``database()``. No superuser.
   package static let user = "tester"
   /// Password of this role, needed over TCP only.
   package static let password = "tester's password"

@@ -7,7 +7,7 @@ package final class RawServer: Sendable {
   package struct Peer {
     package let descriptor: Int32
 
-    /// Reads a request with its body; `nil` at the end of the connection.
+    /// Reads a request with its body. `nil` at the end of the connection.
     package func readRequest() -> String? {
       var received: [UInt8] = []
       var buffer = [UInt8](repeating: 0, count: 65_536)

@@ -11,7 +11,7 @@ struct AccountParts: Sendable {
   let idTokens: IDTokens
   let sessions: Sessions
   let reader: CommandReader
-  /// Seals for the coordinator; its keys open what the coordinator seals.
+  /// Seals for the coordinator. Its keys open what the coordinator seals.
   let sealer: Sealer
   let metrics: MetricsRegistry
   let logger: Logger
@@ -52,7 +52,7 @@ struct AccountFlows: Sendable {
   let registry: FlowRegistry
 
   init(_ parts: AccountParts) {
-    // The keys are first: without them nobody signs in.
+    // The keys come first: sign-in needs them.
     registry = FlowRegistry(
       [
         KeysFlow(parts),

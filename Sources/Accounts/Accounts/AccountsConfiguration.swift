@@ -5,12 +5,12 @@ import CountersignTelemetry
 import Projects
 public import ServiceRuntime
 
-/// Configuration of accounts; `Config/accounts.json5` explains each key.
+/// Configuration of accounts. `Config/accounts.json5` explains each key.
 public struct AccountsConfiguration: ProcessConfiguration {
   /// Broker, logs, health, keys, stop.
   public let common: CommonConfiguration
   let database: DatabaseSettings
-  /// Secrets from files; `nil` when one of them is missing or wrong.
+  /// Secrets from files. `nil` when one of them is missing or wrong.
   let secrets: AccountParts.Secrets?
   let projects: ProjectsFile
   let rules: AccountRules
@@ -18,7 +18,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
   let prefetch: Int
   let maintenanceInterval: Duration
 
-  /// Reads the configuration; problems are reported to the section.
+  /// Reads the configuration. Problems are reported to the section.
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8085)
     database = DatabaseSettings(

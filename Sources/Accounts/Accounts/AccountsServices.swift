@@ -17,7 +17,7 @@ public enum AccountsServices {
       let parts = AccountParts(configuration.rules, secrets, metrics: context.metrics, logger: context.logger)
     else {
       throw StartError(
-        .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", mend: nil)
+        .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", hint: nil)
     }
     let flows = AccountFlows(parts)
     context.runtime.add { configuration.describe(&$0, secrets) }

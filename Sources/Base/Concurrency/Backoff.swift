@@ -2,9 +2,9 @@
 public struct Backoff: Sendable, Hashable {
   /// Part of the ceiling that is left to chance.
   public enum Jitter: Sendable {
-    /// From zero to the ceiling; spreads many callers best.
+    /// From zero to the ceiling. Spreads many callers best.
     case full
-    /// From half the ceiling to the ceiling; keeps a minimum distance.
+    /// From half the ceiling to the ceiling. Keeps a minimum distance.
     case half
   }
 

@@ -2,9 +2,8 @@ public import Synchronization
 
 /// Elements that callers on any thread leave for one consumer: many of them cost it one wake-up.
 ///
-/// A consumer that is absent, for hours perhaps, takes nothing, while callers give up and come again. Elements that
-/// have become stale are therefore dropped from time to time: at most 1,024 of them are kept, or as many as there are
-/// fresh ones.
+/// An absent consumer takes nothing while callers give up and come again. Stale elements are therefore dropped: at most
+/// 1,024 are kept, or as many as there are fresh ones.
 public final class Inbox<Element: Sendable>: Sendable {
   /// Result of an addition.
   public enum Admission: Sendable {
@@ -12,7 +11,7 @@ public final class Inbox<Element: Sendable>: Sendable {
     case wake
     /// The consumer has been woken and will take the element too.
     case awake
-    /// The inbox is closed; the element was not added.
+    /// The inbox is closed. The element was not added.
     case closed
   }
 
@@ -62,7 +61,7 @@ public final class Inbox<Element: Sendable>: Sendable {
     }
   }
 
-  /// Takes all elements, oldest first; the next addition wakes the consumer again.
+  /// Takes all elements, oldest first. The next addition wakes the consumer again.
   @inlinable public func takeAll() -> [Element] {
     state.withLock { state in
       state.isWakePending = false
@@ -76,6 +75,6 @@ public final class Inbox<Element: Sendable>: Sendable {
   @inlinable public var isEmpty: Bool { count == 0 }
   @inlinable public var isClosed: Bool { state.withLock { $0.isClosed } }
 
-  /// Refuses further elements; those that wait can still be taken.
+  /// Refuses further elements. Those that wait can still be taken.
   public func close() { state.withLock { $0.isClosed = true } }
 }

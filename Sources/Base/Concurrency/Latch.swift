@@ -16,7 +16,7 @@ public final class Latch: Sendable {
 
   public var isOpen: Bool { state.withLock { $0.isOpen } }
 
-  /// Opens the latch; opening it again does nothing.
+  /// Opens the latch. Opening it again does nothing.
   public func open() {
     let waiters = state.withLock { state in
       state.isOpen = true

@@ -41,7 +41,7 @@ public struct OneShot<Value: Sendable>: ~Copyable, Sendable {
     return isFirst
   }
 
-  /// Waits for the value; canceling the task does not end the wait. One task only.
+  /// Waits for the value. Canceling the task does not end the wait. One task only.
   @inlinable public func value() async -> Value {
     await withCheckedContinuation { continuation in
       let value: Value? = state.withLock { state in

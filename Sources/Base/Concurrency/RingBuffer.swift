@@ -53,7 +53,7 @@ public struct RingBuffer<Element> {
     return result
   }
 
-  /// Removes all matching elements, slowly, and returns them, oldest first; the others keep their order.
+  /// Removes all matching elements, slowly, and returns them, oldest first. The others keep their order.
   @inlinable public mutating func removeAll(where isMatch: (Element) -> Bool) -> [Element] {
     guard (0..<count).contains(where: { isMatch(self[$0]) }) else { return [] }
     var removed: [Element] = []

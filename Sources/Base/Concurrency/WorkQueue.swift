@@ -6,7 +6,7 @@ public import Synchronization
 /// part.
 public final class WorkQueue<Body: Sendable>: Sendable {
   public enum Admission: Sendable {
-    /// It waits; the connection with this number sleeps and must be woken, if there is one.
+    /// It waits. The connection with this number sleeps and must be woken, if there is one.
     case waiting(wake: Int?)
     case full
     case closed

@@ -17,7 +17,7 @@ public enum SHA256 {
   }
 }
 
-/// HMAC (RFC 2104) with a digest that a provider's interface prescribes; our own interfaces use ``HMACSHA256``.
+/// HMAC (RFC 2104) with a digest that a provider's interface prescribes. Our own interfaces use ``HMACSHA256``.
 public enum HMAC {
   /// The digests.
   public enum Digest: String, Sendable, CaseIterable {
@@ -104,7 +104,7 @@ public final class HMACSHA256Key: Sendable, CustomStringConvertible {
 
   private let context: Mutex<Context>
 
-  /// - Parameter key: of any length; 32 random bytes are right (RFC 2104, section 3).
+  /// - Parameter key: of any length. 32 random bytes are right (RFC 2104, section 3).
   public init(_ key: [UInt8]) {
     guard let template = OpenSSL.hmacSHA256 else { preconditionFailure("\(OpenSSL.missing)") }
     // A null key means "the one from before", which would be the template's: an empty key needs an address.

@@ -2,7 +2,7 @@ import CountersignEncoding
 
 /// The JSON of JOSE headers.
 enum HeaderJSON {
-  /// Headers have a few hundred bytes; with certificates, which this system does not send, some thousands.
+  /// Headers have a few hundred bytes. With certificates, which this system does not send, some thousands.
   private static let reader = JSONReader(maxBytes: 16 << 10)
   private static let payloads = JSONReader(maxBytes: JWS.maxPayloadBytes)
 

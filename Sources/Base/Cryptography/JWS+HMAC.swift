@@ -50,7 +50,7 @@ extension JWS {
 }
 
 extension HMAC.Digest {
-  /// The name of the algorithm in a JWS (RFC 7518, section 3.1); nil when there is none.
+  /// The name of the algorithm in a JWS (RFC 7518, section 3.1). Nil when there is none.
   fileprivate var jwsName: String? {
     switch self {
     case .sha1: nil

@@ -1,9 +1,9 @@
 import CountersignCOpenSSL
 import CountersignEncoding
 
-/// The public part of a private key of any kind, for who publishes it.
+/// Extracts the public key from a private key, for publication in DNS.
 public enum PublicKeyFile {
-  /// The size of an RSA key in bits; `nil` for a key of another kind.
+  /// The size of an RSA key in bits. `nil` for a key of another kind.
   ///
   /// - Parameter file: A private key, PEM or DER.
   /// - Throws: ``JOSEError/Code/badKey``.

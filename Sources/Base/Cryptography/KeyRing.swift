@@ -1,11 +1,10 @@
 import CountersignEncoding
 import FoundationEssentials
 
-/// The keys of a JWK Set (RFC 7517): one seals, all open. That is how keys rotate: the new one is put first, and the
-/// old ones stay until nothing that they sealed is left.
+/// The keys of a JWK Set (RFC 7517): the first seals, all open. Keys rotate by putting a new one first and keeping the
+/// old ones until nothing that they sealed is left.
 ///
-/// With random 96-bit IVs a key must not seal more than 2³² texts (NIST SP 800-38D, section 8.3): at 100 a second that
-/// is a year.
+/// With random 96-bit IVs a key must not seal more than 2³² texts (NIST SP 800-38D, section 8.3).
 public struct KeyRing: Sendable, CustomStringConvertible {
   /// The largest set in bytes.
   public static let maxSetBytes = 65_536

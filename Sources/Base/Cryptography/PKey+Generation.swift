@@ -28,7 +28,7 @@ extension PKey {
 }
 
 extension PKey {
-  /// One of the key's numbers by its name at OpenSSL, most significant byte first; as short as it can be unless a
+  /// One of the key's numbers by its name at OpenSSL, most significant byte first. As short as it can be unless a
   /// length is given.
   func number(_ name: String, count: Int? = nil) throws(JOSEError) -> [UInt8] {
     var number: OpaquePointer?
@@ -51,7 +51,7 @@ extension PKey {
     try Self.der { i2d_PUBKEY(pointer, $0) }
   }
 
-  /// Bytes that one of OpenSSL's i2d functions writes; its own copy is erased.
+  /// Bytes that one of OpenSSL's i2d functions writes. Its own copy is erased.
   static func der(
     _ write: (UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>) -> Int32
   ) throws(JOSEError) -> [UInt8] {
@@ -69,7 +69,7 @@ extension PKey {
     var secret = [UInt8](repeating: 0, count: ECNumbers.length)
     var count = secret.count
     // Without the check of the other's point, half the time of it: on P-256 it has to be on the curve and no more, and a
-    // point that is not is no key of ours.
+    // point that is not is not a key of ours.
     guard EVP_PKEY_derive_init(context) == 1, EVP_PKEY_derive_set_peer_ex(context, other.pointer, 0) == 1,
       EVP_PKEY_derive(context, &secret, &count) == 1, count == secret.count
     else { throw Self.unavailable() }

@@ -49,7 +49,7 @@ public struct PublicSealingKey: Sendable {
     return String(decoding: json, as: UTF8.self)
   }
 
-  /// The members that the header of a sealed text has of an ephemeral key (`epk`).
+  /// The `epk` members (ephemeral public key) of a JWE header.
   var ephemeralMembers: String { #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"# }
 }
 

@@ -3,7 +3,7 @@ import CountersignEncoding
 /// Private keys of a JWK Set (RFC 7517): all open. That is how keys rotate: the new one is put first, the public set
 /// is given to those who seal, and the old ones stay until nothing that was sealed to them is left.
 public struct PrivateSealingKeys: Sendable, CustomStringConvertible {
-  /// Keys in the order of the set; the first one is the one that others are to seal to.
+  /// Keys in the order of the set. The first one is the one that others are to seal to.
   private let keys: [PrivateSealingKey]
   private let byID: [String: PrivateSealingKey]
 

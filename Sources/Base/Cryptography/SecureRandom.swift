@@ -3,7 +3,7 @@ import Glibc
 
 /// Random numbers from the operating system's cryptographic generator, getrandom(2).
 public enum SecureRandom {
-  /// - Parameter count: how many bytes; not negative.
+  /// - Parameter count: how many bytes. Not negative.
   public static func bytes(_ count: Int) -> [UInt8] {
     precondition(count >= 0, "a negative number of random bytes")
     return [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -96,7 +96,7 @@ public struct VerifyingKey: Sendable, CustomStringConvertible {
     self.algorithm = algorithm
   }
 
-  /// Modulus and exponent in base64url, as a JSON Web Key has them; `nil` for a key of another type.
+  /// Modulus and exponent in base64url, as a JSON Web Key has them. `nil` for a key of another type.
   public var rsaComponents: (n: String, e: String)? {
     // OpenSSL has both numbers of every RSA key; without one the key cannot be published, and the caller says so.
     guard algorithm == .rs256, let n = try? key.number("n"), let e = try? key.number("e") else { return nil }

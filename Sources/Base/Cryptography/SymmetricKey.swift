@@ -80,7 +80,7 @@ extension JWKSet {
     switch error as? DecodingError {
     case .keyNotFound(let key, let found): return ": \(path(found.codingPath + [key])) is missing"
     case .typeMismatch(_, let found), .valueNotFound(_, let found): context = found
-    default: return ": it is no JSON"
+    default: return ": it is not JSON"
     }
     return context.codingPath.isEmpty ? "" : ": \(path(context.codingPath)) is of the wrong type"
   }

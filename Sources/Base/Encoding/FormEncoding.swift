@@ -1,6 +1,6 @@
 /// `application/x-www-form-urlencoded` (WHATWG URL Standard, sections 5.1 and 5.2): queries and bodies of forms.
 public enum FormEncoding {
-  /// The most fields that ``decode(_:)`` reads; it ignores the rest.
+  /// The most fields that ``decode(_:)`` reads. It ignores the rest.
   public static let maxFields = 1_000
 
   /// - Parameter fields: names and values, in the order in which they are sent.

@@ -51,7 +51,7 @@ public enum Hexadecimal {
     nibble < 10 ? UInt8(ascii: "0") + nibble : (uppercase ? UInt8(ascii: "A") : UInt8(ascii: "a")) + nibble - 10
   }
 
-  /// The value of a digit in either case; `nil` for another character.
+  /// The value of a digit in either case. `nil` for another character.
   public static func value(of digit: UInt8) -> UInt8? {
     switch digit {
     case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")

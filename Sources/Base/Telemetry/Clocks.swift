@@ -55,14 +55,11 @@ public struct SystemClock: WallClock {
 
 /// The monotonic clock of the system: `CLOCK_MONOTONIC`.
 ///
-/// It stands still while the machine is suspended; `CLOCK_BOOTTIME`, which is Swift's `ContinuousClock`, runs on. A
-/// call whose process was asleep for ten minutes has not been waited for during them: with a clock that ran on, every
-/// call would be over its time-out on waking up, before the answer that lies in the socket was read, and all would end
-/// as unknown. libcurl and Dispatch count by `CLOCK_MONOTONIC` too, so a transport's own time-out stays ahead of the
-/// one that guards it. Whatever must end at a time of day (deadlines, leases) goes by the wall clock, which does run
-/// on.
+/// It stands still while the machine is suspended, unlike Swift's `ContinuousClock`. Otherwise every call would time
+/// out on waking up, before its answer in the socket was read. libcurl and Dispatch count by it too. Deadlines and
+/// leases, which must end at a time of day, use the wall clock.
 public struct SystemMonotonicClock: MonotonicClock {
-  /// Creates it; all show the same time.
+  /// Creates it. All show the same time.
   public init() {}
 
   public func now() -> MonotonicTime {

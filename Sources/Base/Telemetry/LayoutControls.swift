@@ -1,5 +1,5 @@
 extension Unicode.Scalar {
-  /// Whether it changes how the text around it is shown, and is not shown itself: C0, DEL and C1; line and paragraph
+  /// Whether it changes how the text around it is shown, and is not shown itself: C0, DEL and C1. Line and paragraph
   /// separator; embeddings, overrides and isolates of the writing direction.
   public var isLayoutControl: Bool {
     switch value {

@@ -7,7 +7,7 @@ public enum LogFormat: String, Sendable, CaseIterable, Codable {
   /// For machines: one JSON object a line, with `time`, `level`, `label`, `message` and the metadata under its keys.
   case json
 
-  /// Bytes of one value that are written; of a longer one, the rest is replaced by `…`.
+  /// Bytes of one value that are written. Of a longer one, the rest is replaced by `…`.
   public static let maxValueBytes = 4096
 
   /// The line of an event, without its line feed. Control characters are escaped, so an event is always one line.

@@ -11,7 +11,7 @@ public struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
     pairs = elements.map { (key: $0.0, value: $0.1.logValue) }
   }
 
-  /// The value of a key; of the last one when the key stands twice.
+  /// The value of a key. Of the last one when the key stands twice.
   public subscript(key: LogKey) -> LogValue? {
     pairs.last { $0.key == key }?.value
   }

@@ -10,7 +10,7 @@ import Synchronization
 
 /// Destination of events.
 public protocol LogSink: Sendable {
-  /// Takes one event; returns when it is written.
+  /// Takes one event. Returns when it is written.
   func write(_ event: LogEvent)
 }
 
@@ -71,7 +71,7 @@ public struct StandardErrorSink: LogSink {
 public final class MemorySink: LogSink {
   private let stored = Mutex<[LogEvent]>([])
 
-  /// Events that are kept; later ones push out the oldest.
+  /// Events that are kept. Later ones push out the oldest.
   public static let maxEvents = 10_000
 
   public init() {}

@@ -90,7 +90,7 @@ public enum LogLevel: String, Sendable, CaseIterable, Codable {
   case debug
   /// The normal life of the process: started, connected, stopped.
   case info
-  /// Something was wrong and was handled; an operator may want to know.
+  /// Something was wrong and was handled. An operator may want to know.
   case warning
   /// Something failed and needs an operator.
   case error

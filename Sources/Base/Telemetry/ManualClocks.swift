@@ -4,7 +4,7 @@ import Synchronization
 public final class ManualMonotonicClock: MonotonicClock {
   private let time: Mutex<MonotonicTime>
 
-  /// - Parameter start: the moment it shows first; an hour after the clock's start if not given.
+  /// - Parameter start: the moment it shows first. An hour after the clock's start if not given.
   public init(_ start: MonotonicTime = MonotonicTime(nanoseconds: 3_600_000_000_000)) {
     time = Mutex(start)
   }
@@ -27,7 +27,7 @@ public final class ManualClocks: Sendable {
   /// Time that passes.
   public let monotonic = ManualMonotonicClock()
 
-  /// - Parameter start: the time of day it shows first; 2026-07-01T12:00:00Z if not given.
+  /// - Parameter start: the time of day it shows first. 2026-07-01T12:00:00Z if not given.
   public init(_ start: UnixTime = UnixTime(seconds: 1_782_907_200)) {
     wall = ManualClock(start)
   }
@@ -51,7 +51,7 @@ public final class ManualClocks: Sendable {
 public final class ManualClock: WallClock {
   private let time: Mutex<UnixTime>
 
-  /// - Parameter start: the time it shows first; 2026-07-01T12:00:00Z if not given.
+  /// - Parameter start: the time it shows first. 2026-07-01T12:00:00Z if not given.
   public init(_ start: UnixTime = UnixTime(seconds: 1_782_907_200)) {
     time = Mutex(start)
   }

@@ -18,7 +18,7 @@ public final class Counter: MetricSeries {
 
   init() {}
 
-  /// Adds to the counter; it wraps around after 2^64, as rates allow.
+  /// Adds to the counter. It wraps around after 2^64, as rates allow.
   public func increment(by amount: UInt64 = 1) {
     count.wrappingAdd(amount, ordering: .relaxed)
   }
@@ -42,7 +42,7 @@ public final class Gauge: MetricSeries {
     bits.store(value.bitPattern, ordering: .relaxed)
   }
 
-  /// Adds to the number; a negative amount lowers it.
+  /// Adds to the number. A negative amount lowers it.
   public func add(_ amount: Double) {
     var old = bits.load(ordering: .relaxed)
     while true {

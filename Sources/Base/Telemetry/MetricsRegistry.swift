@@ -43,7 +43,7 @@ public final class MetricsRegistry: Sendable {
     return family
   }
 
-  /// A gauge that is read when the metrics are; asking again for the name replaces what is read.
+  /// A gauge that is read when the metrics are. Asking again for the name replaces what is read.
   public func gauge(_ name: String, _ help: String, read: @escaping @Sendable () -> Double) {
     replace(name, .computed(help: help, type: "gauge", read: read))
   }
@@ -140,7 +140,7 @@ public final class MetricFamily<Series: MetricSeries>: Sendable {
     self.make = make
   }
 
-  /// The series of these label values; it is made when there is none. Hot paths keep it instead of asking again.
+  /// The series of these label values. It is made when there is none. Hot paths keep it instead of asking again.
   ///
   /// - Parameter values: one for each label, in the order of `labels`. A label's values must be few: never an ID or a
   ///   phone number. When there are ``MetricsRegistry/maxSeries`` series, new values go to one whose values are all
@@ -195,7 +195,7 @@ enum MetricText {
     return result
   }
 
-  /// `[a-zA-Z_][a-zA-Z0-9_]*`; a metric's name may also hold colons, which are reserved for recording rules.
+  /// `[a-zA-Z_][a-zA-Z0-9_]*`. A metric's name may also hold colons, which are reserved for recording rules.
   static func isName(_ text: String) -> Bool {
     guard let first = text.utf8.first, !(0x30...0x39).contains(first) else { return false }
     return text.utf8.allSatisfy {

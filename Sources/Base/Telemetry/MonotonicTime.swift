@@ -1,8 +1,7 @@
 /// A moment of the clock that is never set: nanoseconds since a start that means nothing outside the process.
 ///
-/// It is a type of its own, so that a time-out cannot be compared with a deadline by accident: what waits, or says how
-/// long something took, is a `MonotonicTime`; a time that is stored, sent, or agreed with another process is a
-/// ``UnixTime``.
+/// A type of its own, so that a time-out cannot be compared with a deadline by accident. A time that is stored, sent,
+/// or agreed with another process is a ``UnixTime``.
 public struct MonotonicTime: Sendable, Hashable {
   /// Nanoseconds since the clock's start.
   public var nanoseconds: Int64
@@ -11,19 +10,19 @@ public struct MonotonicTime: Sendable, Hashable {
     self.nanoseconds = nanoseconds
   }
 
-  /// The later moment that lies `duration` after `time`; the latest one when there is none so late.
+  /// The later moment that lies `duration` after `time`. The latest one when there is none so late.
   public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
     let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
   }
 
-  /// The earlier moment that lies `duration` before `time`; the earliest one when there is none so early.
+  /// The earlier moment that lies `duration` before `time`. The earliest one when there is none so early.
   public static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
     let (difference, overflow) = time.nanoseconds.subtractingReportingOverflow(duration.wholeNanoseconds)
     return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
   }
 
-  /// Time by which `end` is later than `start`; negative when it is earlier.
+  /// Time by which `end` is later than `start`. Negative when it is earlier.
   public static func - (end: MonotonicTime, start: MonotonicTime) -> Duration {
     let (difference, overflow) = end.nanoseconds.subtractingReportingOverflow(start.nanoseconds)
     return .nanoseconds(overflow ? (end > start ? .max : .min) : difference)
@@ -42,7 +41,7 @@ extension MonotonicTime: Comparable {
 }
 
 extension Duration {
-  /// The duration in nanoseconds, rounded towards zero; the nearest representable number when it is out of range.
+  /// The duration in nanoseconds, rounded towards zero. The nearest representable number when it is out of range.
   public var wholeNanoseconds: Int64 {
     let (seconds, attoseconds) = components
     let (nanoseconds, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)

@@ -7,7 +7,7 @@ extension UnixTime {
   /// Reads an RFC 3339 date and time, `2026-07-01T12:30:00Z`, with or without a fraction, in UTC or with an offset.
   ///
   /// Digits after the third of the fraction are dropped. A leap second (`:60`) is read as the second that follows.
-  /// - Returns: `nil` when the text is no RFC 3339 date and time.
+  /// - Returns: `nil` when the text is not an RFC 3339 date and time.
   public init?(rfc3339 text: String) {
     var text = text
     guard let milliseconds = text.withUTF8({ Self.milliseconds(rfc3339: $0) }) else { return nil }
@@ -30,7 +30,7 @@ extension UnixTime {
     return Int64((minutes * 60 + second) * 1000 + fraction)
   }
 
-  /// The time as RFC 3339 in UTC, `2026-07-01T12:30:00Z`; milliseconds are written when there are some.
+  /// The time as RFC 3339 in UTC, `2026-07-01T12:30:00Z`. Milliseconds are written when there are some.
   ///
   /// Years outside 0…9999, which RFC 3339 cannot write, are written as the nearest time it can.
   public var rfc3339: String {
@@ -98,7 +98,7 @@ private struct DigitReader {
     return value
   }
 
-  /// An optional `.` and at least one digit; zero when there is no dot.
+  /// An optional `.` and at least one digit. Zero when there is no dot.
   mutating func fractionInMilliseconds() -> Int? {
     guard skip(".") else { return 0 }
     guard let first = digit() else { return nil }

@@ -10,7 +10,7 @@ public struct UnixTime: Sendable, Hashable {
     self.milliseconds = milliseconds
   }
 
-  /// - Parameter seconds: seconds since 1970; what AMQP timestamps count in.
+  /// - Parameter seconds: seconds since 1970. What AMQP timestamps count in.
   public init(seconds: Int64) {
     milliseconds = seconds.multipliedReportingOverflow(by: 1000).overflow ? .max : seconds * 1000
   }
@@ -25,19 +25,19 @@ public struct UnixTime: Sendable, Hashable {
     Double(milliseconds) / 1000
   }
 
-  /// The later time that lies `duration` after `time`; sub-millisecond parts are dropped.
+  /// The later time that lies `duration` after `time`. Sub-millisecond parts are dropped.
   public static func + (time: UnixTime, duration: Duration) -> UnixTime {
     let (sum, overflow) = time.milliseconds.addingReportingOverflow(duration.wholeMilliseconds)
     return UnixTime(milliseconds: overflow ? .max : sum)
   }
 
-  /// The earlier time that lies `duration` before `time`; sub-millisecond parts are dropped.
+  /// The earlier time that lies `duration` before `time`. Sub-millisecond parts are dropped.
   public static func - (time: UnixTime, duration: Duration) -> UnixTime {
     let (difference, overflow) = time.milliseconds.subtractingReportingOverflow(duration.wholeMilliseconds)
     return UnixTime(milliseconds: overflow ? .min : difference)
   }
 
-  /// Time from `start` to `end`; negative if `end` is earlier.
+  /// Time from `start` to `end`. Negative if `end` is earlier.
   public static func - (end: UnixTime, start: UnixTime) -> Duration {
     let (difference, overflow) = end.milliseconds.subtractingReportingOverflow(start.milliseconds)
     return .milliseconds(overflow ? (end > start ? .max : .min) : difference)
@@ -56,7 +56,7 @@ extension UnixTime: Comparable {
 }
 
 extension Duration {
-  /// The duration in milliseconds, rounded towards zero; the nearest representable number when it is out of range.
+  /// The duration in milliseconds, rounded towards zero. The nearest representable number when it is out of range.
   public var wholeMilliseconds: Int64 {
     let (seconds, attoseconds) = components
     let (milliseconds, overflow) = seconds.multipliedReportingOverflow(by: 1000)

@@ -35,7 +35,7 @@ public final class CountersignClient: Sendable {
 
   let transport: any ClientTransport
   let name: String
-  /// User of the broker and `user_id` of the messages; `nil` if a client certificate names the user.
+  /// User of the broker and `user_id` of the messages. `nil` if a client certificate names the user.
   let userID: String?
   let sealer: Sealer?
   let clock: any WallClock
@@ -97,7 +97,7 @@ public final class CountersignClient: Sendable {
     await transport.stop()
   }
 
-  /// State of the connection for requests; `nil` if there is none.
+  /// State of the connection for requests. `nil` if there is none.
   public var status: ConnectionStatus? { transport.status }
 
   /// Runs a client while a closure uses it, and stops it afterwards.

@@ -6,7 +6,7 @@ import NumberRules
 public import PhoneNumbers
 public import ServiceRuntime
 
-/// The coordinator's configuration; `Config/coordinator.json5` explains each key.
+/// The coordinator's configuration. `Config/coordinator.json5` explains each key.
 public struct CoordinatorConfiguration: ProcessConfiguration {
   public let common: CommonConfiguration
   public let database: DatabaseSettings
@@ -187,7 +187,7 @@ public struct CoordinationError: Error, Sendable, CustomStringConvertible {
     private enum Kind: String { case configuration }
     private let kind: Kind
 
-    /// The configuration is wrong; the message says where and how to fix it.
+    /// The configuration is wrong. The message says where and how to fix it.
     public static let configuration = Code(kind: .configuration)
 
     public var description: String { kind.rawValue }

@@ -13,7 +13,7 @@ final class FictionalNumbers: Sendable {
     current = Mutex(Self.table(rules))
   }
 
-  /// The fixed code of a number; `nil` for a real number.
+  /// The fixed code of a number. `nil` for a real number.
   func code(of number: String, app: String) -> String? {
     current.withLock { $0[app]?[number] }
   }

@@ -116,7 +116,7 @@ public struct EngineRules: Sendable, Hashable {
   }
 }
 
-/// Consumes a queue until it is stopped; taken deliveries are finished first.
+/// Consumes a queue until it is stopped. Taken deliveries are finished first.
 public protocol QueuePipeline: Sendable {
   /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.
   func run() async

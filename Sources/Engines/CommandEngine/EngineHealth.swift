@@ -58,7 +58,7 @@ public final class StorageHealth: Sendable {
   public var state: HealthState {
     known.withLock { state in
       guard let (part, problem) = state.problems.min(by: { $0.key < $1.key }) else { return .ok }
-      return .failing("\(part): \(problem.description)", mend: hint)
+      return .failing("\(part): \(problem.description)", hint: hint)
     }
   }
 }
@@ -106,12 +106,12 @@ public final class OutboxHealth: Sendable {
       if state.setAside > 0 {
         return .failing(
           "\(state.setAside) messages of the outbox cannot be read, so they are not published",
-          mend: "another version of the program wrote them: run that version until they are gone")
+          hint: "another version of the program wrote them: run that version until they are gone")
       }
       guard let buried = state.buried, buried.at <= now, now < buried.at + Self.memory else { return .ok }
       return .failing(
         "a message could not be published and is a dead letter now: \(buried.reason)",
-        mend: "countersign dead list; report it with the log of this time")
+        hint: "countersign dead list; report it with the log of this time")
     }
   }
 }

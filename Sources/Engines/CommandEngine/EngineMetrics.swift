@@ -46,7 +46,7 @@ public struct EngineMetrics: Sendable {
       "Rounds in which a part of the maintenance failed; it is tried again.", labels: ["part"])
     skippedRows = registry.counter(
       "countersign_rows_skipped_total",
-      "Rows of the database that could not be read or dealt with and were stepped around.",
+      "Rows of the database that could not be read or processed and were skipped.",
       labels: ["table"])
     commands = registry.counter(
       "countersign_commands_total",
@@ -104,7 +104,7 @@ struct SenderSkew: Sendable {
       labels: ["sender"])
   }
 
-  /// Records a command's skew; a command without a timestamp has none.
+  /// Records a command's skew. A command without a timestamp has none.
   func note(_ envelope: Envelope, at now: UnixTime) {
     guard let timestamp = envelope.timestamp else { return }
     let name = envelope.userID ?? envelope.appID ?? Self.unnamed
@@ -113,7 +113,7 @@ struct SenderSkew: Sendable {
     seconds.with(label).set(Double((now - timestamp).wholeMilliseconds) / 1000 - 0.5)
   }
 
-  /// The first names up to the maximum; later ones share a label.
+  /// The first names up to the maximum. Later ones share a label.
   private final class Senders: Sendable {
     private let names = Mutex<Set<String>>([])
 

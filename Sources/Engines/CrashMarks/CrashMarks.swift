@@ -2,13 +2,11 @@ public import CountersignAMQP
 import CountersignConcurrency
 public import CountersignTelemetry
 
-/// Finds the message that ends the process, and spares those that were taken from the queue together with it.
+/// Finds the message that ends the process, and spares those that were taken from the queue with it.
 ///
-/// After a crash the broker redelivers every unacknowledged message, and counts it as delivered, whether it was
-/// processed or not. So redelivered messages are marked in a store that outlives the process, before anything of them
-/// is decoded, and unmarked when they are settled. A process that finds the mark of a dead one looks closer: see
-/// ``MarkPlan``. First deliveries are not marked, and cost nothing except while a suspect is tried; then they wait for
-/// one trial.
+/// After a crash the broker redelivers every unacknowledged message. Redelivered messages are marked in a store before
+/// they are decoded, and unmarked when settled. A process that finds a dead one's mark looks closer: see ``MarkPlan``.
+/// First deliveries cost nothing.
 public final class CrashMarks: Sendable {
   /// Maximum time for which a message is alone. A message that ends the process does so when it is read or answered,
   /// not during the wait for a provider.

@@ -25,7 +25,7 @@ public enum MarkPlan {
   public struct Step: Sendable, Hashable {
     /// Their treatment.
     public var treatment: MarkTreatment
-    /// Indices into the planned messages; one, unless the step is a group.
+    /// Indices into the planned messages. One, unless the step is a group.
     public var places: [Int]
   }
 

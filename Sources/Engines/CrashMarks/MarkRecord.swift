@@ -12,7 +12,7 @@ public struct MarkRecord: Sendable, Hashable {
     case nobody
   }
 
-  /// Its writer; 0 once the mark was given back.
+  /// Its writer. 0 once the mark was given back.
   public var number: Int64
   /// State of its writer.
   public var owner: Owner
@@ -50,7 +50,7 @@ public struct MarkStanding: Sendable, Hashable {
   /// Whether a mark of a dead process was found.
   public private(set) var isFound = false
 
-  /// Sums the marks of a message; none by default.
+  /// Sums the marks of a message. None by default.
   public init(_ records: [MarkRecord] = []) {
     for record in records { add(record) }
   }

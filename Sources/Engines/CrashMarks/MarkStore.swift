@@ -2,7 +2,7 @@ public import CountersignTelemetry
 
 /// A store in which marks outlive a crash.
 public protocol MarkStore: Sendable {
-  /// Finds the marks of messages; unmarked messages are absent.
+  /// Finds the marks of messages. Unmarked messages are absent.
   func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding]
 
   /// Writes the marks of messages before they are processed, in one commit. They replace the marks that were found.

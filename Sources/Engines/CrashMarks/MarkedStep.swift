@@ -4,12 +4,12 @@ public import CountersignAMQP
 public struct MarkedStep: Sendable {
   /// Their treatment.
   public let treatment: MarkTreatment
-  /// The messages; one, unless the step is a group.
+  /// The messages. One, unless the step is a group.
   public let deliveries: [Delivery]
   let keys: [MessageKey]
   let standings: [MarkStanding]
 
-  /// Number of processes that died of it; for one message.
+  /// Number of processes that died of it. For one message.
   public var deaths: Int { standings.map(\.deaths).max() ?? 0 }
 
   func marks(isAlone: Bool) -> [NewMark] {

@@ -7,7 +7,7 @@ import CountersignCryptography
 public struct MessageKey: Sendable, Hashable {
   let bytes: [UInt8]
 
-  /// Headers of the broker: RabbitMQ's quorum queues count deliveries in the first two; dead-lettering writes the
+  /// Headers of the broker: RabbitMQ's quorum queues count deliveries in the first two. Dead-lettering writes the
   /// others.
   private static let brokerHeaders: Set<String> = ["x-delivery-count", "x-acquired-count", "x-death"]
   private static let brokerPrefixes = ["x-first-death-", "x-last-death-"]

@@ -10,7 +10,7 @@ public final class PostgreSQLMarkStore: MarkStore {
   private let connection: PostgreSQLConnection
   private let owner: MarkOwner
 
-  /// Connects. Later losses of the connection are mended by themselves.
+  /// Connects. Reconnects automatically if the connection is lost later.
   /// - Throws: ``MarkError`` when there is no connection, or the tables are not those of this program.
   public static func open(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions()
@@ -63,7 +63,7 @@ public final class PostgreSQLMarkStore: MarkStore {
     """
 
   public func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
-    // In one order, lest two processes wait for each other.
+    // In one order, so that two processes do not wait for each other.
     let marks = marks.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
     let owner = owner
     try await session { session throws(PostgreSQLError) -> Void in
@@ -152,7 +152,7 @@ public final class PostgreSQLMarkStore: MarkStore {
     }
   }
 
-  /// Marks become nobody's, in place of what was known before.
+  /// Clears the owner of the marks and overwrites the previous state.
   private static func giveBack(adding begun: Int, where condition: String) -> String {
     """
     WITH mine AS (DELETE FROM mark_crash WHERE \(condition) RETURNING *)
@@ -191,8 +191,8 @@ public final class PostgreSQLMarkStore: MarkStore {
 }
 
 extension MarkError {
-  /// Waiting helps unless the tables are missing or the configuration is wrong. A refused login may end: the roles may be
-  /// in the making.
+  /// Waiting helps unless the tables are missing or the configuration is wrong. A refused login may be temporary: the roles may
+  /// not have been created yet.
   fileprivate init(_ error: PostgreSQLError) {
     self.init(error.description, isRetriable: ![.missingRelation, .misuse, .invalidURL].contains(error.code))
   }
@@ -227,7 +227,7 @@ private final class MarkOwner: Sendable {
 
 /// The table of the marks in PostgreSQL.
 public enum MarkSchemaPostgreSQL {
-  /// `owner` is the number of a session that lives as long as it holds its lock; 0 when the mark was given back.
+  /// `owner` is the number of a session that lives as long as it holds its lock. 0 when the mark was given back.
   public static let part = PostgreSQLSchemaPart(
     "marks",
     [

@@ -152,7 +152,7 @@ public final class SQLiteMarkStore: MarkStore {
 
 /// The table of the marks, a migration of any database that holds them.
 public enum MarkSchema {
-  /// `owner` is a number whose lock a living process holds; 0 when the mark was given back.
+  /// `owner` is a number whose lock a living process holds. 0 when the mark was given back.
   public static let sql = """
     CREATE TABLE crash_mark (
       message BLOB NOT NULL,

@@ -2,9 +2,8 @@ import Synchronization
 
 /// Admits a message while nothing else in the process is processed, so that a crash has one cause only.
 ///
-/// Work on messages enters and leaves, which only costs a lock while there is no trial. A trial waits until all work
-/// has left and keeps further work out. There is one gate for a process, whatever queues it consumes: a process dies as
-/// a whole.
+/// Entering and leaving costs a lock while there is no trial. A trial waits until all work has left and keeps further
+/// work out. One gate serves the whole process, whatever queues it consumes.
 public final class TrialGate: Sendable {
   /// The gate of this process.
   public static let process = TrialGate()
@@ -24,7 +23,7 @@ public final class TrialGate: Sendable {
 
   private let state = Mutex(State())
 
-  /// Creates a gate of its own; processes use ``process``.
+  /// Creates a gate of its own. Processes use ``process``.
   public init() {}
 
   /// Begins work on messages. Suspends while there is a trial.
@@ -99,7 +98,7 @@ public final class TrialGate: Sendable {
   }
 
   /// Begins a trial: suspends until the others are over, until all messages have left, and then until work from outside
-  /// has ended; for each of the latter two at most as long as the patience lasts.
+  /// has ended. For each of the latter two at most as long as the patience lasts.
   func beginTrial(_ patience: Patience) async -> Bool {
     await takeTurn()
     guard await becomesQuiet(patience, { $0.inside == 0 }) else { return false }

@@ -9,7 +9,7 @@ public enum ProjectForms {
   /// The most apps of a project, origins of an app, and domains of a project.
   public static let maxEntries = 200
 
-  /// 6 to 30 lower case letters, digits and hyphens; a letter first, no hyphen last.
+  /// 6 to 30 lower case letters, digits and hyphens. A letter first, no hyphen last.
   public static func isProjectID(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, isLowerCase(first), !text.hasSuffix("-") else { return false }
     return text.isMatched(by: { isLowerCase($0) || $0.isDigit || $0 == "-" }, length: 6...30)
@@ -66,7 +66,7 @@ public enum ProjectForms {
     return isPort(port) && String(port) != own
   }
 
-  /// The end of the host; `nil` where nothing follows it and it is not an address in brackets.
+  /// The end of the host. `nil` where nothing follows it and it is not an address in brackets.
   private static func hostEnd(_ authority: Substring) -> Substring.Index? {
     if authority.hasPrefix("[") { return authority.firstIndex(of: "]").map(authority.index(after:)) }
     return authority.firstIndex(of: ":")

@@ -44,7 +44,7 @@ public struct Project: Sendable, Hashable {
   public var recentLogin = RecentLogin()
   /// The apps whose users are the project's.
   public var apps: [ProjectApp]
-  /// reCAPTCHA, as SDKs are told of it; `nil` where there is none.
+  /// reCAPTCHA, as SDKs are told of it. `nil` where there is none.
   public var recaptcha: Recaptcha?
 
   /// A project with nothing switched on.
@@ -57,7 +57,7 @@ public struct Project: Sendable, Hashable {
     apps = []
   }
 
-  /// Acts that need a sign-in of the last five minutes; an anonymous account has none that could be repeated.
+  /// Acts that need a sign-in of the last five minutes. An anonymous account has none that could be repeated.
   public struct RecentLogin: Sendable, Hashable {
     /// Change and removal of a phone number.
     public var phone = true
@@ -116,7 +116,7 @@ public struct ProjectApp: Sendable, Hashable {
   public let platform: Platform
   /// `1:100000000001:ios:0123456789abcdef`, which SDKs send as `X-Firebase-GMPID`.
   public var appID: String
-  /// `https://example.com`, of a web app; on the own machine with `*` for any port.
+  /// `https://example.com`, of a web app. On the own machine with `*` for any port.
   public var origins: [String]
 
   public init(id: String, platform: Platform, appID: String, origins: [String] = []) {

@@ -4,12 +4,12 @@ public import ServiceRuntime
 public struct ProjectsFile: Sendable {
   /// The path as the configuration names it.
   public let path: String
-  /// The projects; none while there are problems.
+  /// The projects. None while there are problems.
   public let projects: Projects
   /// Values that are allowed but probably unintended.
   public let warnings: [ConfigurationProblem]
 
-  /// Reads the key `projectsFile` and the file that it names; problems of both are reported to the section.
+  /// Reads the key `projectsFile` and the file that it names. Problems of both are reported to the section.
   public init(_ section: ConfigurationSection) {
     path = section.path("projectsFile", default: "projects.json5", "The file with projects, their API keys and apps.")
     do throws(ConfigurationError) {
@@ -17,7 +17,7 @@ public struct ProjectsFile: Sendable {
       (projects, warnings) = (loaded.content, loaded.warnings)
       if projects.all.isEmpty {
         section.warning(
-          "projectsFile", "\(path) has no project, so nobody can sign in: 'countersign project add' adds one")
+          "projectsFile", "\(path) has no project, so sign-in is impossible: 'countersign project add' adds one")
       }
     } catch {
       for problem in error.problems { section.problem("projectsFile", problem.description) }

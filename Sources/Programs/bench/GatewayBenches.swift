@@ -17,7 +17,7 @@ struct GatewayOptions: CommandOptions {
 
   var accountsOrDefault: Int { accounts ?? 200 }
 
-  /// Pace that the options ask for; apps wait for their answers, so fewer calls are in progress than commands.
+  /// Pace that the options ask for. Apps wait for their answers, so fewer calls are in progress than commands.
   var pace: LoadPace {
     load.rate == nil ? .closedLoop(inProgress: load.inProgress ?? 64) : load.pace
   }

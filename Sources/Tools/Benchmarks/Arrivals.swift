@@ -34,7 +34,7 @@ final class Arrivals<Content: Sendable>: Sendable {
     waiting?.continuation.resume(returning: arrival)
   }
 
-  /// Waits for the arrival of a recipient; `nil` if `giveUp` ended the wait.
+  /// Waits for the arrival of a recipient. `nil` if `giveUp` ended the wait.
   func next(for recipient: String) async -> Arrival? {
     await withCheckedContinuation { continuation in
       let arrived: Arrival? = state.withLock { state in

@@ -6,9 +6,9 @@ import CountersignTelemetry
 
 /// Kinds of jobs to fill a queue with.
 public enum BenchmarkJob: String, CaseIterable, Sendable {
-  /// An SMS with a code; each has its own number.
+  /// An SMS with a code. Each has its own number.
   case sms = "sms.dispatch"
-  /// A push of a secret; each has its own device.
+  /// A push of a secret. Each has its own device.
   case push = "push.verify"
   /// The revocation of an authorization code: an exchange, a further stage, a revocation.
   case revocation = "apple.revoke"
@@ -19,7 +19,7 @@ public enum BenchmarkJob: String, CaseIterable, Sendable {
   struct Run: Sendable {
     let id = MessageID.make()
     let deadline: UnixTime
-    /// Seals secrets, as the coordinator does; `nil` leaves them unsealed.
+    /// Seals secrets, as the coordinator does. `nil` leaves them unsealed.
     let sealer: Sealer?
   }
 
@@ -97,7 +97,7 @@ struct BenchmarkNumbers: Sendable {
   /// Number of phone numbers, more than a run can use.
   static let count = areaCodes.count * exchanges.count * linesPerExchange
 
-  /// The number at an index; neighbors have different prefixes.
+  /// The number at an index. Neighbors have different prefixes.
   static func number(at index: Int) -> String {
     let areaCode = areaCodes[index % areaCodes.count]
     let exchange = exchanges[index / areaCodes.count % exchanges.count]

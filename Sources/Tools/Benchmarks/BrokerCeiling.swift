@@ -143,7 +143,7 @@ func withRunningPublisher<T: Sendable>(
   }
 }
 
-/// Publishes a batch; throws unless the broker confirms every message.
+/// Publishes a batch. Throws unless the broker confirms every message.
 func publishAll(_ batch: [Publication], with publisher: Publisher) async throws {
   for outcome in try await publisher.publish(batch) {
     guard case .confirmed = outcome else {
@@ -154,7 +154,7 @@ func publishAll(_ batch: [Publication], with publisher: Publisher) async throws 
 
 /// Error that ends a benchmark early.
 public struct BenchmarkError: Error, Sendable, CustomStringConvertible {
-  /// The problem and a hint; safe to print.
+  /// The problem and a hint. Safe to print.
   public let description: String
 
   init(_ description: String) {

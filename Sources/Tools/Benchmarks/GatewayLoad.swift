@@ -11,7 +11,7 @@ public struct GatewayLoad: Sendable {
     public let repeated: Int
     /// Successes per second.
     public let rate: Double
-    /// Latency from the first request to the arrival of the SMS at the provider; of sign-ins only.
+    /// Latency from the first request to the arrival of the SMS at the provider. Of sign-ins only.
     public let requestToProvider: LatencySummary?
     /// Latency from the first request to the last answer.
     public let whole: LatencySummary?

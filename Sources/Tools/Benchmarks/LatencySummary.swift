@@ -18,7 +18,7 @@ public struct LatencySummary: Sendable, Hashable, Encodable {
     case maximum = "maximumMilliseconds"
   }
 
-  /// Summarizes samples; `nil` if there are none.
+  /// Summarizes samples. `nil` if there are none.
   init?(_ samples: [Duration]) {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.map(\.milliseconds).sorted()

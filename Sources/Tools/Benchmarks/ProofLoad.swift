@@ -11,7 +11,7 @@ public struct ProofLoad: Sendable {
     public let proven: Int
     /// Numbers of failures, by error code.
     public let failed: [String: Int]
-    /// Pushes to devices that had one already; harmless, and absent without a failure.
+    /// Pushes to devices that had one already. Harmless, and absent without a failure.
     public let repeated: Int
     /// Proofs per second.
     public let rate: Double

@@ -43,7 +43,7 @@ final class MessageStore: Sendable {
     state = Mutex(State(capacity: capacity))
   }
 
-  /// Records a message; a full ring forgets the oldest one. A webhook is recorded once per ID.
+  /// Records a message. A full ring forgets the oldest one. A webhook is recorded once per ID.
   @discardableResult func record(_ message: ReceivedMessage) -> Outcome {
     state.withLock { state in
       if message.provider == .webhook, let number = state.webhooks[message.id] {
@@ -58,7 +58,7 @@ final class MessageStore: Sendable {
     state.withLock { $0.counts.refused[code, default: 0] += 1 }
   }
 
-  /// The newest messages, oldest first; of one recipient, if given.
+  /// The newest messages, oldest first. Of one recipient, if given.
   func messages(to recipient: String?, limit: Int) -> [ReceivedMessage] {
     state.withLock { $0.ring.elements(of: recipient, limit: limit) }
   }

@@ -6,7 +6,7 @@ import HTTPServer
 ///
 /// It listens from `init` to `stop()`. ``SimulatorGuide/text`` describes it; `GET /control` shows that text.
 public final class Simulator: Sendable {
-  /// Maximum size of a request body; Twilio's longest message is far below.
+  /// Maximum size of a request body. Twilio's longest message is far below.
   static let maxBodyBytes = 65_536
   /// Maximum number of connections: more than all workers of a test together have in flight.
   private static let maxConnections: UInt32 = 4_096
@@ -48,7 +48,7 @@ public final class Simulator: Sendable {
     }
   }
 
-  /// Stops listening; requests held by a fault are dropped.
+  /// Stops listening. Requests held by a fault are dropped.
   public func stop() async {
     smpp?.stop()
     await server.stop(grace: .milliseconds(200))

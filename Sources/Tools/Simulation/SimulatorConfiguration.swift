@@ -1,7 +1,7 @@
 public import CountersignTelemetry
 public import ServiceRuntime
 
-/// Configuration of the executable; `Config/simulator.json5` explains each key.
+/// Configuration of the executable. `Config/simulator.json5` explains each key.
 public struct SimulatorConfiguration: Configuration {
   /// Minimum level of logged events.
   public let logLevel: LogLevel

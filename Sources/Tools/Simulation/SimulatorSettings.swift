@@ -4,7 +4,7 @@ public import CountersignTelemetry
 public struct SimulatorSettings: Sendable {
   /// Address to listen on.
   public var host = "127.0.0.1"
-  /// Port; 0 for any free one.
+  /// Port. 0 for any free one.
   public var port: UInt16 = 0
   /// Account of the Messages API.
   public var accountSID = "AC00000000000000000000000000000001"
@@ -17,7 +17,7 @@ public struct SimulatorSettings: Sendable {
   /// Whether Twilio, Vonage and MessageBird accept addresses of this machine or of a private network for their reports,
   /// which no real one does.
   public var allowsLocalCallbacks = false
-  /// Secrets of the webhook, `whsec_…`, any of which may sign; separated by white space.
+  /// Secrets of the webhook, `whsec_…`, any of which may sign. Separated by white space.
   public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
   /// Vonage's SMS API.
   public var vonage = SimulatedVonageSettings()
@@ -25,9 +25,9 @@ public struct SimulatorSettings: Sendable {
   public var messageBird = SimulatedMessageBirdSettings()
   /// AWS End User Messaging.
   public var aws = AWSMessagingSettings()
-  /// SMPP server; `nil` means none.
+  /// SMPP server. `nil` means none.
   public var smpp: SMPPServerSettings?
-  /// Maximum number of messages kept, and of pushes and revocations; the oldest are forgotten. One takes about 400
+  /// Maximum number of messages kept, and of pushes and revocations. The oldest are forgotten. One takes about 400
   /// bytes.
   public var maxMessages = 200_000
   /// Maximum difference of a webhook's timestamp from the current time.
@@ -47,7 +47,7 @@ public struct SimulatorSettings: Sendable {
 public struct SimulatedAPNsSettings: Sendable {
   /// Team that sends.
   public var teamID = "EXAMPLE001"
-  /// Keys of the team (P-256, PEM) by key ID; either half will do.
+  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
   public var keys: [String: Secret] = [:]
   /// Apps of the team, by bundle ID.
   public var topics: Set<String> = []
@@ -77,7 +77,7 @@ public struct AWSMessagingSettings: Sendable {
 public struct AppleIDSettings: Sendable {
   /// Team of the clients: `iss` of a client secret.
   public var teamID = "EXAMPLE001"
-  /// Keys of the team (P-256, PEM) by key ID; either half will do.
+  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
   public var keys: [String: Secret] = [:]
   /// Bundle IDs and Services IDs: `sub` of a client secret.
   public var clientIDs: Set<String> = []
@@ -102,7 +102,7 @@ public struct SimulatedRecaptchaSettings: Sendable {
   public var project = "example-project"
   /// API key of the project.
   public var apiKey = Secret("simulated-recaptcha-api-key")
-  /// Key file of the service account, as Google issues it (JSON); without one no access token is issued.
+  /// Key file of the service account, as Google issues it (JSON). Without one no access token is issued.
   public var serviceAccount: Secret?
   /// Keys of sites and apps: key ID, and the app's bundle ID or the site's host.
   public var siteKeys: [String: String] = [:]
@@ -119,7 +119,7 @@ public struct SimulatedRecaptchaSettings: Sendable {
 
 /// Simulated SMPP 3.4 server with one account.
 public struct SMPPServerSettings: Sendable {
-  /// Port; 0 for any free one.
+  /// Port. 0 for any free one.
   public var port: UInt16 = 0
   /// Name of the account.
   public var systemID = "simulated"
@@ -127,9 +127,9 @@ public struct SMPPServerSettings: Sendable {
   public var password = Secret("password")
   /// Required value of `system_type`.
   public var systemType = ""
-  /// Maximum number of submissions of a session in progress; further ones are throttled.
+  /// Maximum number of submissions of a session in progress. Further ones are throttled.
   public var window = 100
-  /// Maximum number of submissions a second; further ones are throttled.
+  /// Maximum number of submissions a second. Further ones are throttled.
   public var ratePerSecond: Int?
 
   /// Settings for tests.

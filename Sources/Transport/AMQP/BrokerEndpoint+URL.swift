@@ -8,13 +8,11 @@ extension BrokerEndpoint {
   /// The longest virtual host name: it is a short string on the wire.
   static let maxVirtualHostBytes = 255
 
-  /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`,
-  /// with a list of hosts, separated by commas, in the place of one (`BrokerHost.list`).
+  /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`, with a list of
+  /// hosts, separated by commas, in the place of one (`BrokerHost.list`).
   ///
-  /// Parts may be percent-encoded. No path means the default virtual host; by the specification a lone `/` is the
-  /// virtual host with the empty name, which no broker has by default; as in most clients it means the default virtual
-  /// host here. Query parameters are refused: the configuration has keys for these options.
-  ///
+  /// Parts may be percent-encoded. No path and a lone `/` both mean the default virtual host, as in most clients. Query
+  /// parameters are refused: the configuration has keys for them.
   /// - Throws: `invalidURL`; the message never repeats the URL, which may contain a password.
   public init(url: String) throws(AMQPError) {
     let (scheme, rest) = try Self.split(url)

@@ -9,14 +9,14 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
   public var hosts: [BrokerHost] {
     didSet { Self.require(hosts) }
   }
-  /// Virtual host; `/` is the broker's default.
+  /// Virtual host. `/` is the broker's default.
   public var virtualHost: String
   /// User name. With a client certificate and no password, the certificate authenticates (SASL EXTERNAL); the name must
   /// then be the one the broker reads from it, as it is used for `user_id`.
   public var username: String
-  /// Password; never part of `description`.
+  /// Password. Never part of `description`.
   public var password: String
-  /// TLS settings; `nil` for an unencrypted connection.
+  /// TLS settings. `nil` for an unencrypted connection.
   public var tls: TLSSettings?
 
   public init(
@@ -66,7 +66,7 @@ public struct BrokerEndpoint: Sendable, Hashable, CustomStringConvertible, Custo
 
 /// Encryption of a connection to the broker, and the authorities it trusts. TLS 1.2 is the minimum.
 public struct TLSSettings: Sendable, Hashable {
-  /// PEM file with the trusted authorities; the system's if `nil`.
+  /// PEM file with the trusted authorities. The system's if `nil`.
   public var caFile: String?
   /// PEM file with the client's certificate chain, for brokers that require one.
   public var certificateFile: String?

@@ -4,7 +4,7 @@ extension BrokerHost {
   /// Maximum number of hosts in a list: clusters have three to seven nodes, and a round of attempts has to end.
   public static let maxCount = 16
 
-  /// Reads the hosts of a URL: `host[:port]`, separated by commas; IPv6 addresses in brackets. Names may be
+  /// Reads the hosts of a URL: `host[:port]`, separated by commas. IPv6 addresses in brackets. Names may be
   /// percent-encoded.
   ///
   /// - Parameter defaultPort: port of a host that names none.

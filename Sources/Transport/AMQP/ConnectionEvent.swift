@@ -2,12 +2,12 @@
 public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   /// The connection and its channel are open and prepared, at this host of the broker.
   case connected(BrokerHost)
-  /// The attempt at this host failed or the connection to it was lost; the next attempt, at the next host, follows after
+  /// The attempt at this host failed or the connection to it was lost. The next attempt, at the next host, follows after
   /// `retryIn`.
   case disconnected(AMQPError, at: BrokerHost, retryIn: Duration)
   /// The broker closed the channel, which was opened again.
   case channelReopened(AMQPError)
-  /// The broker refused a publication; the channel was replaced, because a new one may be able to send it.
+  /// The broker refused a publication. The channel was replaced, because a new one may be able to send it.
   case channelRenewed
   /// The broker has stopped reading from this connection for now.
   case blocked(reason: String)
@@ -15,9 +15,9 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
   case unblocked
   /// The broker canceled the consumer of `queue`.
   case consumerCanceled(queue: String)
-  /// `queue` has messages and consumers with room, but delivers none; the connection is replaced.
+  /// `queue` has messages and consumers with room, but delivers none. The connection is replaced.
   case consumerStalled(queue: String)
-  /// A publication made the broker close the connection each time, the last times sent alone; it was given up.
+  /// A publication made the broker close the connection each time, the last times sent alone. It was given up.
   case publicationGivenUp(AMQPError)
   /// The connection was closed on request and stays closed.
   case stopped
@@ -42,7 +42,7 @@ public enum ConnectionEvent: Sendable, Hashable, CustomStringConvertible {
 /// Status of a connection, for readiness checks.
 public struct ConnectionStatus: Sendable, Hashable, CustomStringConvertible {
   public enum Phase: String, Sendable, Hashable {
-    /// Not connected; trying to connect.
+    /// Not connected. Trying to connect.
     case connecting
     /// Open and in use.
     case connected
@@ -56,8 +56,8 @@ public struct ConnectionStatus: Sendable, Hashable, CustomStringConvertible {
 
   /// Current phase of the connection.
   public internal(set) var phase: Phase
-  /// Reason of the last failure or loss; `nil` while the connection is up. With several hosts, a failure that waiting
-  /// does not mend, such as a refused password, stays until each host has been tried again.
+  /// Reason of the last failure or loss. `nil` while the connection is up. With several hosts, a failure that waiting
+  /// does not fix, such as a refused password, stays until each host has been tried again.
   public internal(set) var lastError: AMQPError?
   /// Host of the open connection, else that of `lastError`.
   public internal(set) var host: BrokerHost?

@@ -2,7 +2,7 @@
 public struct ConnectionOptions: Sendable {
   /// Bounds of the delay before the next attempt to connect.
   public struct ReconnectDelay: Sendable, Hashable {
-    /// Upper bound of the first delay; doubles with each failure.
+    /// Upper bound of the first delay. Doubles with each failure.
     public var min: Duration
     /// Upper bound of every delay.
     public var max: Duration
@@ -24,15 +24,15 @@ public struct ConnectionOptions: Sendable {
   public var connectTimeout: Duration
   /// Limit for the login, and for each answer of the broker.
   public var rpcTimeout: Duration
-  /// Maximum time a library call may go without progress; then the socket is shut down.
+  /// Maximum time a library call may go without progress, then the socket is shut down.
   public var publishStallTimeout: Duration
-  /// Maximum time a publish may stay unconfirmed; then the connection is replaced, unless the broker is blocked.
+  /// Maximum time a publish may stay unconfirmed, then the connection is replaced, unless the broker is blocked.
   public var confirmTimeout: Duration
   /// Delay before the next attempt to connect, with full jitter.
   public var reconnectDelay: ReconnectDelay
   /// Maximum length of a sent body, and of a received body that is kept.
   public var maxBodyBytes: Int
-  /// The password as it is now, asked for before each login; where it is `nil`, the endpoint's is sent.
+  /// The password as it is now, asked for before each login. Where it is `nil`, the endpoint's is sent.
   public var password: (@Sendable () -> String?)?
 
   public init(

@@ -12,7 +12,7 @@ public final class Consumer: Sendable {
     public let exchange: String
     /// Binding key.
     public let routingKey: String
-    /// Maximum number of messages that wait; the oldest make room.
+    /// Maximum number of messages that wait. The oldest make room.
     public let maxLength: Int
 
     public init(exchange: String, routingKey: String, maxLength: Int) {
@@ -27,21 +27,21 @@ public final class Consumer: Sendable {
 
   /// A queue and the way it is consumed.
   public struct Subscription: Sendable, Hashable {
-    /// Name of the queue; empty for one of the consumer's own.
+    /// Name of the queue. Empty for one of the consumer's own.
     public let queue: String
-    /// The consumer's own queue; `nil` when it consumes one that is there.
+    /// The consumer's own queue. `nil` when it consumes one that is there.
     public let own: OwnQueue?
     /// Maximum number of deliveries that are not settled.
     public let prefetch: Int
     /// A classic queue of which the connection is the exclusive consumer while it consumes, so that no other process
-    /// consumes beside it; `nil` when others may. What is written into it is thrown away. The user needs the right to
+    /// consumes beside it. `nil` when others may. What is written into it is thrown away. The user needs the right to
     /// read it.
     public let lock: String?
     /// Whether other connections may hold the lock beside this one, as long as none holds it alone.
     public let isLockShared: Bool
     /// The consumer's name at the broker, which makes one up when it is empty.
     public let tag: String
-    /// Maximum time that acknowledgements wait for others; they do not once the consumer stops.
+    /// Maximum time that acknowledgements wait for others. They do not once the consumer stops.
     public let gathering: Gathering
     /// Time without a delivery after which the queue is asked whether it has messages.
     public let stallTimeout: Duration
@@ -92,7 +92,7 @@ public final class Consumer: Sendable {
   private let inbox: ConsumerInbox
   private let connection: ConnectionActor
 
-  /// - Parameter onEvent: called on the connection's queue; must not block.
+  /// - Parameter onEvent: called on the connection's queue. Must not block.
   public init(
     endpoint: BrokerEndpoint, options: ConnectionOptions, subscription: Subscription,
     onEvent: @escaping @Sendable (ConnectionEvent) -> Void
@@ -129,11 +129,11 @@ public final class Consumer: Sendable {
     settle(CollectionOfOne(tag), requeue ? .requeue : .discard)
   }
 
-  /// Stops consuming; further messages stay in the queue. Deliveries that have arrived are still returned by `next`,
+  /// Stops consuming. Further messages stay in the queue. Deliveries that have arrived are still returned by `next`,
   /// and a new connection does not consume either. Returns when the broker has confirmed.
   public func pause() async { await wish(.paused) }
 
-  /// Stops consuming like `pause`, and returns all unsettled deliveries to the queue, where other consumers take them; it
+  /// Stops consuming like `pause`, and returns all unsettled deliveries to the queue, where other consumers take them. It
   /// counts toward the queue's delivery limit. Settling them has no effect from then on. Returns when that is done.
   public func stepAside() async { await wish(.aside) }
 
@@ -159,7 +159,7 @@ public final class Consumer: Sendable {
   /// confirmed.
   public func stopConsuming() async {
     await wish(.stopped)
-    // Also if the connection did not get to it: a task in `next` must not wait for ever.
+    // Also if the connection did not get to it: a task in `next` must not wait forever.
     inbox.finish()
   }
 

@@ -9,7 +9,7 @@ public struct DeliveryTag: Sendable, Hashable {
     self.number = number
   }
 
-  /// A tag of no channel, for tests of consumers; settling it has no effect.
+  /// A tag of no channel, for tests of consumers. Settling it has no effect.
   public init(number: UInt64) { self.init(epoch: 0, number: number) }
 }
 
@@ -21,7 +21,7 @@ public struct Delivery: Sendable, Hashable {
   public var tag: DeliveryTag
   /// Whether it was delivered before, to any consumer.
   public var isRedelivered: Bool
-  /// The exchange it was published to; empty for the default one.
+  /// The exchange it was published to. Empty for the default one.
   public var exchange: String
   /// The key it was published with.
   public var routingKey: String
@@ -30,7 +30,7 @@ public struct Delivery: Sendable, Hashable {
   /// Whether the body was longer than `ConnectionOptions.maxBodyBytes` and was therefore not kept.
   public var isOversize: Bool
 
-  /// For tests of consumers; real deliveries come from `Consumer` and `AdminConnection`.
+  /// For tests of consumers. Real deliveries come from `Consumer` and `AdminConnection`.
   public init(
     message: Message, tag: DeliveryTag = DeliveryTag(number: 0), isRedelivered: Bool = false,
     exchange: String = "", routingKey: String = "", isOversize: Bool = false

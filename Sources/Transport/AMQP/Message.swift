@@ -4,7 +4,7 @@ public struct Message: Sendable, Hashable {
   public var contentType: String?
   /// MIME encoding of the body.
   public var contentEncoding: String?
-  /// Headers; encoded they must stay under 64 KiB.
+  /// Headers. Encoded they must stay under 64 KiB.
   public var headers: [String: FieldValue]
   /// Whether the message survives a restart of the broker (delivery mode 2).
   public var isPersistent = true
@@ -22,17 +22,17 @@ public struct Message: Sendable, Hashable {
   public var timestamp: UInt64?
   /// Name of the message's type.
   public var type: String?
-  /// Sender's user; the broker checks that it is the user of the connection.
+  /// Sender's user. The broker checks that it is the user of the connection.
   public var userID: String?
   /// Name of the program that sent it.
   public var appID: String?
   /// The content.
   public var body: [UInt8]
-  /// AMQP names of the properties of a delivered message that were not UTF-8 and are therefore absent; `headers` if a
+  /// AMQP names of the properties of a delivered message that were not UTF-8 and are therefore absent. `headers` if a
   /// name in one of its tables was not. The broker lets such messages pass.
   public var malformedProperties: [String] = []
 
-  /// Makes a persistent message; the properties that are not named here are set afterwards.
+  /// Makes a persistent message. The properties that are not named here are set afterwards.
   public init(
     headers: [String: FieldValue] = [:], correlationID: String? = nil, replyTo: String? = nil, messageID: String? = nil,
     type: String? = nil, userID: String? = nil, body: [UInt8] = []
@@ -46,6 +46,6 @@ public struct Message: Sendable, Hashable {
     self.body = body
   }
 
-  /// Length of the headers on the wire; `nil` if they cannot be published because of their nesting or a name's length.
+  /// Length of the headers on the wire. `nil` if they cannot be published because of their nesting or a name's length.
   public var headerBytes: Int? { headers.isEmpty ? 0 : WireLimits.encodedBytes(headers) }
 }

@@ -14,7 +14,7 @@ public protocol MessageSink: Sendable {
   func publish(
     _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
   ) async throws(AMQPError) -> [PublishOutcome]
-  /// Flushes, for `ceiling` at most, and closes; publications without a confirm by then fail as `closed`.
+  /// Flushes, for `ceiling` at most, and closes. Publications without a confirm by then fail as `closed`.
   func stop(ceiling: Duration) async
   /// Whether it is connected and not blocked.
   var isReady: Bool { get }

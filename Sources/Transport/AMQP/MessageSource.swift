@@ -2,7 +2,7 @@
 public protocol MessageSource: Sendable {
   /// Connects, and reconnects, until ``close()``.
   func run() async
-  /// Waits for deliveries and takes all that have arrived; `nil` when no more follow. For one task.
+  /// Waits for deliveries and takes all that have arrived. `nil` when no more follow. For one task.
   func next() async -> [Delivery]?
   /// Acknowledges a delivery. Returns at once; a tag of a lost connection is ignored.
   func ack(_ tag: DeliveryTag)
@@ -17,7 +17,7 @@ public protocol MessageSource: Sendable {
   func resume() async
   /// Takes messages one at a time, the next when the previous one is settled, until ``resume()`` or ``pause()``.
   func resumeOneByOne() async
-  /// Takes no further messages; ``next()`` hands out what has arrived, then `nil`.
+  /// Takes no further messages. ``next()`` hands out what has arrived, then `nil`.
   func stopConsuming() async
   /// Flushes acknowledgements and closes.
   func close() async

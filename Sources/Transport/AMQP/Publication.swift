@@ -2,7 +2,7 @@
 public struct Publication: Sendable, Hashable {
   /// The message. It should have a `messageID`: after a reconnect it may be published a second time under the same one.
   public var message: Message
-  /// The exchange; empty for the default one, which routes by queue name.
+  /// The exchange. Empty for the default one, which routes by queue name.
   public var exchange: String
   /// The routing key.
   public var routingKey: String

@@ -2,11 +2,9 @@ import CountersignConcurrency
 
 /// Publishes with confirms on a connection of its own, which it keeps up until it is stopped.
 ///
-/// After refusals the channel is replaced now and then: a queue may refuse on one channel alone
+/// Unconfirmed messages are published again on the next connection under the same ID, so a message may arrive twice.
+/// After refusals the channel is replaced now and then, because a queue may refuse on one channel alone
 /// (``ConnectionEvent/channelRenewed``).
-///
-/// No message is lost with a connection: unconfirmed ones are published again on the next connection, under the same
-/// message ID, so a message may arrive twice.
 public final class Publisher: Sendable {
   /// Default time `stop` waits for confirms.
   public static let defaultCeiling: Duration = .seconds(10)

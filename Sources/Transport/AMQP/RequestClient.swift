@@ -6,7 +6,7 @@ import CountersignEncoding
 /// A request whose reply was lost with a connection, or with a channel that is replaced after a refusal, is sent again,
 /// under the same message ID, for as long as its caller waits.
 public final class RequestClient: Sendable {
-  /// Default maximum number of unanswered requests; others wait.
+  /// Default maximum number of unanswered requests. Others wait.
   public static let defaultMaxOutstanding = 4096
 
   private let options: ConnectionOptions

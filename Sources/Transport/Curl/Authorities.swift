@@ -3,10 +3,9 @@ import Glibc
 
 /// Certificate authorities that a handle of libcurl trusts.
 ///
-/// libcurl may be built with a directory of authorities beside a file of them, as Debian's is; naming a file leaves the
-/// directory in force. Such a directory also keeps libcurl 7.88 from holding on to the authorities that it has read: it
-/// then reads and parses all of them for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms of one core
-/// instead of 2.
+/// Debian's libcurl has a directory of authorities beside a file, and naming a file leaves the directory in force. With
+/// a directory libcurl 7.88 parses all authorities for every new connection (`Curl_ssl_setup_x509_store`), some 25 ms
+/// of one core instead of 2.
 package enum Authorities {
   /// Time for which the authorities of a file are kept. A changed file counts for new connections after at most this;
   /// libcurl's own default is a day (`CURLOPT_CA_CACHE_TIMEOUT`).

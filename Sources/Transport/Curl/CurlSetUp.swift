@@ -3,7 +3,7 @@ import Glibc
 
 /// Preparation that every client on libcurl needs.
 package enum CurlSetUp {
-  /// Reason that a client cannot be made; safe to log.
+  /// Reason that a client cannot be made. Safe to log.
   package enum Failure: Error {
     /// libcurl did not start.
     case library(String)

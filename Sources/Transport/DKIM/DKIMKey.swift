@@ -2,9 +2,9 @@
 public struct DKIMKey: Sendable {
   /// Signature algorithm.
   public enum Algorithm: String, Sendable, Hashable, CaseIterable {
-    /// RFC 6376; every receiver knows it.
+    /// RFC 6376. Every receiver knows it.
     case rsa = "rsa-sha256"
-    /// RFC 8463; short, and not yet known to every receiver: use it next to an RSA signature.
+    /// RFC 8463. Short, and not yet known to every receiver: use it next to an RSA signature.
     case ed25519 = "ed25519-sha256"
   }
 
@@ -33,7 +33,7 @@ public struct DKIMKey: Sendable {
         return
       }
     }
-    throw DKIMError(.badKey, "is no private key of RSA or Ed25519 in PEM")
+    throw DKIMError(.badKey, "is not an RSA or Ed25519 private key in PEM format")
   }
 
   private init(domain: String, selector: String, algorithm: Algorithm, pem: [UInt8]) {

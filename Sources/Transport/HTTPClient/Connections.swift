@@ -28,7 +28,7 @@ final class Connections {
 
   func begins() { opening += 1 }
 
-  /// A request has its connection; a second one, if the first was a pooled one that had died.
+  /// A request has its connection. A second one, if the first was a pooled one that had died.
   func isConnected(sockets: [curl_socket_t], isFirst: Bool) {
     if isFirst { opening -= 1 }
     failures = 0

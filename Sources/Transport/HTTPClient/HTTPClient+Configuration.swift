@@ -18,7 +18,7 @@ extension HTTPClient {
 
     /// Number and life of the connections that requests share.
     public struct Pool: Sendable, Hashable {
-      /// Maximum number of connections to one host (name and port); that of concurrent requests if `nil`.
+      /// Maximum number of connections to one host (name and port). That of concurrent requests if `nil`.
       public var maxPerHost: Int?
       /// Maximum idle time after which a connection is reused. Shorter than the servers' own (often 60 to 75 s), so
       /// that both ends rarely disagree about whether it is open.
@@ -53,12 +53,12 @@ extension HTTPClient {
       }
     }
 
-    /// Maximum number of concurrent requests; others wait.
+    /// Maximum number of concurrent requests. Others wait.
     public var maxConcurrent: Int
-    /// Maximum number of waiting requests; others fail with `.overloaded`.
+    /// Maximum number of waiting requests. Others fail with `.overloaded`.
     public var maxWaiting: Int
     public var pool: Pool
-    /// PEM file with the only trusted certificate authorities; the system's if `nil`.
+    /// PEM file with the only trusted certificate authorities. The system's if `nil`.
     public var caFile: String?
     public var clientCertificate: ClientCertificate?
     /// The `User-Agent` of requests that have none.

@@ -10,7 +10,7 @@ public final class HTTPClient: Sendable {
   let loop: CurlLoop
   private let inbox: RequestInbox
 
-  /// Makes a transport; connections are opened when they are needed.
+  /// Makes a transport. Connections are opened when they are needed.
   ///
   /// - Throws: `TransportError` when a file of the configuration cannot be read, or libcurl is unusable.
   public init(_ configuration: Configuration = Configuration()) throws(TransportError) {

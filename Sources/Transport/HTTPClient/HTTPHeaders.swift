@@ -38,7 +38,7 @@ public struct HTTPHeaders: Sendable, ExpressibleByDictionaryLiteral {
     }
   }
 
-  /// Appends a field; one of the same name stays.
+  /// Appends a field. One of the same name stays.
   public mutating func add(name: String, value: String) {
     content = .fields(fields + [(name: name, value: value)])
   }
@@ -88,7 +88,7 @@ public enum HTTPDate {
   /// Longer texts are not dates.
   private static let maxLength = 64
 
-  /// - Returns: seconds since 1970; `nil` when the text is not a date.
+  /// - Returns: seconds since 1970. `nil` when the text is not a date.
   public static func seconds(_ text: String) -> Int64? {
     // All three forms begin with the day of the week. libcurl also reads numbers alone as a date or a time of day.
     guard let first = text.unicodeScalars.first, ("A"..."Z").contains(first), text.utf8.count <= maxLength else {

@@ -6,14 +6,14 @@ public struct HTTPRequest: Sendable {
   public var url: String
   /// The header fields. `Host`, `Content-Length`, `User-Agent` and `Accept` are added unless they are given.
   public var headers: HTTPHeaders
-  /// The body; `nil` sends none.
+  /// The body. `nil` sends none.
   public var body: [UInt8]?
   /// Time limits of the phases.
   public var timeouts: HTTPTimeouts
   /// Whether the server may safely see the request twice. If so, a request on a pooled connection that dies before the
   /// first byte of the answer is silently sent again on a new one; if not, it fails with `requestMayHaveLeft`.
   public var isIdempotent: Bool
-  /// Maximum length of the answer's body; a longer one fails with `.tooLarge`.
+  /// Maximum length of the answer's body. A longer one fails with `.tooLarge`.
   public var maxResponseBytes: Int
 
   /// Makes a request.
@@ -33,15 +33,15 @@ public struct HTTPRequest: Sendable {
 
 /// Time limits of the phases of a request.
 public struct HTTPTimeouts: Sendable, Hashable {
-  /// Resolving the name, connecting and the TLS handshake together, from the start of a connection; requests wait while
+  /// Resolving the name, connecting and the TLS handshake together, from the start of a connection. Requests wait while
   /// sixteen connections are being opened.
   public var connect: Duration
-  /// From the moment the request is written to the first byte of the answer's headers; `nil` leaves it to `total`.
+  /// From the moment the request is written to the first byte of the answer's headers. `nil` leaves it to `total`.
   public var firstByte: Duration?
   /// From the call to the last byte of the answer, including the wait for a free slot.
   public var total: Duration
 
-  /// Makes the time-outs; each must be at least 1 ms.
+  /// Makes the time-outs. Each must be at least 1 ms.
   public init(connect: Duration = .seconds(3), firstByte: Duration? = nil, total: Duration = .seconds(10)) {
     let shortest = min(connect, total, firstByte ?? total)
     precondition(shortest >= .milliseconds(1), "a time-out must be at least 1 ms")

@@ -16,7 +16,7 @@ extension Slot {
     return socket
   }
 
-  /// The TCP connection is there and the TLS handshake begins; the only sign that libcurl gives of it.
+  /// The TCP connection is there and the TLS handshake begins. The only sign that libcurl gives of it.
   func onHandshake() -> CURLcode {
     hasBegunTLS = true
     return CURLE_OK

@@ -7,9 +7,9 @@ import Dispatch
 /// Not `Sendable`: it belongs to the loop. The callbacks run on the loop's queue, inside the loop's own calls of
 /// libcurl, and reach nothing but their slot.
 final class Slot {
-  /// Header lines of one answer; longer ones fail with `.tooLarge`.
+  /// Header lines of one answer. Longer ones fail with `.tooLarge`.
   static let maxHeaderBytes = 65_536
-  /// Both are libcurl's smallest; requests here are short, and each transfer has its own.
+  /// Both are libcurl's smallest. Requests here are short, and each transfer has its own.
   private static let uploadBufferBytes = 16_384
   private static let downloadBufferBytes = 16_384
 
@@ -22,7 +22,7 @@ final class Slot {
   private var headerFields: [(name: String, value: String)]?
   private var shape: Shape?
 
-  /// Properties that libcurl keeps in several options at once; if they change, the handle is reset.
+  /// Properties that libcurl keeps in several options at once. If they change, the handle is reset.
   private struct Shape: Equatable {
     let method: String
     let hasBody: Bool
@@ -33,7 +33,7 @@ final class Slot {
   var headerLines: [UInt8] = []
   var body: [UInt8] = []
   var isTooLarge = false
-  /// Number of times libcurl was about to write the request; 0 means that certainly no byte of it left.
+  /// Number of times libcurl was about to write the request. 0 means that certainly no byte of it left.
   var attempts = 0
   /// Those that were opened for this request.
   var sockets: [curl_socket_t] = []

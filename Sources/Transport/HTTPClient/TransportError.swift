@@ -20,9 +20,9 @@ public struct TransportError: Error, Sendable, CustomStringConvertible {
 
   /// Kind of failure.
   public enum Kind: Sendable, Hashable {
-    /// The URL, the method or a header field is malformed; nothing was tried.
+    /// The URL, the method or a header field is malformed. Nothing was tried.
     case invalidRequest
-    /// More requests wait for a slot than the configuration allows; nothing was tried.
+    /// More requests wait for a slot than the configuration allows. Nothing was tried.
     case overloaded
     /// The name of the host was not resolved.
     case resolve

@@ -30,7 +30,7 @@ struct ClientKey: Sendable, Hashable {
     }
   }
 
-  /// - Parameter bytes: the 16 bytes of an IPv6 address; one that stands for an IPv4 address (RFC 4291, 2.5.5.2) is
+  /// - Parameter bytes: the 16 bytes of an IPv6 address. One that stands for an IPv4 address (RFC 4291, 2.5.5.2) is
   ///   that.
   init(ipv6 bytes: [UInt8]) { value = Self.value(ipv6: bytes) }
 
@@ -46,7 +46,7 @@ struct ClientKey: Sendable, Hashable {
 
 /// Text of addresses.
 enum NumericHost {
-  /// An address as the kernel gives it, without the port: `127.0.0.1`, `::1`, `fe80::1%eth0`; empty for one of another
+  /// An address as the kernel gives it, without the port: `127.0.0.1`, `::1`, `fe80::1%eth0`. Empty for one of another
   /// family.
   static func text(_ address: UnsafePointer<sockaddr>) -> String {
     let isIPv6 = Int32(address.pointee.sa_family) == AF_INET6

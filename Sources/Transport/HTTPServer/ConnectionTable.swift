@@ -3,10 +3,9 @@ import Synchronization
 
 /// Open connections: how many each client has, and which have kept the server waiting for too long.
 ///
-/// libmicrohttpd bounds how long a connection is silent, which a byte a minute satisfies. This bounds how long a
-/// request may take to arrive and its answer to be taken, whatever comes meanwhile. Neither the time of the handler is
-/// counted nor that between requests, which ends with the first byte of the next; libmicrohttpd tells of a request line
-/// only when it is whole, so ``endLate(at:_:)`` asks the kernel for what has arrived.
+/// libmicrohttpd bounds silence, which a byte a minute avoids. This bounds the arrival of a request and the taking of
+/// its answer. A request line is reported only when it is whole, so ``endLate(at:_:)`` asks the kernel for what has
+/// arrived.
 final class ConnectionTable: Sendable {
   /// A connection's place in the table.
   struct ID: Sendable, Hashable {
@@ -80,7 +79,7 @@ final class ConnectionTable: Sendable {
     state.withLock { $0.entries[id]?.phase = .busy }
   }
 
-  /// The request is over; neither side waits.
+  /// The request is over. Neither side waits.
   func rests(_ id: ID) {
     state.withLock { state in
       guard let descriptor = state.entries[id]?.descriptor else { return }
@@ -97,7 +96,7 @@ final class ConnectionTable: Sendable {
     }
   }
 
-  /// Ends the connections that have kept us waiting for too long; to be called about once a second, so that it notices
+  /// Ends the connections that have kept us waiting for too long. To be called about once a second, so that it notices
   /// in time that a request has begun.
   @discardableResult
   func endLate(at now: ContinuousClock.Instant = .now, _ end: (Int32) -> Void) -> Int {

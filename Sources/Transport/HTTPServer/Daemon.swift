@@ -97,7 +97,7 @@ final class Daemon: Sendable {
     }
   }
 
-  /// Cancels the handlers that still run; their connections are closed without waiting for them.
+  /// Cancels the handlers that still run. Their connections are closed without waiting for them.
   func cancelAll() {
     let (running, idle) = state.withLock { state in
       state.isStopping = true

@@ -16,7 +16,7 @@ final class DaemonHandle: @unchecked Sendable {
   private let phase = Mutex(Phase.listening)
   private let watch: (any DispatchSourceTimer)?
 
-  /// Starts the daemon's thread; `nil` when libmicrohttpd cannot. The socket is then still the caller's.
+  /// Starts the daemon's thread. `nil` when libmicrohttpd cannot. The socket is then still the caller's.
   init?(daemon: Daemon, socket: Int32, limits: HTTPServerLimits) {
     retained = Unmanaged.passRetained(daemon)
     var options = cms_options()
@@ -66,12 +66,12 @@ final class DaemonHandle: @unchecked Sendable {
     return timer
   }
 
-  /// Closes the listening socket; connections go on.
+  /// Closes the listening socket. Connections go on.
   func quiesce() {
     queue.sync { closeListener() }
   }
 
-  /// Ends the daemon's thread, which takes a moment; then calls `done`.
+  /// Ends the daemon's thread, which takes a moment, then calls `done`.
   func stopInBackground(done: (@Sendable () -> Void)? = nil) {
     queue.async { [self] in
       closeListener()

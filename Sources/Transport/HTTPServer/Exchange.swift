@@ -2,16 +2,11 @@ import CMicroHTTPD
 import Glibc
 import Synchronization
 
-/// One request and its reply. libmicrohttpd holds a reference from the request line to the completed callback.
+/// One request and its reply. The daemon's thread collects the body, suspends the connection and starts the handler.
+/// The reply, or the end of the server, resumes it once.
 ///
-/// Its life: the daemon's thread collects the body, suspends the connection and starts the handler; whoever comes
-/// first, the handler's reply or the end of the server, completes it and resumes the connection; the daemon's thread
-/// then takes the reply.
-///
-/// `@unchecked Sendable`: `connection` is used by the daemon's thread, and by `complete(_:)` for
-/// `MHD_resume_connection` only, which may be called from any thread. It is valid there, because a suspended connection
-/// is not freed, and the state allows one resume for each suspend. Every other field is used by the daemon's thread
-/// only.
+/// `@unchecked Sendable`: fields belong to the daemon's thread, except `connection` for `MHD_resume_connection`, which
+/// any thread may call. A suspended connection is not freed, and the state allows one resume a suspend.
 final class Exchange: @unchecked Sendable {
   private enum State {
     case receiving
@@ -29,7 +24,7 @@ final class Exchange: @unchecked Sendable {
   /// Whether the connection ends with the answer.
   var closesConnection = false
   var body: [UInt8] = []
-  /// Bytes of the body that came after it was too long; they are read, within a limit, so that the client reads the
+  /// Bytes of the body that came after it was too long. They are read, within a limit, so that the client reads the
   /// answer.
   var excessBytes = 0
   private var hasHeaders = false
@@ -57,7 +52,7 @@ final class Exchange: @unchecked Sendable {
     MHD_suspend_connection(connection)
   }
 
-  /// Hands over the reply, once; a later one is ignored. Any thread.
+  /// Hands over the reply, once. A later one is ignored. Any thread.
   func complete(_ reply: HTTPServerReply) {
     let isFirst = state.withLock { state in
       guard case .suspended = state else { return false }

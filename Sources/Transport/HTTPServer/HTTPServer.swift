@@ -10,7 +10,7 @@ import Synchronization
 public final class HTTPServer: Sendable {
   /// The host as given.
   public let host: String
-  /// The port it listens on; the one the system chose when 0 was given.
+  /// The port it listens on. The one the system chose when 0 was given.
   public let port: UInt16
 
   private let daemon: Daemon

@@ -18,7 +18,7 @@ public struct HTTPServerHeaders: Sendable, ExpressibleByDictionaryLiteral {
     return fields.first { $0.name.utf8.lazy.map(Self.lowercase).elementsEqual(wanted) }?.value
   }
 
-  /// Appends a field; one of the same name stays.
+  /// Appends a field. One of the same name stays.
   public mutating func add(name: String, value: String) {
     fields.append((name: name, value: value))
   }

@@ -1,20 +1,20 @@
 /// Limits for clients of a server.
 public struct HTTPServerLimits: Sendable {
-  /// Open connections; further clients wait in the kernel's backlog until one closes.
+  /// Open connections. Further clients wait in the kernel's backlog until one closes.
   public var connections: UInt32
   /// Silence between requests, or within one, after which a connection is closed. Whole seconds.
   public var idleTimeout: Duration
-  /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits); further ones are closed at once.
+  /// Open connections of one client (an IPv4 address, or an IPv6 network of 64 bits). Further ones are closed at once.
   /// `nil`: as many as there are.
   public var connectionsPerClient: Int?
   /// Whether an address, without port, is a proxy's: its connections are those of many clients, and bounded by
   /// ``connections`` only. Must not block.
   public var isProxy: @Sendable (String) -> Bool
-  /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken; in between the
+  /// Time a request may take to arrive whole, from its first byte, and then the answer to be taken. In between the
   /// handler takes its time. The connection is closed then. `nil`: as long as it is not silent. Between requests only
   /// ``idleTimeout`` counts.
   public var requestTime: Duration?
-  /// Memory of one connection for request line, headers and the answer's headers; a request with more gets 431 or is
+  /// Memory of one connection for request line, headers and the answer's headers. A request with more gets 431 or is
   /// closed.
   public var connectionMemoryBytes: Int
 

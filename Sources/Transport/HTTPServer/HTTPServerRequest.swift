@@ -12,7 +12,7 @@ public struct HTTPServerRequest: Sendable {
   public let query: [(name: String, value: String)]
   /// The header fields.
   public let headers: HTTPServerHeaders
-  /// The body; empty if absent. Never longer than the server's `maxBodyBytes`.
+  /// The body. Empty if absent. Never longer than the server's `maxBodyBytes`.
   public let body: [UInt8]
   /// The address of the client's end of the connection, without the port: `127.0.0.1`, `::1`.
   public let remoteAddress: String

@@ -4,7 +4,7 @@
 /// libmicrohttpd enforces few of them. Two servers in a row that disagree about them are a way to smuggle a request past
 /// the first.
 struct RequestHead: Sendable, Hashable {
-  /// Problem of the head, without input; `nil` for one that is well-formed.
+  /// Problem of the head, without input. `nil` for one that is well-formed.
   let problem: String?
   /// Whether the body comes in chunks.
   let isChunked: Bool

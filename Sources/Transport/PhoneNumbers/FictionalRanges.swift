@@ -8,7 +8,7 @@ extension PhoneNumber {
     return countryCode == 1 ? Self.isNorthAmericanFiction(value) : FictionalRanges.contains(value)
   }
 
-  /// 555-0100 to 555-0199 in every area of the North American Numbering Plan; of the toll-free ones, 800-555-0199 only.
+  /// 555-0100 to 555-0199 in every area of the North American Numbering Plan. Of the toll-free ones, 800-555-0199 only.
   /// (ATIS-0300115, "555 NXX Line Number Assignment Guidelines", and NANPA, "555 Line Numbers".)
   private static func isNorthAmericanFiction(_ value: UInt64) -> Bool {
     let area = value / 10_000_000 % 1000

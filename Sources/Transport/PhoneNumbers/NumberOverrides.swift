@@ -4,7 +4,7 @@
 /// It declares only unknown numbers mobile. It may declare any number chargeable or impossible, so it never lets a
 /// premium number through.
 public struct NumberOverrides: Sendable, Hashable {
-  /// The day on which the table was made, `2026-11-21`; nil for an empty one.
+  /// The day on which the table was made, `2026-11-21`. Nil for an empty one.
   public let date: String?
   /// In ascending order, none within another.
   private let ranges: [Range]
@@ -42,7 +42,7 @@ public struct NumberOverrides: Sendable, Hashable {
   /// Whether numbers of a country code no longer have this length.
   func isGone(length: Int, countryCode: Int) -> Bool { goneLengths[countryCode]?.contains(length) == true }
 
-  /// The table's type for a number in E.164; `nil` if it has none.
+  /// The table's type for a number in E.164. `nil` if it has none.
   public func find(_ e164: String) -> (region: String, type: NumberType)? {
     guard !ranges.isEmpty, let value = UInt64(e164.dropFirst()) else { return nil }
     // The last range that begins at the number or below it.
@@ -133,7 +133,7 @@ extension PhoneNumber {
   /// Name that libphonenumber gives to the region of country codes that belong to no country.
   static let noCountry = "001"
 
-  /// The number as the table says; else as it is. The lengths of a country grow, too: a number of the table's ranges is
+  /// The number as the table says, else as it is. The lengths of a country grow, too: a number of the table's ranges is
   /// possible, whatever the library says, and one of a length that is gone is not.
   public func applying(_ overrides: NumberOverrides) -> PhoneNumber {
     if let found = overrides.find(e164), type == .unknown || NumberOverrides.pricedTypes.contains(found.type) {

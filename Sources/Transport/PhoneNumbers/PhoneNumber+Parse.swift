@@ -74,7 +74,7 @@ extension PhoneNumber {
     }
   }
 
-  /// Digits of every script, plus signs and separators; also the invisible direction marks that come along when a
+  /// Digits of every script, plus signs and separators. Also the invisible direction marks that come along when a
   /// number is copied.
   private static func isAllowed(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar {

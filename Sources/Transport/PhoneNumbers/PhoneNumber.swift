@@ -4,7 +4,7 @@ import CountersignTelemetry
 ///
 /// Two are equal when their E.164 forms are. Printing one shows ``redacted`` only.
 public struct PhoneNumber: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The longest text that is parsed, in bytes of UTF-8; libphonenumber's own limit is 250 characters.
+  /// The longest text that is parsed, in bytes of UTF-8. Libphonenumber's own limit is 250 characters.
   public static let maxInputBytes = 250
 
   /// The number as E.164 has it: + and digits.

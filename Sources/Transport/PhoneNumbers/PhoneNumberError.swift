@@ -26,7 +26,7 @@ public struct PhoneNumberError: Error, Sendable, Hashable, CustomStringConvertib
     public static let hasExtension = Code(kind: .hasExtension)
     /// The number belongs to a private network: its `tel:` URI names a domain only.
     public static let privateNumber = Code(kind: .privateNumber)
-    /// The library failed; it has no memory, most likely.
+    /// The library failed. It has no memory, most likely.
     public static let unavailable = Code(kind: .unavailable)
 
     public var description: String { kind.rawValue }

@@ -1,6 +1,6 @@
 import CPhoneNumber
 
-/// Whether a number has a length that its country's numbers have; a weaker test than validity, and one that does not
+/// Whether a number has a length that its country's numbers have. A weaker test than validity, and one that does not
 /// age.
 public enum Possibility: String, Sendable, Hashable, CaseIterable {
   case possible

@@ -1,14 +1,14 @@
 /// Names of regions as configurations have them: two letters of ISO 3166-1, or the calling code of numbers without a
 /// country.
 public enum RegionName {
-  /// Explanation why a name is not a region, with the intended name if it can be guessed; `nil` for a region.
+  /// Explanation why a name is not a region, with the intended name if it can be guessed. `nil` for a region.
   ///
   /// A wrong name that is let through refuses every number of the country that was meant.
   public static func problem(with name: String) -> String? {
     if isCallingCode(name) { return nil }
     if isCode(name), isKnown(name) { return nil }
     let meant = meant(by: name).map { ": did you mean \($0)?" } ?? ""
-    return "\(shown(name)) is no region's code of ISO 3166-1, such as US, nor a calling code, such as +883\(meant)"
+    return "\(shown(name)) is not a region's code of ISO 3166-1, such as US, nor a calling code, such as +883\(meant)"
   }
 
   /// Names that people take for codes of ISO 3166-1: of the internet, of the European Union, of languages.

@@ -33,7 +33,7 @@ enum TelURI {
     return beginning + digits
   }
 
-  /// Digits, after a plus if there is one; nil when there is anything but separators beside them, or no digit at all.
+  /// Digits, after a plus if there is one. Nil when there is anything but separators beside them, or no digit at all.
   private static func digits(_ text: Substring) -> String? {
     var found: [UInt8] = []
     var hasDigit = false

@@ -3,7 +3,7 @@ extension BinaryFormat {
   struct Values {
     private(set) var bytes: [UInt8] = []
     private(set) var types: [ServerType] = []
-    /// The place of each value in `bytes`; nil for NULL.
+    /// The place of each value in `bytes`. Nil for NULL.
     private(set) var places: [Range<Int>?] = []
 
     init(_ values: [PostgreSQLValue], maxBytes: Int) throws(PostgreSQLError) {

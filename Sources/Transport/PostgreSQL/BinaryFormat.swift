@@ -1,13 +1,13 @@
 /// The server's binary format of values: integers in network order, texts and bytes as they are, arrays with a header.
 enum BinaryFormat {
-  /// An array's header: the number of dimensions, whether there are NULLs, the type of the elements; and, unless there
+  /// An array's header: the number of dimensions, whether there are NULLs, the type of the elements. And, unless there
   /// are none, the length and the first subscript (src/backend/utils/adt/arrayfuncs.c, array_send).
   private static let emptyHeader = 12
   private static let header = 20
 
   // MARK: Reading
 
-  /// A value of one of the integer types; `nil` for another type or a length that is not the type's.
+  /// A value of one of the integer types. `nil` for another type or a length that is not the type's.
   static func integer(_ value: UnsafeRawBufferPointer, type: ServerType) -> Int64? {
     switch (type, value.count) {
     case (.int8, 8): Int64(bitPattern: unsigned(value, at: 0, bytes: 8))
@@ -31,7 +31,7 @@ enum BinaryFormat {
     type == .bytea ? Array(value) : nil
   }
 
-  /// Elements of an array with one dimension; `nil` if it is none, or an element is not what `decode` takes.
+  /// Elements of an array with one dimension. `nil` if it is none, or an element is not what `decode` takes.
   static func elements<T>(
     _ value: UnsafeRawBufferPointer, type: ServerType, _ decode: (UnsafeRawBufferPointer, ServerType) -> T?
   ) -> [T?]? {

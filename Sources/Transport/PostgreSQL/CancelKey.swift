@@ -18,7 +18,7 @@ final class CancelKey: @unchecked Sendable {
   }
 
   /// Cancels what runs, if anything does. On a thread of its own: connecting to a host that does not answer takes as
-  /// long as the operating system tries, and nobody waits for that.
+  /// long as the operating system tries, and no caller waits for that.
   func cancel() {
     DispatchQueue(label: "postgresql.cancel").async {
       var error = [CChar](repeating: 0, count: Self.maxErrorBytes)

@@ -7,13 +7,13 @@ final class Closing: Sendable {
 
   private let cancelInstant = Mutex<ContinuousClock.Instant?>(nil)
 
-  /// Has the running body end by itself before an instant; then its statement is canceled, and soon afterwards the
+  /// Has the running body end by itself before an instant, then its statement is canceled, and soon afterwards the
   /// connection is cut. A second call makes it earlier at most.
   func begin(cancelingAt instant: ContinuousClock.Instant) {
     cancelInstant.withLock { $0 = min($0 ?? instant, instant) }
   }
 
-  /// Whether it has begun: nothing new may be begun any more.
+  /// Whether it has begun: nothing new may begin.
   var hasBegun: Bool { cancelInstant.withLock { $0 != nil } }
 
   /// Whether the running statement must be canceled.

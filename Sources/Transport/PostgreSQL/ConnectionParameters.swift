@@ -2,7 +2,7 @@ import Glibc
 
 /// Settings of one connection to one address, as libpq's keywords (its documentation, section 34.1.2).
 struct ConnectionParameters {
-  /// A file that nobody can make. Naming one keeps libpq from looking into the home directory.
+  /// A file that cannot exist. Naming one keeps libpq from looking into the home directory.
   private static let noFile = "/dev/null/none"
   /// Debian's bundle of the system's authorities, and that of other distributions. libpq knows the word `system` only
   /// from version 16 on.

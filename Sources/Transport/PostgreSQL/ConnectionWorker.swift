@@ -76,9 +76,9 @@ actor ConnectionWorker {
     }
   }
 
-  /// Lets a connection go that cannot be used any more after a body.
+  /// Closes a connection that a body left unusable.
   private func settle(_ link: ServerLink, _ error: PostgreSQLError?) {
-    // A server that takes no changes any more: another one may.
+    // A server that no longer accepts changes: another one may.
     if link.isBroken || error?.code == .readOnly { lose(error ?? link.lost()) }
   }
 

@@ -122,7 +122,7 @@ struct PipelineRun {
     PQclear(PQgetResult(link.handle))
   }
 
-  /// The server ends a statement by itself; beyond that it is silent.
+  /// The server ends a statement by itself. Beyond that it is silent.
   private var nextDeadline: ContinuousClock.Instant {
     min(deadline, .now + link.options.statementTimeout + link.options.answerGrace)
   }

@@ -1,8 +1,8 @@
 /// One connection to a database, on a thread of its own. Bodies run one after the other.
 ///
-/// It connects when it is first used. A lost connection is replaced when the next body comes, which meets a new
-/// ``PostgreSQLStatus/generation``; no body is repeated by itself. After a failure to connect, bodies fail at once with
-/// its error until the delay of ``PostgreSQLOptions/reconnectDelay`` is over.
+/// It connects when it is first used. The next body after a loss meets a new ``PostgreSQLStatus/generation``. No body
+/// is repeated automatically. After a failure to connect, bodies fail at once until
+/// ``PostgreSQLOptions/reconnectDelay`` is over.
 public final class PostgreSQLConnection: Sendable {
   private let connections: ConnectionGroup
 
@@ -21,7 +21,7 @@ public final class PostgreSQLConnection: Sendable {
     connections = try ConnectionGroup(setting, count: 1)
   }
 
-  /// State and figures; never waits.
+  /// State and figures. Never waits.
   public var status: PostgreSQLStatus {
     var status = connections.statuses[0]
     status.waiting = connections.waiting

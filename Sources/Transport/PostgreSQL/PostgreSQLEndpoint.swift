@@ -9,13 +9,13 @@ public struct PostgreSQLEndpoint: Sendable, Hashable, CustomStringConvertible, C
   /// The largest number of servers.
   public static let maxHosts = 16
 
-  /// The servers, in the order of preference; 1 to ``maxHosts``.
+  /// The servers, in the order of preference. 1 to ``maxHosts``.
   public var hosts: [ServerAddress]
   public var database: String
   public var user: String
-  /// Password; empty if the server asks for none. Never part of `description`.
+  /// Password. Empty if the server asks for none. Never part of `description`.
   public var password: String
-  /// TLS settings; `nil` for an unencrypted connection. Unix sockets are never encrypted.
+  /// TLS settings. `nil` for an unencrypted connection. Unix sockets are never encrypted.
   public var tls: PostgreSQLTLS?
   /// Connection name shown by the server.
   public var applicationName: String
@@ -65,7 +65,7 @@ extension PostgreSQLEndpoint {
 /// Encryption of a connection to the server, and the authorities it trusts. TLS 1.2 is the minimum; the certificate must
 /// be signed by a trusted authority, be valid now and name the host of the URL.
 public struct PostgreSQLTLS: Sendable, Hashable {
-  /// PEM file with the trusted authorities; the system's if `nil`.
+  /// PEM file with the trusted authorities. The system's if `nil`.
   public var caFile: String?
 
   public init(caFile: String? = nil) {

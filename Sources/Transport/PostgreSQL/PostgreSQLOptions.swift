@@ -22,7 +22,7 @@ public struct PostgreSQLOptions: Sendable, Hashable {
   /// Limit for sent data without acknowledgment, on this side (`tcp_user_timeout`). Default: 5 s.
   public var tcpUserTimeout = Duration.seconds(5)
 
-  /// Time until the network's sign of life is asked for, and between questions; two without an answer end the
+  /// Time until the network's sign of life is asked for, and between questions. Two without an answer end the
   /// connection. Whole seconds. Default: 3 s and 2 s.
   public var keepaliveIdle = Duration.seconds(3)
   public var keepaliveInterval = Duration.seconds(2)
@@ -40,16 +40,16 @@ public struct PostgreSQLOptions: Sendable, Hashable {
   /// Whether the server refuses changes on this connection. Default: false.
   public var isReadOnly = false
 
-  /// Bounds of the delay before the next attempt to connect; bodies fail at once meanwhile. Default: 50 ms to 1 s.
+  /// Bounds of the delay before the next attempt to connect. Bodies fail at once meanwhile. Default: 50 ms to 1 s.
   public var reconnectDelay = Duration.milliseconds(50)...Duration.seconds(1)
 
-  /// Maximum waiting bodies; one more fails at once with ``PostgreSQLError/Code/overloaded``. Default: 1,024.
+  /// Maximum waiting bodies. One more fails at once with ``PostgreSQLError/Code/overloaded``. Default: 1,024.
   public var maxWaiting = 1_024
 
   /// The number of connections of a pool, 1...64, made when they are needed. Default: 4.
   public var maxReaders = 4
 
-  /// Prepared statements kept by each connection; the one unused for longest makes room. Default: 256.
+  /// Prepared statements kept by each connection. The one unused for longest makes room. Default: 256.
   public var maxStatements = 256
 
   /// The largest value, sent or received. Default: 16 MiB.

@@ -1,8 +1,7 @@
 /// Numbers under which sessions own rows, and whose death other sessions can tell.
 ///
-/// Each owner is a number that is never used twice, and an advisory lock on it that its session holds. The server
-/// releases the lock when the session ends, however it ends, and finds a dead host by the keepalive of TCP. A session
-/// that loses its connection has another number afterwards.
+/// A number is never used twice, and its session holds an advisory lock on it. The server releases the lock when the
+/// session ends, however it ends, and finds a dead host by the keepalive of TCP.
 public struct PostgreSQLOwners: Sendable, Hashable {
   /// First key of the locks: one number for each sort of owner, above 0.
   public let sort: Int32
@@ -42,7 +41,7 @@ public struct PostgreSQLOwners: Sendable, Hashable {
     """
   }
 
-  /// SQL for whether an owner is dead; if so, no other session finds it so until the end of the transaction.
+  /// SQL for whether an owner is dead. If so, no other session finds it so until the end of the transaction.
   /// - Parameter number: an expression for its number.
   public func claim(_ number: String) -> String { "pg_try_advisory_xact_lock(\(sort), \(number))" }
 }

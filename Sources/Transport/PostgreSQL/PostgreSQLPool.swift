@@ -15,7 +15,7 @@ public final class PostgreSQLPool: Sendable {
     connections = try ConnectionGroup(setting, count: options.maxReaders)
   }
 
-  /// State and figures of every connection; never waits. Waiting bodies are counted with the first one.
+  /// State and figures of every connection. Never waits. Waiting bodies are counted with the first one.
   public var status: [PostgreSQLStatus] {
     var statuses = connections.statuses
     statuses[0].waiting = connections.waiting

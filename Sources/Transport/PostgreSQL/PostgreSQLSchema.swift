@@ -1,6 +1,6 @@
 /// Tables of one part of the program, as the scripts that make them, one for each version.
 public struct PostgreSQLSchemaPart: Sendable, Hashable {
-  /// Name of the part, `store`; the names of its tables and sequences begin with it or are told to the one who grants.
+  /// Name of the part, `store`. The names of its tables and sequences begin with it or are told to the one who grants.
   public let name: String
   /// Script of each version, from 1: statements separated by semicolons. A released one is never changed.
   public let scripts: [String]
@@ -40,7 +40,7 @@ public enum PostgreSQLSchema {
     ON CONFLICT (part) DO UPDATE SET version = excluded.version
     """
 
-  /// Versions in the database by part; none where the tables were not made yet.
+  /// Versions in the database by part. None where the tables were not made yet.
   public static func versions(_ session: PostgreSQLSession) throws(PostgreSQLError) -> [String: Int] {
     guard try session.run(hasVersionTable)[0].bool(0) else { return [:] }
     var versions: [String: Int] = [:]

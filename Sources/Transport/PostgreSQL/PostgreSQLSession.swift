@@ -72,7 +72,7 @@ public final class PostgreSQLSession {
     try attempt { () throws(PostgreSQLError) in try self.link.encrypted(password: password, of: role) }
   }
 
-  /// Has the transaction rolled back when the body returns; that counts as its success, and its result is returned.
+  /// Has the transaction rolled back when the body returns. That counts as its success, and its result is returned.
   public func rollBack() {
     isRollingBack = true
   }

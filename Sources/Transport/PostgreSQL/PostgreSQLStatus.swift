@@ -9,7 +9,7 @@ public struct PostgreSQLStatus: Sendable, Hashable {
   public var lastRoundTrip: ContinuousClock.Instant?
   /// The server that is connected, or was last.
   public var host: ServerAddress?
-  /// The last failure to connect or loss of a connection; `nil` while all is well.
+  /// The last failure to connect or loss of a connection. `nil` while all is well.
   public var lastError: PostgreSQLError?
 
   /// Requests that were answered.

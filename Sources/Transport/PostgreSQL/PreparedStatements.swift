@@ -1,10 +1,10 @@
-/// Names of the statements that the server keeps prepared for one connection, by the text of their SQL; the one unused
+/// Names of the statements that the server keeps prepared for one connection, by the text of their SQL. The one unused
 /// for longest makes room for the next.
 struct PreparedStatements {
   /// Name under which a statement can be run, and whether it has to be prepared before.
   struct Plan: Equatable {
     let name: String
-    /// Types to prepare it with; nil if it is prepared.
+    /// Types to prepare it with. Nil if it is prepared.
     let types: [ServerType]?
   }
 

@@ -9,7 +9,7 @@ struct RowCollector {
   private var bytes: [UInt8] = []
   private var cells: [RowStorage.Cell] = []
   private var rowCount = 0
-  /// Limit that the result exceeds; its rows are not kept any more.
+  /// Limit that the result exceeds. Its rows are no longer kept.
   private(set) var excess: PostgreSQLError?
 
   init(maxRows: Int, maxValueBytes: Int, maxBytes: Int) {

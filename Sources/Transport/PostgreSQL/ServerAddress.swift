@@ -7,7 +7,7 @@ public struct ServerAddress: Sendable, Hashable, CustomStringConvertible {
 
   /// Name, address without the brackets of an IPv6 address, or absolute path of the directory of a Unix socket.
   public var host: String
-  /// TCP port, or the number in the socket's name; 1...65535.
+  /// TCP port, or the number in the socket's name. 1...65535.
   public var port: Int
 
   public init(host: String, port: Int = Self.defaultPort) {

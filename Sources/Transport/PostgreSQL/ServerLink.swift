@@ -3,7 +3,7 @@ import Glibc
 
 /// A connection to one server: libpq's handle and every wait for its socket. Not Sendable: it belongs to one thread.
 final class ServerLink {
-  /// Looks at an idle connection's socket; what a server sends unasked fits in fewer reads.
+  /// Looks at an idle connection's socket. What a server sends unasked fits in fewer reads.
   private static let maxIdleReads = 16
   /// The oldest server whose settings are known.
   private static let oldestVersion: Int32 = 130_000
@@ -18,7 +18,7 @@ final class ServerLink {
   private(set) var answered = 0
   /// Called after each answered request, with the instant at which it was sent and its number of statements.
   var onAnswer: ((ContinuousClock.Instant, Int) -> Void)?
-  /// Whether the connection is out of step with the server, and must not be used any more.
+  /// Whether the connection is out of step with the server, and must no longer be used.
   var isBroken = false
   private let cancelKey: CancelKey?
   private var isCanceled = false
@@ -63,7 +63,7 @@ final class ServerLink {
     return ServerLink(handle, address, options, closing)
   }
 
-  /// End of the validity of the certificate that a server shows, in seconds since 1970; `nil` without one in time.
+  /// End of the validity of the certificate that a server shows, in seconds since 1970. `nil` without one in time.
   static func certificateEnd(
     _ parameters: ConnectionParameters, of address: ServerAddress, closing: Closing,
     until deadline: ContinuousClock.Instant
@@ -169,7 +169,7 @@ final class ServerLink {
     }
     if closing.isCutting { throw PostgreSQLError(.closed, "the connection was closed") }
     guard ContinuousClock.now < deadline else {
-      throw PostgreSQLError(.connectionLost, "\(address) does not answer any more")
+      throw PostgreSQLError(.connectionLost, "\(address) no longer answers")
     }
   }
 

@@ -1,5 +1,5 @@
 /// Statements that a body must not run: they would end or nest its transaction, change the connection for everybody after
-/// it, or have an answer that is no result.
+/// it, or have an answer that is not a result.
 enum TransactionControl {
   private static let maxWordBytes = 16
   private static let words: Set<String> = [

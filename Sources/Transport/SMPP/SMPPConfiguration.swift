@@ -2,7 +2,7 @@
 public struct SMPPConfiguration: Sendable, Hashable {
   public var host: String
   public var port: UInt16
-  /// TLS settings; `nil`: a plain connection.
+  /// TLS settings. `nil`: a plain connection.
   public var tls: SMPPTrust?
   public var bind: BindRequest
   public var limits: Limits
@@ -25,7 +25,7 @@ public struct SMPPConfiguration: Sendable, Hashable {
   public struct Limits: Sendable, Hashable {
     /// Maximum submissions awaiting a response, 1 or more.
     public var window: Int
-    /// Maximum submissions waiting for the window; further ones fail.
+    /// Maximum submissions waiting for the window. Further ones fail.
     public var maxWaiting: Int
     /// Time limit for each of connecting, TLS and binding.
     public var connectTimeout: Duration
@@ -33,7 +33,7 @@ public struct SMPPConfiguration: Sendable, Hashable {
     public var enquireInterval: Duration
     /// Time limit for the response to it.
     var enquireTimeout: Duration = .seconds(10)
-    /// Maximum delivery reports being handled at once; the server is asked to repeat further ones.
+    /// Maximum delivery reports being handled at once. The server is asked to repeat further ones.
     var maxReceipts = 256
     /// Time that a delivery report waits for the response to its submission.
     var receiptHold: Duration = .seconds(1)
@@ -57,7 +57,7 @@ public struct SMPPConfiguration: Sendable, Hashable {
 
 /// TLS settings of a connection. The minimum is TLS 1.2.
 public struct SMPPTrust: Sendable, Hashable {
-  /// PEM file with the authorities to trust; `nil`: the system's.
+  /// PEM file with the authorities to trust. `nil`: the system's.
   public var caFile: String?
 
   public init(caFile: String? = nil) { self.caFile = caFile }

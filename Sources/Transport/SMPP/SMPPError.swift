@@ -10,7 +10,7 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
     case bindRefused(CommandStatus)
     /// The server answered with an error.
     case refused(CommandStatus)
-    /// The server throttles; retry after this time.
+    /// The server throttles. Retry after this time.
     case throttled(Duration)
     /// No response, or no place in the window, in time.
     case timedOut

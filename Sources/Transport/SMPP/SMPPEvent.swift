@@ -2,7 +2,7 @@
 public enum SMPPEvent: Sendable, Hashable {
   /// The server accepted the account.
   case bound
-  /// The session was lost; another attempt follows.
+  /// The session was lost. Another attempt follows.
   case disconnected(SMPPError, retryIn: Duration)
   /// The server throttles: the session pauses for this time.
   case paused(Duration)
@@ -16,7 +16,7 @@ public enum SMPPStatus: Sendable, Hashable {
   case connecting
   /// SMS can be submitted.
   case bound
-  /// The last attempt failed; the next one is scheduled.
+  /// The last attempt failed. The next one is scheduled.
   case waiting(SMPPError)
   /// Stopped, or not started.
   case stopped

@@ -18,7 +18,7 @@ public final class SMTPClient: Sendable {
   private let configuration: SMTPConfiguration
   private let state = Mutex(State())
 
-  /// Makes a client; connections are opened when they are needed.
+  /// Makes a client. Connections are opened when they are needed.
   ///
   /// - Throws: `SMTPFailure` when the file of certificates cannot be read, or libcurl is unusable.
   public init(_ configuration: SMTPConfiguration) throws(SMTPFailure) {
@@ -54,7 +54,7 @@ public final class SMTPClient: Sendable {
     _ = try await run(.check, timeout: timeout)
   }
 
-  /// Closes the connections and refuses further messages; those under way are finished.
+  /// Closes the connections and refuses further messages. Those under way are finished.
   public func shutdown() {
     let (idle, waiting) = state.withLock { state in
       defer {

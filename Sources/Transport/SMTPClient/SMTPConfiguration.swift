@@ -23,14 +23,14 @@ public struct SMTPConfiguration: Sendable {
 
   /// Number and life of the connections.
   public struct Pool: Sendable, Hashable {
-    /// Maximum number of connections; further messages wait.
+    /// Maximum number of connections. Further messages wait.
     public var maxConnections: Int
     /// Maximum idle time after which a connection is reused.
     public var maxIdle: Duration
     /// Maximum lifetime of a connection.
     public var maxLifetime: Duration
 
-    /// - Parameter maxConnections: 1 to 256; each has a thread of its own while it is used.
+    /// - Parameter maxConnections: 1 to 256. Each has a thread of its own while it is used.
     public init(
       maxConnections: Int = 16, maxIdle: Duration = .seconds(60), maxLifetime: Duration = .seconds(600)
     ) {
@@ -50,7 +50,7 @@ public struct SMTPConfiguration: Sendable {
   public var clientName: String
   /// The account, when the server wants one.
   public var credentials: Credentials?
-  /// PEM file with the only trusted certificate authorities; the system's if `nil`.
+  /// PEM file with the only trusted certificate authorities. The system's if `nil`.
   public var caFile: String?
   public var pool: Pool
   public var timeouts = SMTPTimeouts()
@@ -77,7 +77,7 @@ public struct SMTPConfiguration: Sendable {
   }
 }
 
-/// Time limits of a server at each stage; by default the minimum that RFC 5321, 4.5.3.2, asks clients to grant.
+/// Time limits of a server at each stage. By default the minimum that RFC 5321, 4.5.3.2, asks clients to grant.
 public struct SMTPTimeouts: Sendable, Hashable {
   /// The TCP handshake, and that of TLS.
   public var connect: Duration = .seconds(30)

@@ -1,12 +1,12 @@
 /// Follows a dialogue by what libcurl sends and receives: the stage, and the reply that belongs to it.
 struct SMTPDialogue {
-  /// Lines of one reply; a server that sends more is broken.
+  /// Lines of one reply. A server that sends more is broken.
   private static let maxLines = 128
 
   private(set) var stage = SMTPStage.connect
-  /// Reply to the last command; `nil` until it arrives.
+  /// Reply to the last command. `nil` until it arrives.
   private(set) var reply: SMTPReply?
-  /// Extensions that the server offers in its reply to EHLO, in upper case; kept as long as the connection.
+  /// Extensions that the server offers in its reply to EHLO, in upper case. Kept as long as the connection.
   private(set) var extensions: [String] = []
   private var lines: [String] = []
   private var isEncrypted = false

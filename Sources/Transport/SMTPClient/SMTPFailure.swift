@@ -4,7 +4,7 @@ import Curl
 public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   /// Kind of failure.
   public enum Kind: String, Sendable, Hashable {
-    /// The server said no; see `reply`.
+    /// The server said no. See `reply`.
     case refused
     /// The name of the host was not resolved.
     case resolve
@@ -37,9 +37,9 @@ public struct SMTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
   public let stage: SMTPStage
   /// The server's reply, when it is the reason.
   public let reply: SMTPReply?
-  /// Whether the connection had carried messages before; the server may then simply have closed it.
+  /// Whether the connection had carried messages before. The server may then simply have closed it.
   public let isReusedConnection: Bool
-  /// One line, safe to log: the host, the stage, codes; no addresses.
+  /// One line, safe to log: the host, the stage, codes. No addresses.
   public let description: String
 
   /// Whether the server may have taken the message: the final dot may have left and no reply to it came.

@@ -89,7 +89,7 @@ final class SMTPHandle {
     try easy.set(CURLOPT_MAIL_RCPT, pointer: recipients)
   }
 
-  /// The stages have their own times, see `onProgress`; libcurl's must not be shorter.
+  /// The stages have their own times, see `onProgress`. Libcurl's must not be shorter.
   private func prepare(timeout: Duration) throws(OptionRefused) {
     let milliseconds = max(1, Int(timeout.nanoseconds / 1_000_000))
     try easy.set(CURLOPT_TIMEOUT_MS, milliseconds)

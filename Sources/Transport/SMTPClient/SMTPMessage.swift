@@ -4,7 +4,7 @@ public struct SMTPMessage: Sendable {
   public var sender: String
   /// The envelope recipient.
   public var recipient: String
-  /// Header and body; all lines end in CRLF. Dots at line starts are the transport's affair.
+  /// Header and body. All lines end in CRLF. Dots at line starts are the transport's affair.
   public var content: [UInt8]
 
   public init(sender: String, recipient: String, content: [UInt8]) {

@@ -13,7 +13,7 @@ public struct SMTPReply: Sendable, Hashable {
     self.text = text
   }
 
-  /// Reads the lines of a reply, `250-…` or `250 …`; `nil` when they are none.
+  /// Reads the lines of a reply, `250-…` or `250 …`. `nil` when they are none.
   init?(lines: [String]) {
     guard let last = lines.last, let code = Self.code(last) else { return nil }
     self.code = code
@@ -29,14 +29,14 @@ public struct SMTPReply: Sendable, Hashable {
     enhancedCode = enhanced
   }
 
-  /// The code at the beginning of a line; `nil` when there is none.
+  /// The code at the beginning of a line. `nil` when there is none.
   static func code(_ line: String) -> Int? {
     let digits = line.utf8.prefix(3)
     guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
     return Int(line.prefix(3))
   }
 
-  /// Class, subject and detail: `5.1.1`; the class is that of the code.
+  /// Class, subject and detail: `5.1.1`. The class is that of the code.
   private static func isEnhanced(_ text: Substring, of code: Int) -> Bool {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     return parts.count == 3 && parts[0] == "\(code / 100)"

@@ -2,11 +2,9 @@ import CountersignConcurrency
 
 /// An SQLite file in WAL mode, shared by many tasks of this process and by other processes.
 ///
-/// Writes go in groups: all bodies that wait share one transaction and one wait for the disk. Reads have connections of
-/// their own and wait for nobody. No body runs on Swift's cooperative pool: each connection has a serial queue.
-///
-/// The file's mode is 0600. Beside it lie SQLite's `-wal` and `-shm` and our `-turn`, which makes several processes
-/// take turns.
+/// Writes go in groups: all waiting bodies share one transaction and one wait for the disk. Reads have their own
+/// connections and never wait. Beside the file (mode 0600) lie SQLite's `-wal` and `-shm` and our `-turn`, for the
+/// ``Turnstile``.
 public final class Database: Sendable {
   /// The path of the file.
   public let path: String

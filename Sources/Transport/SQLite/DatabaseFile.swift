@@ -2,7 +2,7 @@ import Glibc
 
 /// The file of a database, prepared before SQLite opens it, so that failures can name the remedy.
 struct DatabaseFile {
-  /// Reading and writing for the owner only; SQLite gives its -wal and -shm files the mode of the database.
+  /// Reading and writing for the owner only. SQLite gives its -wal and -shm files the mode of the database.
   private static let mode: mode_t = 0o600
 
   let path: String

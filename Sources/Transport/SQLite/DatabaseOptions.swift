@@ -11,18 +11,18 @@ public struct DatabaseOptions: Sendable {
   /// Default: full. Groups make it affordable.
   public var synchronous = Synchronous.full
 
-  /// Maximum time that a group waits for other writing processes before it fails with ``DatabaseError/Code/busy``;
-  /// waiting for a turn may add a quarter of it. Default: 5 s.
+  /// Maximum time that a group waits for other writing processes before it fails with ``DatabaseError/Code/busy``.
+  /// Waiting for a turn may add a quarter of it. Default: 5 s.
   public var busyTimeout = Duration.seconds(5)
 
   /// The largest number of bodies in one transaction. Default: 256.
   public var maxBatch = 256
 
-  /// Time after which a group is committed even if more bodies wait; bounds the waits of other processes. Default: 50
+  /// Time after which a group is committed even if more bodies wait. Bounds the waits of other processes. Default: 50
   /// ms.
   public var maxGroupTime = Duration.milliseconds(50)
 
-  /// Maximum waiting bodies, writes and reads each; one more fails at once with ``DatabaseError/Code/overloaded``.
+  /// Maximum waiting bodies, writes and reads each. One more fails at once with ``DatabaseError/Code/overloaded``.
   /// Default: 65,536.
   public var maxWaiting = 65_536
 
@@ -32,7 +32,7 @@ public struct DatabaseOptions: Sendable {
   /// The page cache of each connection, in KiB. Default: 4,096.
   public var cacheKiB = 4_096
 
-  /// Prepared statements kept by each connection; the one unused for longest makes room. Default: 128.
+  /// Prepared statements kept by each connection. The one unused for longest makes room. Default: 128.
   public var maxStatements = 128
 
   /// Pages (4 KiB each) of the write-ahead log after which it is copied to the database. Default: 4,000, which is 16

@@ -2,9 +2,8 @@ import Glibc
 
 /// A process's claim to be the only one that works with a file, kept by a lock on a file beside it.
 ///
-/// SQLite lets several processes share a file; a process that keeps state in memory beside it, or publishes its rows,
-/// must not share it. The lock belongs to the open file, and the kernel releases it however the process ends, so
-/// nothing has to be cleaned up.
+/// SQLite lets processes share a file, which one that keeps state in memory, or publishes its rows, must not. The
+/// kernel releases the lock however the process ends.
 public final class FileOwner: Sendable {
   private let descriptor: Int32
 

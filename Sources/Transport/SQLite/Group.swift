@@ -9,7 +9,7 @@ struct Group {
     self.connection = connection
   }
 
-  /// Runs bodies until all are done, time is over or the transaction is lost; always at least one.
+  /// Runs bodies until all are done, time is over or the transaction is lost. Always at least one.
   mutating func run(_ bodies: ArraySlice<PendingBody>, until end: ContinuousClock.Instant) {
     outcomes.reserveCapacity(bodies.count)
     for body in bodies {

@@ -2,12 +2,11 @@ import Glibc
 
 /// Determines whether a process that left rows in a database still runs.
 ///
-/// Each owner has a random number, and a lock on the byte of that number in a file next to the database. The file stays
-/// empty: a lock needs no byte to be there. The kernel releases the lock when the process ends, however it ends, so the
-/// state of an owner is reliable. It is a lock of the open file (`F_OFD_SETLK`, fcntl(2)), so it distinguishes two
-/// owners in one process as well.
+/// Each owner has a random number, and a lock on the byte of that number in an empty file next to the database. The
+/// kernel releases it with the process. It is a lock of the open file (`F_OFD_SETLK`, fcntl(2)), so it tells owners in
+/// one process apart.
 public final class OwnerLocks: Sendable {
-  /// From `<fcntl.h>`, which declares them behind `_GNU_SOURCE`; the same on every Linux.
+  /// From `<fcntl.h>`, which declares them behind `_GNU_SOURCE`. The same on every Linux.
   private static let getLock: Int32 = 36
   private static let setLock: Int32 = 37
 

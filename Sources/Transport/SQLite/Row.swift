@@ -19,7 +19,7 @@ public struct Row {
     sqlite3_column_type(statement, index(column)) == SQLITE_NULL
   }
 
-  /// The column as an integer; NULL reads as 0.
+  /// The column as an integer. NULL reads as 0.
   public func int(_ column: Int) -> Int {
     Int(sqlite3_column_int64(statement, index(column)))
   }
@@ -29,12 +29,12 @@ public struct Row {
     int(column) != 0
   }
 
-  /// The column as a floating-point number; NULL reads as 0.
+  /// The column as a floating-point number. NULL reads as 0.
   public func real(_ column: Int) -> Double {
     sqlite3_column_double(statement, index(column))
   }
 
-  /// The column as text; NULL reads as "". Bytes that are not UTF-8 are replaced by U+FFFD.
+  /// The column as text. NULL reads as "". Bytes that are not UTF-8 are replaced by U+FFFD.
   public func text(_ column: Int) -> String {
     let column = index(column)
     guard let start = sqlite3_column_text(statement, column) else { return "" }
@@ -42,7 +42,7 @@ public struct Row {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// The column as bytes; NULL reads as [].
+  /// The column as bytes. NULL reads as [].
   public func blob(_ column: Int) -> [UInt8] {
     let column = index(column)
     guard let start = sqlite3_column_blob(statement, column) else { return [] }

@@ -131,7 +131,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Undoes a transaction that is still open after a failure; SQLite ends some of them itself.
+  /// Undoes a transaction that is still open after a failure. SQLite ends some of them itself.
   func rollBackIfOpen() {
     guard isInTransaction else { return }
     // It fails only when there is nothing left to undo.

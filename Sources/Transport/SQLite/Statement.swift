@@ -10,7 +10,7 @@ final class Statement {
   /// The bytes of the bound texts and blobs, which SQLite would otherwise copy one by one into memory of its own.
   private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-  /// The most bytes kept for a statement; SQLite copies larger values.
+  /// The most bytes kept for a statement. SQLite copies larger values.
   private static let maxRoom = 1 << 16
 
   init(_ handle: OpaquePointer) {
@@ -88,7 +88,7 @@ final class Statement {
     }
   }
 
-  /// Binds bytes where they stay until the next values take their place; without room, SQLite copies them.
+  /// Binds bytes where they stay until the next values take their place. Without room, SQLite copies them.
   private func keep(
     _ bytes: UnsafeRawBufferPointer, _ free: inout UnsafeMutableRawBufferPointer.SubSequence,
     _ bind: (UnsafeRawBufferPointer, sqlite3_destructor_type?) -> Int32

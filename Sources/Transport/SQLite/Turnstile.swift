@@ -2,10 +2,9 @@ import Glibc
 
 /// Makes processes that write to one file take turns.
 ///
-/// SQLite's lock goes to the process that asks at the right moment, and one that commits group after group asks again
-/// within microseconds. A group therefore first passes this turnstile, a lock on a file beside the database, and holds
-/// it until it has SQLite's: a process that has just committed finds it taken by the waiting one. It is fairness, not
-/// protection: a group that does not get it in time continues without.
+/// SQLite's lock goes to the process that asks at the right moment. A group therefore first takes a lock on a file
+/// beside the database and holds it until it has SQLite's. This is fairness, not protection: a group that does not get
+/// it in time continues without.
 final class Turnstile {
   private static let interval: UInt32 = 100
 

@@ -65,7 +65,7 @@ actor Writer {
     }
   }
 
-  /// Usually one group; several if the bodies would keep other processes waiting for too long.
+  /// Usually one group. Several if the bodies would keep other processes waiting for too long.
   private func runGroups(of bodies: [PendingBody]) {
     var rest = bodies[...]
     while !rest.isEmpty {

@@ -33,7 +33,7 @@ public struct TokenRevoker: Sendable {
     handler = RevocationJobHandler(lanes: ways, clients: clients, keys: keys, persistence: configuration.persistence)
   }
 
-  /// Ends the connections to the providers; calls in progress fail.
+  /// Ends the connections to the providers. Calls in progress fail.
   public func shutdown() async {
     for way in ways { await way.shutdown() }
   }

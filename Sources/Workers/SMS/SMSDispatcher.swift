@@ -8,7 +8,7 @@ struct SMSDispatcher: Sendable {
   let handler: SMSJobHandler
   /// Lanes in the order in which they are tried, with the capacity that is left to codes.
   let lanes: [LaneConfiguration]
-  /// The same lanes with the capacity for messages that can wait; empty if the worker takes none.
+  /// The same lanes with the capacity for messages that can wait. Empty if the worker takes none.
   let bulkLanes: [LaneConfiguration]
   /// Services of the lanes. Started before the worker, so that they are stopped after it.
   let services: [any Service]
@@ -55,7 +55,7 @@ struct SMSDispatcher: Sendable {
     }
   }
 
-  /// Ends the connections to the providers; calls under way fail.
+  /// Ends the connections to the providers. Calls under way fail.
   func shutdown() async {
     for way in ways { await way.shutdown() }
   }

@@ -6,7 +6,7 @@ import TestSupport
 /// Of every message of the contract, bodies that together have every field, and one with as few as there may be.
 struct Sample: Sendable, CustomStringConvertible {
   let type: MessageType
-  /// The bodies as JSON; the last one has only what is required.
+  /// The bodies as JSON. The last one has only what is required.
   let bodies: [[UInt8]]
 
   var description: String { type.text }

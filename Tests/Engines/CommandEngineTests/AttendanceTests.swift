@@ -49,7 +49,7 @@ import Testing
     let attendance = make()
     #expect(attendance.health == .ok)
     for text in ["one", "another"] { attendance.set(.session, Attendance.Problem(text, hint: "look")) }
-    #expect(attendance.health == .failing("takes no messages: another", mend: "look"))
+    #expect(attendance.health == .failing("takes no messages: another", hint: "look"))
     #expect(metrics.render().contains(#"countersign_stepped_aside{reason="session"} 1"#))
     attendance.set(.session, nil)
     attendance.set(.session, nil)

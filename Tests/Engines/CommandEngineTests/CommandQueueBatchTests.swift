@@ -228,7 +228,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  /// Runs a pipeline on a store that fails for ever, until a condition holds.
+  /// Runs a pipeline on a store that fails forever, until a condition holds.
   private func run(
     _ batches: [[String]], _ bench: FlowBench, until condition: () -> Bool
   ) async throws -> MemoryMessageSource {

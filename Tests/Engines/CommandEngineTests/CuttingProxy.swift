@@ -9,7 +9,7 @@ final class CuttingProxy: Sendable {
   enum Cut: Sendable, Hashable {
     /// A number of answers passed, and the next request does not.
     case beforeRequest(behind: Int)
-    /// A number of answers passed; the next request does, and its answer does not.
+    /// A number of answers passed. The next request does, and its answer does not.
     case beforeAnswer(behind: Int)
   }
 

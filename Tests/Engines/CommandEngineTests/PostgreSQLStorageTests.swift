@@ -36,7 +36,7 @@ import Testing
     #expect(sink.lines().first?.contains("countersign store check") == true)
   }
 
-  @Test func `What an operator has to mend first ends the process with its message`() async throws {
+  @Test func `What an operator has to hint first ends the process with its message`() async throws {
     let missing = StoreError(.schema, "the tables of 'store' are missing: run 'countersign store create'")
     let error = await #expect(throws: StartError.self) { try await attempt([missing]) }
     #expect(error?.exitCode == .configuration)

@@ -88,7 +88,7 @@ import Testing
 
   @Test(
     arguments: stores)
-  func `A record that its flow cannot read is stepped around: the others end, its key is free, it goes in its time`(
+  func `A record that its flow cannot read is skipped: the others end, its key is free, it goes in its time`(
     _ kind: StoreUnderTest
   ) async throws {
     try await FlowBench.with(kind) { bench in

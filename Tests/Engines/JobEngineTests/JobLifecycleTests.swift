@@ -225,7 +225,7 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
   }
 
-  @Test func `Abandoned with rule resend is called again but not for ever`() {
+  @Test func `Abandoned with rule resend is called again but not forever`() {
     for calls in 1...3 {
       var life = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: calls))
       let action = life.handle(.lookedUp(nil), now: start)

@@ -25,7 +25,7 @@ final class ProjectsDirectory: Sendable {
     return try ProjectsFile.load(path).content
   }
 
-  /// Problems of that file; empty when it is right.
+  /// Problems of that file. Empty when it is right.
   func problems(_ keys: String, apps: String = "", more: String = "") throws -> String {
     do {
       _ = try load(keys, apps: apps, more: more)
@@ -223,7 +223,7 @@ final class ProjectsDirectory: Sendable {
     #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
   }
 
-  /// The text with what is commented out of its section `projects`; comments inside it have two signs.
+  /// The text with what is commented out of its section `projects`. Comments inside it have two signs.
   private static func uncommented(_ text: String) -> String {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { line in
       line.hasPrefix("    // ") ? String(line.dropFirst(7)) : String(line)

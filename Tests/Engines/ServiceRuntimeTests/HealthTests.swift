@@ -11,9 +11,9 @@ import Testing
     #expect(health.report().checks.map(\.problem) == ["is starting"])
     health.setRunning()
     #expect(health.report().ready)
-    health.register("lane") { .failing("no credentials", mend: "write them") }
+    health.register("lane") { .failing("no credentials", hint: "write them") }
     #expect(!health.report().ready)
-    #expect(health.report().checks.first?.mend == "write them")
+    #expect(health.report().checks.first?.hint == "write them")
     health.register("lane") { .ok }
     #expect(health.report().ready)
     health.setStopping()

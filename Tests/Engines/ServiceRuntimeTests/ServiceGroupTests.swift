@@ -117,7 +117,7 @@ private struct Failure: ExitingError {
   private let sink = MemorySink()
   private var logger: Logger { Logger(label: "test", level: .debug, sink: sink) }
 
-  /// Sleeps for ever, that is until the group has ended.
+  /// Sleeps forever, that is until the group has ended.
   private static let never: @Sendable (Duration) async throws -> Void = { _ in
     try await Task.sleep(for: .seconds(3600))
   }

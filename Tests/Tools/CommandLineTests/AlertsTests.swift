@@ -2,7 +2,7 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// The alerts name metrics by their text; a renamed metric would silence them without anybody noticing.
+/// The alerts name metrics by their text. A renamed metric would silence them without anybody noticing.
 @Suite struct AlertsTests {
   static let root = URL(filePath: Repository.root)
 

@@ -392,7 +392,7 @@ struct Run {
     #expect(run.error.contains("there is no dead letter nothing of coordinator.commands, "))
   }
 
-  @Test func `The doctor says what to mend`() async {
+  @Test func `The doctor says what to fix`() async {
     let run = await Run(FakeBackend(), "doctor")
     #expect(run.code == .failure)
     #expect(run.output.contains("FAILED  topology: queue x is missing\n        hint: countersign topology apply"))

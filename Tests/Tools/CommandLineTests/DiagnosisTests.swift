@@ -249,7 +249,7 @@ import Testing
   }
 
   @Test func `The broker explains processes that wait for it, each hint once`() {
-    let away = #"{"name": "broker.consumer", "ok": false, "problem": "lost", "mend": "start it"}"#
+    let away = #"{"name": "broker.consumer", "ok": false, "problem": "lost", "hint": "start it"}"#
     let found = failures { facts in
       facts.service = [Finding("broker, as a service", .failed, "certificate has expired", about: .broker)]
       facts.processes[0].readiness = notReady("\(away), \(away)")

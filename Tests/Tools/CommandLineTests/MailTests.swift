@@ -14,7 +14,7 @@ private struct MailFixture {
   let directory: String
   var file: String { directory + "/mail-worker.json5" }
 
-  /// Keys made for these tests only; the public part is that of RFC 8463, appendix A.
+  /// Keys made for these tests only. The public part is that of RFC 8463, appendix A.
   static let key = """
     -----BEGIN PRIVATE KEY-----
     MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g

@@ -21,7 +21,7 @@ struct GoogleTokenTests {
 
   private static let question = #"{"event":{"token":"high.1","siteKey":"app-key"}}"#
 
-  /// The claims of a good assertion; `nil` leaves one out.
+  /// The claims of a good assertion. `nil` leaves one out.
   private func assertion(
     _ bench: Bench, _ changes: [String: TestKeys.Claim?] = [:], key: String = TestKeys.rsa,
     id: String? = TestKeys.rsaID

@@ -40,7 +40,7 @@ struct MessageLimitsTests {
     #expect(isRefused { $0.message.body = [1, 2, 3, 4, 5] })
   }
 
-  @Test func `Headers fit into one frame and are not nested for ever`() {
+  @Test func `Headers fit into one frame and are not nested forever`() {
     #expect(!isRefused { $0.message.headers = ["a": .string(String(repeating: "x", count: 65_000))] })
     #expect(isRefused { $0.message.headers = ["a": .string(String(repeating: "x", count: 66_000))] })
     #expect(isRefused { $0.message.headers = ["a": .bytes([UInt8](repeating: 0, count: 66_000))] })

@@ -35,7 +35,7 @@ struct ColdStartTests {
     }
   }
 
-  /// Of 200 requests, a server that does not shake hands sees only those that are tried; the rest end with them.
+  /// Of 200 requests, a server that does not shake hands sees only those that are tried. The rest end with them.
   @Test func `Only a few connections are opened at once`() async throws {
     try await withRawServer(.init(maxConcurrent: 256)) { _, peer, _ in
       peer.hang()

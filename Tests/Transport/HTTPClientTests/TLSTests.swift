@@ -58,7 +58,7 @@ struct TLSTests {
     }
   }
 
-  /// The server ends each HTTP/2 connection with GOAWAY after 100 requests; the streams it refuses go to the next one.
+  /// The server ends each HTTP/2 connection with GOAWAY after 100 requests. The streams it refuses go to the next one.
   @Test func `Many streams on few connections`() async throws {
     try await Nginx.run { nginx in
       let transport = try HTTPClient(

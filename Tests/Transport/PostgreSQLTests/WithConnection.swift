@@ -39,7 +39,7 @@ func withConnection<T>(
   }
 }
 
-/// The error of a body; nil if it has none.
+/// The error of a body. Nil if it has none.
 func failure<T>(_ body: () async throws(PostgreSQLError) -> T) async -> PostgreSQLError? {
   do throws(PostgreSQLError) {
     _ = try await body()
@@ -60,12 +60,12 @@ extension PostgreSQLConnection {
     try await withSession { session throws(PostgreSQLError) in try session.run(sql, values)[0].int(0) }
   }
 
-  /// The error of a statement; nil if it has none.
+  /// The error of a statement. Nil if it has none.
   func failure(of sql: String) async -> PostgreSQLError? {
     await failure { session throws(PostgreSQLError) in try session.run(sql) }
   }
 
-  /// The error of a body outside of a transaction; nil if it has none.
+  /// The error of a body outside of a transaction. Nil if it has none.
   func failure<T: Sendable>(
     _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
   ) async -> PostgreSQLError? {

@@ -147,7 +147,7 @@ import Testing
     }
   }
 
-  /// Mail that Apple's relay would drop is not sent; other recipients are not affected.
+  /// Mail that Apple's relay would drop is not sent. Other recipients are not affected.
   @Test func `A sender that is not registered is refused for the relay`() async throws {
     try await withHandler(relay: RelayRules(registeredSources: ["other.example"])) { fixture in
       #expect(refusal(fixture.handler.prepare(job(), of: message)) == "SENDER_NOT_REGISTERED")

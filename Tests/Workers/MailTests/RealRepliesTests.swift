@@ -49,7 +49,7 @@ import Testing
     }
   }
 
-  /// Nothing that a recipient's server says takes the lane down, whatever it quotes of the big ones; and what it says for now is not final.
+  /// Nothing that a recipient's server says takes the lane down, whatever it quotes of the big ones, and what it says for now is not final.
   @Test func `None takes the lane down for an unknown receiver`() throws {
     let table = try Shipped.table()
     let recipient = try #require(MailAddress("ada@example.org"))

@@ -2,10 +2,10 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Limits of the anonymous accounts of a project: of an address and of the network around it within an hour, and of a
-/// day in UTC. Commands without an address share one.
+/// Limits of a project's anonymous accounts: an hour's for an address and its network, a day's (UTC) for the project.
+/// Commands without an address share one.
 ///
-/// When the budget of a day is used up, only networks go on that have made few accounts on it: users come from many
+/// When the day's budget is used up, only networks that have made few accounts on it go on: users come from many
 /// networks, an attack from few.
 struct SignUpLimits: Sendable {
   /// So many times the median of the days before is the budget of a day, where it is more than the configured one.
@@ -41,7 +41,7 @@ struct SignUpLimits: Sendable {
     for counter in [address, network, networkDay, day] { try counter.addKeys(to: &keys, at: now) }
   }
 
-  /// The reached limit; `nil` when another account may be made.
+  /// The reached limit. `nil` when another account may be made.
   func refusal(in set: WorkingSet) throws(StoreError) -> SignUpRefusal? {
     if let wait = try address.wait(limit: rules.perAddressPerHour, in: set) {
       return SignUpRefusal(limit: .address, wait: wait)
@@ -117,7 +117,7 @@ struct SlotCounter: Sendable {
     keys.add(counter: try key, since: slot(at: now - window - slot))
   }
 
-  /// Time until another event is within a limit; `nil` when it is now.
+  /// Time until another event is within a limit. `nil` when it is now.
   func wait(limit: Int, in set: WorkingSet) throws(StoreError) -> Duration? {
     let cells = try set.cells(of: key).filter { $0.count > 0 && end(ofSlot: $0.slot) > set.now }
     var excess = cells.reduce(1 - Int64(limit)) { $0 + $1.count }

@@ -25,10 +25,10 @@ struct ResetFlow: Flow {
   }
 }
 
-/// Deletes account after account in its stage; what a crash leaves, the next attempt deletes. One that was answered
+/// Deletes account after account in its stage. What a crash leaves, the next attempt deletes. One that was answered
 /// deletes nothing when it arrives again: the accounts were made since.
 private struct ResetOrder: CommandOrder {
-  /// Accounts of one transaction; each may have many sessions.
+  /// Accounts of one transaction. Each may have many sessions.
   static let batch = 32
 
   let fingerprint: [UInt8]

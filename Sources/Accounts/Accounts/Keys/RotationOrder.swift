@@ -5,9 +5,9 @@ import CountersignTelemetry
 
 /// `keys.rotate`: makes the next key before its time.
 ///
-/// - Retiring: it is published now and signs when no verifier has old keys any longer, as the one that the maintenance
-///   makes. Where one is on its way already, that one is the answer.
-/// - Withdrawing: it signs at once, and all other records of keys are deleted, also those that cannot be opened.
+/// - Retiring: published now, it signs when verifiers no longer have old keys. A key that is already on its way is the
+///   answer.
+/// - Withdrawing: it signs at once, and all other key records are deleted, even unreadable ones.
 struct RotationOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
@@ -46,7 +46,7 @@ struct RotationOrder: CommandOrder {
     let records = try set.group(SigningKeyRecord.group).records
     let current = keys.read(records)
     if !withdraws {
-      // A key that nobody can open may be the one that signs elsewhere.
+      // A key that cannot be opened here may be the one that signs elsewhere.
       guard let last = current.entries.last, !current.isLost else { return CommandAnswer(.noSigningKey) }
       if last.record.signsFrom > set.now { return try answer(last.record, withdrawn: []) }
     }

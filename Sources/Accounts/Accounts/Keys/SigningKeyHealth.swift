@@ -10,12 +10,12 @@ extension SigningKeys {
     if isReady { return .ok }
     if isOld {
       return .failing(
-        "the keys that sign ID tokens were not read for too long", mend: "the log says why; restart this process")
+        "the keys that sign ID tokens were not read for too long", hint: "the log says why; restart this process")
     }
     guard let problem = reading.unreadable.first?.problem else {
-      return .failing("no key signs ID tokens yet", mend: nil)
+      return .failing("no key signs ID tokens yet", hint: nil)
     }
-    return .failing("no key that signs ID tokens can be opened: \(problem)", mend: Self.hint)
+    return .failing("no key that signs ID tokens can be opened: \(problem)", hint: Self.hint)
   }
 
   func start(of id: String?) -> UnixTime? { reading.entries.first { $0.id == id }?.record.signsFrom }

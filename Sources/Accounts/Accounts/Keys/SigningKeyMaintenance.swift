@@ -58,7 +58,7 @@ struct SigningKeyMaintenance: Sendable {
 
   /// The key to make now, if there is one.
   ///
-  /// The first signs at once, because nobody has cached its absence. Where keys are stored that cannot be opened, and
+  /// The first signs at once, because no verifier has cached its absence. Where keys are stored that cannot be opened, and
   /// no others, the ring of token keys is the wrong one, and a new key would void all ID tokens.
   static func next(_ reading: SigningKeys.Reading, _ rules: SigningKeyRules, at now: UnixTime) -> Plan? {
     guard let last = reading.entries.last else {

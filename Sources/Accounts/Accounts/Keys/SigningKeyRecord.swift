@@ -7,7 +7,7 @@ import CountersignTelemetry
 /// A key that signs ID tokens, as it is stored: sealed with its times under the ring of token keys.
 ///
 /// The row holds nothing but the sealed text. Number, times, public key and certificate come from what was opened, so
-/// whoever can write to the database makes no key that is believed.
+/// write access to the database does not suffice to make a trusted key.
 struct SigningKeyRecord: Sendable {
   static let kind = RecordKind("signingKey")
   static let all = KeySpace(kind, "all")

@@ -89,7 +89,7 @@ final class SigningKeys: Sendable {
       maxAge: Int(rules.maxAge.components.seconds), publishedAt: now)
   }
 
-  /// Time at which a key is published no longer; `nil` while there is no next one.
+  /// Time at which a key is published no longer. `nil` while there is no next one.
   func retirement(_ index: Int, of entries: [Entry]) -> UnixTime? {
     guard entries.indices.contains(index + 1) else { return nil }
     return entries[index + 1].record.signsFrom + rules.afterlife

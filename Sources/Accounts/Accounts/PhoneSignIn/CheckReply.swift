@@ -64,7 +64,7 @@ struct CheckReply: Report {
 
   // MARK: Applying
 
-  /// A check that nobody waits for is gone: the coordinator repeats its answer when the code is brought again.
+  /// A check without a waiting command is gone: the coordinator repeats its answer when the code is brought again.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard var check = try PhoneCheck.find(id, in: set), check.project == project, isAnswer(to: check) else { return }
     try check.answerLate(in: &set)

@@ -4,9 +4,8 @@ import CountersignTelemetry
 
 /// Commands that wait for the coordinator's answer to one code of one verification.
 ///
-/// Its ID is the `message_id` of the check: a keyed hash of session and code, so that all who bring the same code share
-/// one check, and one that is repeated after a crash or an outage gets the coordinator's first answer. The record lasts
-/// as long as anybody waits.
+/// Its ID, the check's `message_id`, is a keyed hash of session and code: callers with the same code share one check,
+/// and one repeated after a crash gets the first answer. The record lasts as long as a command waits.
 struct PhoneCheck {
   /// A command that waits.
   struct Waiting {
@@ -21,7 +20,7 @@ struct PhoneCheck {
   /// Maximum number of commands that wait for one check. A person has one or two; the reply keys of more would fill the
   /// record.
   static let maxWaiting = 8
-  /// Time for which the coordinator's answer is awaited; the gateway waits longer, and most apps do.
+  /// Time for which the coordinator's answer is awaited. The gateway waits longer, and most apps do.
   static let patience = Duration.seconds(15)
 
   let id: RecordID
@@ -70,11 +69,11 @@ struct PhoneCheck {
     static let project: UInt8 = 1
     static let app: UInt8 = 2
     static let verificationID: UInt8 = 3
-    /// That of the first command; the others follow.
+    /// That of the first command. The others follow.
     static let waiting: UInt8 = 16
   }
 
-  /// Stores the check, or deletes it when nobody waits.
+  /// Stores the check, or deletes it when no command waits.
   func store(in set: inout WorkingSet) throws(StoreError) {
     guard let dueAt = waiting.map(\.deadline).min() else { return try set.remove(id) }
     var body = FieldWriter(capacity: 2048)

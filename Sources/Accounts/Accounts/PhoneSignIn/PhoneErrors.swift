@@ -4,14 +4,14 @@ import Synchronization
 /// Errors of signing in with a phone number.
 extension APIError {
   static let missingSessionInfo = APIError(
-    .missingSessionInfo, "there is no session: give back the verificationID of verification.start",
+    .missingSessionInfo, "the session is missing: send the verificationID of verification.start",
     field: "sessionInfo")
-  static let missingCode = APIError(.missingCode, "there is no code: give the one of the SMS", field: "code")
+  static let missingCode = APIError(.missingCode, "the code is missing: send the one from the SMS", field: "code")
   static let malformedCode = APIError(.invalidCode, "the code is too long to be one", field: "code")
   static let missingPhoneNumber = APIError(
     .missingPhoneNumber, "a temporary proof is used together with its phone number", field: "phoneNumber")
   static let unknownSession = APIError(
-    .invalidSessionInfo, "there is no such verification: start one, and give back its verificationID",
+    .invalidSessionInfo, "there is no such verification: start one, and send its verificationID",
     field: "sessionInfo")
   static let codeUsed = APIError(
     .sessionExpired, "the code was used already, and counts once: start a new verification", field: "sessionInfo",

@@ -108,7 +108,7 @@ struct PhoneSignIn {
     return try signedIn(account, session, isNewUser: true, seal, at: set.now)
   }
 
-  /// Anyone who knows the fixed code of a fictional number may have had sessions; with the first real proof they end.
+  /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
   private func endFictionalSessions(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     guard account.isNumberFictional, !proven.isFictional else { return }
     try sessions.endAll(of: &account, in: &set)
@@ -165,7 +165,7 @@ struct PhoneSignIn {
     try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
   }
 
-  /// Another account has the number: whoever has just brought its code may sign in to that one.
+  /// Another account has the number: a user who just entered its code may sign in to that one.
   private func refuseLink(
     to holder: AccountRecord, _ seal: ReplySeal, in set: inout WorkingSet
   ) throws(StoreError) -> Outcome {

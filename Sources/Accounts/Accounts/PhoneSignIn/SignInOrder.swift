@@ -5,7 +5,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// `account.signInWithPhone`: with a code it asks the coordinator and waits; with a temporary proof it is answered at
+/// `account.signInWithPhone`: with a code it asks the coordinator and waits. With a temporary proof it is answered at
 /// once.
 struct SignInOrder: CommandOrder {
   /// Proof of the number that a command brings.

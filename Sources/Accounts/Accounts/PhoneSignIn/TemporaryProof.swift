@@ -12,7 +12,7 @@ import CountersignTelemetry
 struct TemporaryProof {
   static let kind = RecordKind("temporaryProof")
   static let lifetime = Duration.seconds(3600)
-  /// Bytes of the seed: nobody guesses one.
+  /// Bytes of the seed: too many to guess.
   private static let seedLength = 16
   /// Maximum bytes of a text that is looked up.
   private static let maxBytes = 128

@@ -75,7 +75,7 @@ struct SessionRecord: Sendable, Hashable {
     static let firstFactor: UInt8 = 7
   }
 
-  /// Stores it until it has been unused for long enough; the maintenance deletes it then.
+  /// Stores it until it has been unused for long enough. The maintenance deletes it then.
   func store(_ rules: SessionRules, in set: inout WorkingSet) throws(StoreError) {
     var body = FieldWriter(capacity: 160)
     body.put(Tag.project, project)

@@ -24,7 +24,7 @@ struct SignedInNote: Sendable, Hashable {
     isNewUser = first == UInt8(ascii: "n")
   }
 
-  /// The note of a command that was answered before; for `addMoreKeys`, since the engine has loaded the entry by then.
+  /// The note of a command that was answered before. For `addMoreKeys`, since the engine has loaded the entry by then.
   static func recorded(for envelope: Envelope, in set: WorkingSet) throws(StoreError) -> SignedInNote? {
     guard case .unrecorded(let note) = try set.message(InboxKey(envelope.identity.key))?.state else { return nil }
     // A note of another kind, such as that of a temporary proof, has no session to look up.

@@ -29,7 +29,7 @@ struct AccountHashes: Sendable {
     (hash(label, parts), former.map { $0.hash(label, parts) })
   }
 
-  /// Hash of a list of texts; no two lists have the same.
+  /// Hash of a list of texts. No two lists have the same.
   func hash(_ label: StaticString, _ parts: [String]) -> [UInt8] {
     key.authenticate(Self.framed(label, parts))
   }

@@ -127,7 +127,7 @@ struct AccountRecord: Sendable, Hashable {
     if let id = RecordID(kind, localID) { keys.add(record: id) }
   }
 
-  /// An account of a project; `nil` for one of another project.
+  /// An account of a project. `nil` for one of another project.
   static func find(_ localID: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
     guard let id = RecordID(kind, localID), let record = try set.record(id) else { return nil }
     let account = try AccountRecord(record)

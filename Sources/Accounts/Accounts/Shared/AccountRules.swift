@@ -46,7 +46,7 @@ struct AnonymousRules: Sendable, Hashable {
 struct SessionRules: Sendable, Hashable {
   /// Time without a refresh after which a session ends.
   var unusedFor = Duration.seconds(180 * 86_400)
-  /// Sessions of an account; one more ends the oldest.
+  /// Sessions of an account. One more ends the oldest.
   var perAccount = Self.maxPerAccount
   /// Interval at which the last refresh is noted, so that most refreshes write nothing.
   var notedEvery = Duration.seconds(3600)

@@ -10,7 +10,7 @@ struct VerifiedIDToken: Sendable, Hashable {
   let project: String
   let localID: String
   let sessionID: String
-  /// Time of the sign-in; whole seconds.
+  /// Time of the sign-in. Whole seconds.
   let authTime: UnixTime
   /// Whole seconds.
   let issuedAt: UnixTime
@@ -34,7 +34,7 @@ struct VerifiedIDToken: Sendable, Hashable {
     self.issuedAt = issuedAt
   }
 
-  /// Content for the record of a command that waits. It is no token: it has no signature.
+  /// Content for the record of a command that waits. It is not a token: it has no signature.
   var fields: [UInt8] {
     var body = FieldWriter(capacity: 160)
     body.put(Tag.project, project)
@@ -79,7 +79,7 @@ extension IDTokens {
     return try Self.check(claims, project: project, at: now)
   }
 
-  /// Claims of our tokens; every one has them.
+  /// Claims of our tokens. Every one has them.
   private struct Claims: Decodable {
     var iss: String
     var aud: String
@@ -138,7 +138,7 @@ struct IDTokenCheck: Sendable {
     SessionRecord.addKeys(of: token.sessionID, to: &keys)
   }
 
-  /// The holder of the token, or the reason that it counts no longer.
+  /// The token's account and session, or the reason it is no longer valid.
   func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
     guard let account = try AccountRecord.find(token.localID, project: token.project, in: set) else {
       return .failure(.userNotFound)

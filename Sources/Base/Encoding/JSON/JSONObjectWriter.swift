@@ -45,7 +45,7 @@ package struct JSONObjectWriter {
     bytes.append(contentsOf: object)
   }
 
-  /// - Parameter name: any text; it is escaped.
+  /// - Parameter name: any text. It is escaped.
   package mutating func put(named name: String, _ value: String) {
     key(named: name)
     JSONString.append(value, to: &bytes)
@@ -69,7 +69,7 @@ package struct JSONObjectWriter {
     bytes.append(UInt8(ascii: "]"))
   }
 
-  /// - Parameter name: any text; it is escaped.
+  /// - Parameter name: any text. It is escaped.
   package mutating func put(named name: String, texts: [String]) {
     put(named: name, list: texts.map { Array(JSONString.quote($0).utf8) })
   }

@@ -1,12 +1,11 @@
 import FoundationEssentials
 
-/// The one door to Foundation's JSON decoder: no other code of the project names that type, and a test sees to it.
+/// The only user of Foundation's JSON decoder, held by a test.
 ///
-/// The decoder of Swift 6.3 ends the process when the 513th open bracket is the last byte of a text, takes UTF-16 and
-/// UTF-32 where the contract says UTF-8, and keeps one of two members of a name. A text is therefore parsed before the
-/// decoder sees it.
+/// The decoder of Swift 6.3 ends the process when the 513th open bracket is the last byte of a text, and accepts UTF-16
+/// and UTF-32. A text is therefore checked first.
 ///
-/// A reader is safe to share. Making one costs as much as reading a small text, so keep it.
+/// Safe to share. Keep it: making one costs as much as reading a small text.
 public struct JSONReader: Sendable {
   /// The language of the texts.
   public enum Syntax: Sendable, Hashable {

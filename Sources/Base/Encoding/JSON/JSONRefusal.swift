@@ -21,7 +21,7 @@ public enum JSONRefusal: Error, Sendable, Hashable {
 }
 
 extension JSONRefusal: CustomStringConvertible {
-  /// The rule that the text breaks; goes on after a name of the text: `the body nests deeper than 32 levels`.
+  /// The rule that the text breaks. Goes on after a name of the text: `the body nests deeper than 32 levels`.
   public var description: String {
     switch self {
     case .tooLarge(let maxBytes): "is longer than \(maxBytes) bytes"

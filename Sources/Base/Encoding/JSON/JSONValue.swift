@@ -10,7 +10,7 @@ package enum JSONValue: Sendable, Hashable {
   case array([JSONValue])
   case object([String: JSONValue])
 
-  /// Members of an object; `nil` for any other value.
+  /// Members of an object. `nil` for any other value.
   package var members: [String: JSONValue]? {
     if case .object(let members) = self { members } else { nil }
   }
@@ -28,7 +28,7 @@ package enum JSONValue: Sendable, Hashable {
     }
   }
 
-  /// A number; `nil` for any other value.
+  /// A number. `nil` for any other value.
   package var double: Double? {
     switch self {
     case .integer(let number): Double(number)
@@ -44,7 +44,7 @@ package enum JSONValue: Sendable, Hashable {
     return String(decoding: json, as: UTF8.self)
   }
 
-  /// Indentation starts with the line feed; `nil` writes one line.
+  /// Indentation starts with the line feed. `nil` writes one line.
   private func write(to json: inout [UInt8], indentation: String?) {
     switch self {
     case .null: json += "null".utf8

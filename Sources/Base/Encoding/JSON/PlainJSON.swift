@@ -1,8 +1,7 @@
 /// The members of a plain JSON object, as nearly all messages are: texts without escapes, whole numbers, literals, and
-/// objects of those. It is read in one pass, ten times as fast as by the decoder.
+/// objects of those. Read in one pass, ten times as fast as by the decoder.
 ///
-/// It is a short cut, not a second opinion: a text that is not plain or not valid has no `PlainJSON`; ``JSONReader``
-/// then reads it, or says what is wrong with it.
+/// A text that is not plain or not valid has no `PlainJSON`: ``JSONReader`` then reads it, or reports what is wrong.
 package struct PlainJSON {
   /// Value other than an object.
   package enum Scalar {
@@ -50,19 +49,19 @@ package struct PlainJSON {
     members.reserveCapacity(12)
   }
 
-  /// The text of a member; `nil` when it is something else or absent.
+  /// The text of a member. `nil` when it is something else or absent.
   package func text(_ name: StaticString) -> String? {
     guard case .text(let range) = content(name) else { return nil }
     return string(range)
   }
 
-  /// The number of a member; `nil` when it is something else or absent.
+  /// The number of a member. `nil` when it is something else or absent.
   package func integer(_ name: StaticString) -> Int? {
     guard case .integer(let number) = content(name) else { return nil }
     return number
   }
 
-  /// The object of a member; `nil` when it is something else or absent.
+  /// The object of a member. `nil` when it is something else or absent.
   package func object(_ name: StaticString) -> PlainJSON? {
     guard case .object(let object) = content(name) else { return nil }
     return object
@@ -142,7 +141,7 @@ extension PlainJSON {
     }
   }
 
-  /// The text up to the next quotation mark; `nil` when a copy of it would not do. The position is then behind the
+  /// The text up to the next quotation mark. `nil` when a copy of it would not do. The position is then behind the
   /// mark.
   private static func text(_ json: [UInt8], _ position: inout Int) -> Range<Int>? {
     let start = position
@@ -161,7 +160,7 @@ extension PlainJSON {
     return nil
   }
 
-  /// A whole number that surely fits; one with a fraction or an exponent is not plain.
+  /// A whole number that surely fits. One with a fraction or an exponent is not plain.
   private static func integer(_ json: [UInt8], _ position: inout Int) -> Int? {
     let isNegative = json[position] == UInt8(ascii: "-")
     if isNegative { position += 1 }

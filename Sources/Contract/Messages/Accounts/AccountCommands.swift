@@ -31,13 +31,13 @@ public protocol SecretReplyCommand: Command {
   var replyKey: String { get }
 }
 
-/// Command `account.signInWithPhone`: signs in with a verified number; with an ID token, adds the number to its account
+/// Command `account.signInWithPhone`: signs in with a verified number. With an ID token, adds the number to its account
 /// or changes it.
 public struct SignInWithPhone: SecretReplyCommand {
   public typealias Reply = AccountSignedIn
   public static let type = MessageType("account.signInWithPhone")
 
-  /// Effect that the client asks for; ``unspecified`` decides by the ID token.
+  /// Effect that the client asks for. ``unspecified`` decides by the ID token.
   public enum Operation: String, ContractWord {
     case unspecified, signUpOrIn, reauthenticate, link, update
   }
@@ -46,11 +46,11 @@ public struct SignInWithPhone: SecretReplyCommand {
   public var project: String
   /// ID of the app at the coordinator. The verification has to be of this app, and the app of the project.
   public var app: String?
-  /// Verification ID; with ``code``.
+  /// Verification ID. With ``code``.
   public var sessionInfo: SecretField?
   /// The user's input.
   public var code: SecretField?
-  /// Proof that another answer gave, in place of session and code; with ``phoneNumber``.
+  /// Proof that another answer gave, in place of session and code. With ``phoneNumber``.
   public var temporaryProof: SecretField?
   /// E.164, with ``temporaryProof``.
   public var phoneNumber: String?
@@ -168,13 +168,13 @@ public struct UpdateAccount: Command {
 
   public var project: String
   public var idToken: SecretField
-  /// New name; empty removes it.
+  /// New name. Empty removes it.
   public var displayName: String?
-  /// New address; empty removes it.
+  /// New address. Empty removes it.
   public var photoURL: String?
   /// `DISPLAY_NAME`, `PHOTO_URL`.
   public var deleteAttributes: [String]?
-  /// Providers to unlink; `phone` takes the number.
+  /// Providers to unlink. `phone` takes the number.
   public var deleteProviders: [String]?
 
   public init(project: String, idToken: SecretField) {

@@ -6,7 +6,7 @@ public struct APIError: Error, Codable, Sendable, Hashable {
   public var message: String
   /// Field at fault, if there is one.
   public var field: String?
-  /// Seconds to wait before trying again; absent if waiting does not help.
+  /// Seconds to wait before trying again. Absent if waiting does not help.
   public var retryAfter: Int?
   /// Detail that distinguishes reasons with the same code, upper case with underscores: `RECEIPT_EXPIRED`.
   public var reason: String?

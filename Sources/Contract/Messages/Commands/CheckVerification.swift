@@ -81,7 +81,7 @@ extension CheckVerification {
 }
 
 extension VerificationApproved {
-  /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.
+  /// The body in JSON, written without the encoder. See ``JSONObjectWriter``.
   package var fastJSON: [UInt8] {
     var text = JSONObjectWriter()
     text.put("verificationID", verificationID)

@@ -14,7 +14,7 @@ package struct ClientAddress: Sendable, Hashable {
   /// Such as `192.0.2.1/32` or `20010db800000000/64`.
   package let network: String
 
-  /// - Parameter text: an IPv4 or IPv6 address without port or zone; an IPv4 address mapped into IPv6 counts as IPv4.
+  /// - Parameter text: an IPv4 or IPv6 address without port or zone. An IPv4 address mapped into IPv6 counts as IPv4.
   package init?(_ text: String) {
     if let bytes = Self.parse(text, AF_INET, length: 4) {
       network = Self.dotted(bytes) + "/32"

@@ -9,7 +9,7 @@ public struct ListConversions: Command, Hashable {
   public typealias Reply = ConversionList
   public static let type = MessageType("conversion.list")
 
-  /// Maximum entries of each list; ``defaultLimit`` if absent.
+  /// Maximum entries of each list. ``defaultLimit`` if absent.
   public var limit: Int?
 
   public static let defaultLimit = 20
@@ -31,7 +31,7 @@ public struct ConversionList: MessageBody, Hashable {
   public var floorPercent: Int
   /// Time for which an ended verification is counted.
   public var windowSeconds: Int
-  /// Number of blocks in force; ``blocks`` may have fewer.
+  /// Number of blocks in force. ``blocks`` may have fewer.
   public var blockCount: Int
   /// Latest first.
   public var blocks: [Block]
@@ -105,9 +105,9 @@ public struct ConversionScope: OpenWord {
     self.rawValue = rawValue
   }
 
-  /// Numbers that differ in their last four digits only; the key is their common part: `+1415555`.
+  /// Numbers that differ in their last four digits only. The key is their common part: `+1415555`.
   public static let prefix = ConversionScope(rawValue: "prefix")
-  /// A country; the key is its code (`US`), or the calling code of numbers without a country (`+883`).
+  /// A country. The key is its code (`US`), or the calling code of numbers without a country (`+883`).
   public static let region = ConversionScope(rawValue: "region")
 
   public static let known: [ConversionScope] = [.prefix, .region]

@@ -24,7 +24,7 @@ public struct NumberForgotten: MessageBody, Hashable {
   public var canceled: Int
   /// Recorded replies: a repetition of their commands takes effect again.
   public var replies: Int
-  /// Starts that waited for reCAPTCHA; they remain unanswered.
+  /// Starts that waited for reCAPTCHA. They remain unanswered.
   public var waiting: Int
   /// Counters of limits.
   public var counts: Int

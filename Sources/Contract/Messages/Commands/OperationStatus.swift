@@ -93,21 +93,21 @@ public struct OperationEnding: OpenWord {
     self.rawValue = rawValue
   }
 
-  /// The token is revoked; no notice was requested.
+  /// The token is revoked. No notice was requested.
   public static let revoked = OperationEnding(rawValue: "REVOKED")
   /// The token is revoked, and the mail server accepted the notice.
   public static let revokedAndNotified = OperationEnding(rawValue: "REVOKED_AND_NOTIFIED")
-  /// The token is revoked; the notice was refused for good.
+  /// The token is revoked. The notice was refused for good.
   public static let revokedNoticeRefused = OperationEnding(rawValue: "REVOKED_NOTICE_REFUSED")
-  /// The token is revoked; the notice could not be sent in time.
+  /// The token is revoked. The notice could not be sent in time.
   public static let revokedNoticeExpired = OperationEnding(rawValue: "REVOKED_NOTICE_EXPIRED")
-  /// The token is revoked; the notice may or may not have been sent.
+  /// The token is revoked. The notice may or may not have been sent.
   public static let revokedNoticeUnknown = OperationEnding(rawValue: "REVOKED_NOTICE_UNKNOWN")
   /// Apple refuses the token.
   public static let refused = OperationEnding(rawValue: "REFUSED")
-  /// Apple was unreachable until the deadline; the token is unchanged.
+  /// Apple was unreachable until the deadline. The token is unchanged.
   public static let expired = OperationEnding(rawValue: "EXPIRED")
-  /// The token may or may not be revoked; starting again with the same token is safe.
+  /// The token may or may not be revoked. Starting again with the same token is safe.
   public static let unknown = OperationEnding(rawValue: "UNKNOWN")
   /// The authorization code is used up, and the token it was exchanged for is lost: only the user can revoke it now.
   public static let lost = OperationEnding(rawValue: "LOST")

@@ -13,7 +13,7 @@ public struct StartRevocation: Command, Hashable {
   public var clientID: String?
   /// Token to revoke. Sealed, its recipient is the app.
   public var token: AppleToken
-  /// Redirect URI of the authorization request that yielded the code; absent if it had none, as in apps.
+  /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
   /// Recipient of a mail after the revocation.
   public var notify: Notice?
@@ -32,9 +32,9 @@ public struct StartRevocation: Command, Hashable {
   public struct Notice: Codable, Sendable, Hashable {
     /// Address, `name@example.com`, without a display name.
     public var email: String
-    /// BCP 47; the language of the app if absent.
+    /// BCP 47. The language of the app if absent.
     public var languageCode: String?
-    /// Template of the mail worker; that of the configuration if absent.
+    /// Template of the mail worker. That of the configuration if absent.
     public var template: String?
 
     public init(email: String, languageCode: String? = nil, template: String? = nil) {

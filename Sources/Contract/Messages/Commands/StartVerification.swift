@@ -21,7 +21,7 @@ public struct StartVerification: Command {
   public var proof: Proof?
   /// Client that asks, for the limits per address.
   public var client: Client?
-  /// Purpose of the code; ``VerificationPurpose/signIn`` if absent.
+  /// Purpose of the code. ``VerificationPurpose/signIn`` if absent.
   public var purpose: VerificationPurpose?
   /// Opaque subject: an account, or an account and its enrollment. Required by the purposes of second factors, refused
   /// with others.
@@ -57,7 +57,7 @@ public struct StartVerification: Command {
     public var receipt: String?
     public var secret: SecretField?
     public var recaptchaToken: SecretField?
-    /// Action that the app named to reCAPTCHA; that of the app's configuration if absent.
+    /// Action that the app named to reCAPTCHA. That of the app's configuration if absent.
     public var recaptchaAction: String?
 
     /// Maximum bytes of ``recaptchaAction``, as in reCAPTCHA itself.
@@ -106,7 +106,7 @@ public enum VerificationPurpose: String, ContractWord {
   /// Signing in with the number as the second factor. Has a subject.
   case secondFactorSignIn
 
-  /// Whether a verification of this purpose has a subject; others must not.
+  /// Whether a verification of this purpose has a subject. Others must not.
   public var hasSubject: Bool { self != .signIn }
 
   /// The purpose as replies and events carry it, which omit ``signIn``.
@@ -125,7 +125,7 @@ public struct VerificationStarted: Event, Hashable {
   public var codeLength: Int
   /// End of the code's validity.
   public var expiresAt: UnixTime
-  /// Seconds until another start sends the code again; 0 if it would now. A limit extends it.
+  /// Seconds until another start sends the code again. 0 if it would now. A limit extends it.
   public var resendAfter: Int
   /// Whether the verification was already running and this request sent its code again.
   public var resent: Bool
@@ -196,7 +196,7 @@ extension StartVerification.Client {
 }
 
 extension VerificationStarted {
-  /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.
+  /// The body in JSON, written without the encoder. See ``JSONObjectWriter``.
   package var fastJSON: [UInt8] {
     var text = JSONObjectWriter()
     text.put("verificationID", verificationID)

@@ -54,7 +54,7 @@ public struct VerificationStatus: MessageBody {
 
     /// Started, without an SMS job. A fictional number stays here until it ends.
     public static let pending = State(rawValue: "pending")
-    /// An SMS job was sent; no provider is known to have accepted it.
+    /// An SMS job was sent. No provider is known to have accepted it.
     public static let sending = State(rawValue: "sending")
     /// A provider accepted an SMS.
     public static let sent = State(rawValue: "sent")

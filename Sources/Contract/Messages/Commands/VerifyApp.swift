@@ -1,10 +1,10 @@
 /// Command `app.verify`: requests proof of an app by push.
 ///
-/// The reply comes at once and has a receipt; the secret that belongs to it travels to the device by silent push. An
-/// app that returns both with `verification.start` has proven its identity and its device.
+/// The reply has a receipt. Its secret travels to the device by silent push. An app that returns both with
+/// `verification.start` has proven its identity and its device.
 ///
-/// Every call yields a new receipt. A device token that Apple refused recently yields an error instead, so that the app
-/// need not wait for a push that will not arrive.
+/// Every call yields a new receipt. A device token that Apple refused recently yields an error instead of a push that
+/// cannot arrive.
 public struct VerifyApp: Command {
   public typealias Reply = AppVerifying
   public static let type = MessageType("app.verify")
@@ -13,7 +13,7 @@ public struct VerifyApp: Command {
   public var app: String
   /// Device token in hexadecimal, in either case.
   public var deviceToken: String
-  /// Push service of the token; `unknown` if absent.
+  /// Push service of the token. `unknown` if absent.
   public var environment: PushEnvironment?
   /// Client that asks, for the limits per address.
   public var client: StartVerification.Client?

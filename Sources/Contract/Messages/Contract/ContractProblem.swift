@@ -2,7 +2,7 @@
 public struct ContractProblem: Error, Sendable, Hashable {
   /// Kind of a problem, a word that programs match on.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
-    /// Upper case with underscores; also the value of the header `x-dead-reason`.
+    /// Upper case with underscores. Also the value of the header `x-dead-reason`.
     public let rawValue: String
 
     public init(_ rawValue: String) {
@@ -46,7 +46,7 @@ public struct ContractProblem: Error, Sendable, Hashable {
 }
 
 extension ContractProblem: CustomStringConvertible {
-  /// `variables.code is missing`; safe to log and to send back.
+  /// `variables.code is missing`. Safe to log and to send back.
   public var description: String {
     if let field { "\(field) \(detail)" } else { detail }
   }

@@ -24,7 +24,7 @@ extension MessageBody {
 
 /// Request to the coordinator or to `accounts`.
 public protocol Command: MessageBody {
-  /// Body of the reply to a successful command; the reply to a refused one is an ``ErrorReply``.
+  /// Body of the reply to a successful command. The reply to a refused one is an ``ErrorReply``.
   associatedtype Reply: MessageBody
 }
 
@@ -58,7 +58,7 @@ public enum MessageLimits {
   public static let maxBodyBytes = 64 * 1024
   /// Maximum bytes of an ID, a type or a routing key: AMQP's short strings have one byte for their length.
   public static let maxShortStringBytes = 255
-  /// Maximum bytes of a text in a header (`x-last-error`); a longer one is cut. All headers of a message fit into one
+  /// Maximum bytes of a text in a header (`x-last-error`). A longer one is cut. All headers of a message fit into one
   /// frame.
   public static let maxHeaderTextBytes = 512
   /// Maximum bytes of all headers of a received message. AMQP's publisher accepts twice as much, which leaves room for

@@ -20,7 +20,7 @@ public struct MessageType: Sendable, Hashable {
     self.text = text
   }
 
-  /// Reads `name.v<number>`; `nil` for any other form.
+  /// Reads `name.v<number>`. `nil` for any other form.
   public init?(parsing text: String) {
     guard let dot = text.utf8.lastIndex(of: UInt8(ascii: ".")), dot > text.startIndex else { return nil }
     let suffix = text[text.index(after: dot)...]

@@ -3,7 +3,7 @@ public import CountersignTelemetry
 
 /// Writes the dead letters of a queue: each message as it was, with the reason in its headers.
 public struct DeadLetterWriter: Sendable {
-  /// Queue that the messages failed on; also the routing key of their dead letters.
+  /// Queue that the messages failed on. Also the routing key of their dead letters.
   public let queue: String
   /// Broker's user that publishes the dead letters.
   public let userID: String

@@ -89,7 +89,7 @@ extension Envelope {
     return attempt
   }
 
-  /// Maximum attempt, more than a job of any deadline has; keeps the counter from overflowing.
+  /// Maximum attempt, more than a job of any deadline has. Keeps the counter from overflowing.
   private static let maxAttempt = 1_000_000
 
   private static func time(_ value: FieldValue?) throws(ContractProblem) -> UnixTime? {

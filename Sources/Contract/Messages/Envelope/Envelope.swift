@@ -10,18 +10,18 @@ public struct Envelope: Sendable, Hashable {
   public var correlationID: String?
   /// Queue for the reply or a copy of the result.
   public var replyTo: String?
-  /// Time of sending; AMQP keeps whole seconds.
+  /// Time of sending. AMQP keeps whole seconds.
   public var timestamp: UnixTime?
   /// Sending program.
   public var appID: String?
   /// Broker user of the sender. It can be trusted: the broker refuses a message that names another user. Absent unless
   /// the sender set it.
   public var userID: String?
-  /// First sender according to the header `x-sender`; a ``SenderRule`` decides whether to trust it.
+  /// First sender according to the header `x-sender`. A ``SenderRule`` decides whether to trust it.
   public var statedSender: String?
   /// Number of the attempt, from 1.
   public var attempt: Int
-  /// Start of the first attempt; absent on the first.
+  /// Start of the first attempt. Absent on the first.
   public var firstAttemptAt: UnixTime?
   /// Error of the previous attempt.
   public var lastError: String?
@@ -94,9 +94,9 @@ public struct Envelope: Sendable, Hashable {
 
 /// Publisher: a program and its broker user.
 public struct Author: Sendable, Hashable {
-  /// Program; the `app_id` of its messages.
+  /// Program. The `app_id` of its messages.
   public var appID: String
-  /// User of its connections; the `user_id` of its messages, which the broker checks.
+  /// User of its connections. The `user_id` of its messages, which the broker checks.
   public var userID: String
 
   public init(appID: String, userID: String) {

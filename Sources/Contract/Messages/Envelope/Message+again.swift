@@ -4,12 +4,9 @@ public import CountersignTelemetry
 extension Message {
   /// The message in a form that another user can publish again through another exchange.
   ///
-  /// - `user_id` becomes our own user, which the broker requires; `x-sender` names the message's sender.
-  /// - `reply_to` is removed if it is the pseudo-queue, which the broker would check against a consumer of ours.
-  /// - `expiration` is removed: it would shorten the retry delay or the stay with the dead letters.
-  /// - `CC` and `BCC` (RabbitMQ's sender-selected distribution) are removed: they would send it to further queues a
-  ///   second time.
-  /// - `x-death` and the like are removed: they feed the broker's detection of cycles, which drops messages.
+  /// `user_id` becomes our own user, and `x-sender` names the sender. Removed are a pseudo-queue in `reply_to`,
+  /// `expiration`, which would shorten the stay, `CC` and `BCC`, which would send it elsewhere again, and `x-death`,
+  /// which feeds the broker's detection of cycles.
   /// - Parameters:
   ///   - user: our own user, the publisher.
   ///   - sender: sender of the message, as a ``SenderRule`` resolves it.

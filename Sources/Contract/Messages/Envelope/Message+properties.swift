@@ -29,7 +29,7 @@ extension Message {
     }
   }
 
-  /// Queue for the answer to a message that breaks the contract; `nil` if it names none or an invalid one.
+  /// Queue for the answer to a message that breaks the contract. `nil` if it names none or an invalid one.
   /// - Parameter sender: sender of the message, as a ``SenderRule`` resolves it.
   public func answerAddress(for sender: String) -> String? {
     guard let replyTo, Self.isShortText(replyTo), ReplyAddress.isAllowed(replyTo, for: sender) else { return nil }

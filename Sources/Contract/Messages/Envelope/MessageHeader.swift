@@ -2,7 +2,7 @@ import CountersignTelemetry
 
 /// Headers of the contract.
 public enum MessageHeader {
-  /// Number of the attempt, a whole number from 1; absent on the first.
+  /// Number of the attempt, a whole number from 1. Absent on the first.
   public static let attempt = "x-attempt"
   /// Start of the first attempt, RFC 3339.
   public static let firstAttemptAt = "x-first-attempt-at"

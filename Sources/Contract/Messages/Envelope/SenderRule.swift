@@ -1,10 +1,9 @@
 public import CountersignAMQP
 
-/// Rule that resolves the sender of a message: the broker user that it came from first.
+/// Resolves the sender of a message: the broker user that it came from first.
 ///
-/// The broker admits only the user of the connection as `user_id`. A message that is published again (as a retry, a
-/// further stage, a dead letter or a redrive) names its first sender in `x-sender`, which any user can write: it is
-/// trusted only from users that publish messages of others.
+/// The broker admits only the connection's user as `user_id`. A message that is published again names its first sender
+/// in `x-sender`, which any user can write, so it is trusted only from users that publish messages of others.
 public struct SenderRule: Sendable, Hashable {
   /// Sender of a message without a trusted user. It has the rights of a service, and no queue of its own.
   public static let unnamed = "unnamed"
@@ -39,7 +38,7 @@ public struct SenderRule: Sendable, Hashable {
     sender(userID: envelope.userID, stated: envelope.statedSender)
   }
 
-  /// Sender of a message that may break the contract; ``unnamed`` if the text cannot be a user's name.
+  /// Sender of a message that may break the contract. ``unnamed`` if the text cannot be a user's name.
   public func sender(of message: Message) -> String {
     let stated = message.headers[MessageHeader.sender].map { $0.stringValue ?? "" }
     let sender = sender(userID: message.userID, stated: stated)

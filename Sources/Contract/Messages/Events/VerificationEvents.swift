@@ -35,7 +35,7 @@ public struct VerificationSent: Event, Hashable {
 }
 
 extension VerificationSent {
-  /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.
+  /// The body in JSON, written without the encoder. See ``JSONObjectWriter``.
   package var fastJSON: [UInt8] {
     var text = JSONObjectWriter()
     text.put("verificationID", verificationID)

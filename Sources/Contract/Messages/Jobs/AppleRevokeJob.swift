@@ -10,7 +10,7 @@ public struct AppleRevokeJob: Job, Hashable {
   public var clientID: String?
   /// Token to revoke.
   public var token: AppleToken
-  /// Redirect URI of the authorization request that yielded the code; absent if it had none, as in apps.
+  /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
   /// Latest time to start. A token that a code was exchanged for by then is revoked even later.
   public var deadline: UnixTime

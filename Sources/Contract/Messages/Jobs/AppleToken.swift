@@ -3,7 +3,7 @@ import CountersignTelemetry
 /// Token or code of a Sign in with Apple: in the JSON exactly one of the fields `authorizationCode`, `refreshToken` and
 /// `accessToken`. Sealed in a job, its recipient is the app.
 public enum AppleToken: Sendable, Hashable {
-  /// Valid once, for five minutes; it is exchanged for a refresh token first.
+  /// Valid once, for five minutes. It is exchanged for a refresh token first.
   case authorizationCode(SecretField)
   case refreshToken(SecretField)
   case accessToken(SecretField)

@@ -50,7 +50,7 @@ extension JobResult: Codable {
 }
 
 extension JobResult.Value {
-  /// The scalar under a key; `nil` for anything else.
+  /// The scalar under a key. `nil` for anything else.
   ///
   /// The decoder does not say which type a value has, and each wrong guess costs microseconds: fields that are known to
   /// be numbers are first tried as numbers, all others as text. The errors of wrong guesses are dropped on purpose;

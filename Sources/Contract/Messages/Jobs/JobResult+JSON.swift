@@ -35,7 +35,7 @@ extension JobResult {
 // MARK: - Writing without the encoder
 
 extension JobResult {
-  /// The body in JSON, written without the encoder, which takes a tenth of the time that a job costs; see
+  /// The body in JSON, written without the encoder, which takes a tenth of the time that a job costs. See
   /// ``JSONObjectWriter``.
   ///
   /// Extras with the name of a field of the result itself are left out, and so are numbers that JSON does not have.

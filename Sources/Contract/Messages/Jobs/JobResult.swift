@@ -125,7 +125,7 @@ public enum JobOutcome: String, ContractWord {
 
 /// Treatment of a job that may or may not have been carried out.
 public enum OnUnknown: String, ContractWord {
-  /// The outcome is `unknown`; the receiver of the result decides.
+  /// The outcome is `unknown`. The receiver of the result decides.
   case report
   /// The job is carried out again, a limited number of times: twice is harmless.
   case resend

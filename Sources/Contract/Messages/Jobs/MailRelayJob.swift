@@ -6,7 +6,7 @@ public struct MailRelayJob: Job, Hashable {
 
   /// Address, `name@example.com`, without a display name.
   public var to: String
-  /// Address of one of the worker's senders; the first one if absent.
+  /// Address of one of the worker's senders. The first one if absent.
   public var from: String?
   /// Content of the mail.
   public var content: Content

@@ -12,7 +12,7 @@ public struct RecaptchaAssessJob: Job, Hashable {
   public var expectedAction: String
   /// Client that asks, as far as the sender knows it.
   public var client: Client?
-  /// E.164; reCAPTCHA judges its risk of toll fraud.
+  /// E.164. ReCAPTCHA judges its risk of toll fraud.
   public var phoneNumber: String?
   /// Latest time to assess it.
   public var deadline: UnixTime

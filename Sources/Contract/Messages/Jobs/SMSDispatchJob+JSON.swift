@@ -52,7 +52,7 @@ extension SMSDispatchJob.Variables {
 // MARK: - Writing without the encoder
 
 extension SMSDispatchJob {
-  /// The body in JSON, written without the encoder; see ``JSONObjectWriter``.
+  /// The body in JSON, written without the encoder. See ``JSONObjectWriter``.
   package var fastJSON: [UInt8] {
     var text = JSONObjectWriter(reserving: 1024)
     text.put("to", to)

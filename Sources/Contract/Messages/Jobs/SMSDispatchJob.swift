@@ -10,7 +10,7 @@ public struct SMSDispatchJob: Job, Hashable {
   public var content: Content
   /// Sending app, for workers whose lanes serve some apps only.
   public var app: String?
-  /// The only lane that may send it; any lane if absent.
+  /// The only lane that may send it. Any lane if absent.
   public var lane: String?
   /// Latest time to send it.
   public var deadline: UnixTime

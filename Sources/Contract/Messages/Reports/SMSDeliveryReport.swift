@@ -15,7 +15,7 @@ public struct SMSDeliveryReport: MessageBody, Hashable {
     case undelivered
   }
 
-  /// `message_id` of the job; absent if the report has only the provider's ID.
+  /// `message_id` of the job. Absent if the report has only the provider's ID.
   public var jobID: String?
   public var state: State
   /// Lane that took the SMS.
@@ -24,7 +24,7 @@ public struct SMSDeliveryReport: MessageBody, Hashable {
   public var reference: String?
   /// Reason of a failed delivery.
   public var reason: JobResult.Reason?
-  /// Time of the event according to the provider; time of the report if the provider gives none.
+  /// Time of the event according to the provider. Time of the report if the provider gives none.
   public var at: UnixTime
 
   public init(

@@ -5,7 +5,7 @@ public struct SealContext: Sendable, Hashable {
   public struct Field: Sendable, Hashable {
     /// Name in the protected header.
     public let name: String
-    /// Value in the message; `nil` if it is absent, which is bound too.
+    /// Value in the message. `nil` if it is absent, which is bound too.
     public let value: String?
     /// Whether a seal that does not bind it is refused.
     public let isRequired: Bool
@@ -38,7 +38,7 @@ public struct SealContext: Sendable, Hashable {
     static let messageType = "messageType"
     static let messageID = "messageID"
     static let recipient = "recipient"
-    /// Names of the bound fields, separated by spaces; fields without a value have no parameter of their own.
+    /// Names of the bound fields, separated by spaces. Fields without a value have no parameter of their own.
     static let bound = "bound"
   }
 

@@ -4,7 +4,7 @@ import CountersignTelemetry
 public enum SealError: Error, Sendable, Hashable {
   /// The key that sealed it is not in the key ring.
   case unknownKey(String)
-  /// It belongs to another message; the associated value names the header parameter that differs.
+  /// It belongs to another message. The associated value names the header parameter that differs.
   case moved(String)
   /// It is damaged, forged, or sealed with another method.
   case broken

@@ -20,7 +20,7 @@ public enum RetryStep: String, CaseIterable, Sendable {
     }
   }
 
-  /// Shortest retry delay of at least a duration; the longest one if none is.
+  /// Shortest retry delay of at least a duration. The longest one if none is.
   public static func covering(_ delay: Duration) -> RetryStep {
     allCases.first { $0.delay >= delay } ?? .oneHour
   }

@@ -24,7 +24,7 @@ extension Topology {
     /// Holds accounts: consumes their commands and `accounts.replies`, publishes commands, replies and events.
     public static let accounts = "accounts"
 
-    /// User that consumes a work queue of this version; `nil` for any other queue.
+    /// User that consumes a work queue of this version. `nil` for any other queue.
     public static func consumer(of queue: String) -> String? {
       switch queue {
       case Queues.commands, Queues.results: coordinator
@@ -33,7 +33,7 @@ extension Topology {
       }
     }
 
-    /// User of the workers that report results, or delays, of a type; `nil` for an unknown type.
+    /// User of the workers that report results, or delays, of a type. `nil` for an unknown type.
     public static func worker(ofResults type: MessageType) -> String? {
       if type == SMSDeliveryReport.type { return smsWorker }
       for suffix in [".result", ".\(JobDelayed.word)"] where type.name.hasSuffix(suffix) {
@@ -42,7 +42,7 @@ extension Topology {
       return nil
     }
 
-    /// User of the workers for jobs of a type, or of a queue of jobs; `nil` for an unknown type.
+    /// User of the workers for jobs of a type, or of a queue of jobs. `nil` for an unknown type.
     public static func worker(ofJobs type: String) -> String? {
       switch type {
       case Queues.smsDispatch, Queues.smsBulk: smsWorker

@@ -2,24 +2,24 @@
 public enum Topology {
   /// Exchanges.
   public enum Exchanges {
-    /// Requests to the coordinator and to `accounts`; direct, by the name of the command.
+    /// Requests to the coordinator and to `accounts`. Direct, by the name of the command.
     public static let commands = "countersign.commands"
-    /// Requests to the workers; direct, by the type of the job.
+    /// Requests to the workers. Direct, by the type of the job.
     public static let jobs = "countersign.jobs"
-    /// Results of jobs, and delivery reports; topic, `<queue of the job>.<outcome>`.
+    /// Results of jobs, and delivery reports. Topic, `<queue of the job>.<outcome>`.
     public static let results = "countersign.results"
-    /// Events; topic, `<event>`.
+    /// Events. Topic, `<event>`.
     public static let events = "countersign.events"
-    /// Dead letters; direct, by the name of the queue on which they failed.
+    /// Dead letters. Direct, by the name of the queue on which they failed.
     public static let dead = "countersign.dead"
-    /// Jobs whose retry delay is over, from the broker; direct, by the queue they return to. Jobs that no queue takes
+    /// Jobs whose retry delay is over, from the broker. Direct, by the queue they return to. Jobs that no queue takes
     /// go to ``dead``, its alternate exchange.
     public static let delayed = "countersign.delayed"
 
-    /// Jobs of a work queue that are to be delayed; direct, by the delay: `5s`.
+    /// Jobs of a work queue that are to be delayed. Direct, by the delay: `5s`.
     public static func retry(_ queue: String) -> String { Queues.retryPrefix + queue }
 
-    /// The broker's default exchange, which routes to a queue by its name; for replies.
+    /// The broker's default exchange, which routes to a queue by its name. For replies.
     public static let direct = ""
   }
 
@@ -86,7 +86,7 @@ public enum Topology {
       "countersign.reply.\(user)."
     }
 
-    /// Queue that keeps events for a service while it is away; the operator declares it.
+    /// Queue that keeps events for a service while it is away. The operator declares it.
     public static func events(of user: String) -> String { "countersign.events.\(user)" }
 
     /// Pseudo-queue of the broker for replies on the requesting channel.

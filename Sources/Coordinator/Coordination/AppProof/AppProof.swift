@@ -11,7 +11,7 @@ struct AppProof: Sendable, Hashable {
   let receipt: String
   let app: String
   let tokenHash: [UInt8]
-  /// Hash of the device token under the previous pepper, if any; it finds receipts that were issued to the device under
+  /// Hash of the device token under the previous pepper, if any. It finds receipts that were issued to the device under
   /// that.
   let earlierTokenHash: [UInt8]?
   let environment: PushEnvironment
@@ -73,7 +73,7 @@ enum AppProofState: String, Sendable, CaseIterable {
   /// The device's token is gone, or the configuration revoked the receipt.
   case revoked
 
-  /// Whether the secret is accepted; all other states are final.
+  /// Whether the secret is accepted. All other states are final.
   var isLive: Bool {
     switch self {
     case .waiting, .delivered, .undelivered, .proven: true
@@ -227,7 +227,7 @@ struct PushReport: Sendable, Hashable {
   var environment: String?
 }
 
-/// Action of the owner of a proof after an event; actions are taken in order.
+/// Action of the owner of a proof after an event. Actions are taken in order.
 enum AppProofAction: Sendable, Hashable {
   /// Push the secret, once the reply with the receipt is out.
   case push

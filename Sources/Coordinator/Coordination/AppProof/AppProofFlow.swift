@@ -121,7 +121,7 @@ struct AppProofFlow: Flow {
       || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte | 0x20)
   }
 
-  /// Apple says that tokens are of variable length; they have 64 digits today, and 100 bytes were announced.
+  /// Apple says that tokens are of variable length. They have 64 digits today, and 100 bytes were announced.
   private static let maxTokenLength = 400
 }
 

@@ -192,7 +192,7 @@ struct RevokedToken: Sendable, Hashable {
   let at: UnixTime
   /// The receipt whose push was refused: it is undelivered, as its report says.
   let reported: String
-  /// The last receipt of the last revoked page, empty at first; `nil` once all are revoked.
+  /// The last receipt of the last revoked page, empty at first. `nil` once all are revoked.
   var behind: String?
 
   /// Whether a receipt of the device is revoked.

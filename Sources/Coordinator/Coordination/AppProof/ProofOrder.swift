@@ -5,7 +5,7 @@ import CountersignTelemetry
 
 /// A start's proof of its app, parsed but not judged yet.
 struct ProofOrder: Sendable {
-  /// Whether an invalid proof ends the start; otherwise it is only recorded.
+  /// Whether an invalid proof ends the start. Otherwise it is only recorded.
   var isBinding: Bool
   var evidence: Evidence
 
@@ -58,7 +58,7 @@ enum ProofVerdict: Sendable {
   /// No proof was judged, because of a limit: the start is answered from a live verification of its requester, and
   /// changes nothing.
   case unjudged(LimitRefusal)
-  /// The start waits; it is answered later.
+  /// The start waits. It is answered later.
   case deferred
 }
 
@@ -82,7 +82,7 @@ struct ProofDecoder: Sendable {
   }
 
   func order(_ command: StartVerification, _ app: AppProfile, _ envelope: Envelope) throws(APIError) -> ProofOrder? {
-    // Nobody asks for a proof of a fictional number, so this is a real one.
+    // A fictional number needs no proof, so this is a real one.
     if command.fictionalOnly == true { throw .notFictional }
     let evidence: ProofOrder.Evidence
     if let proof = command.proof {
@@ -171,7 +171,7 @@ extension APIError {
     switch refusal {
     case .unknownReceipt:
       self.init(
-        .invalidAppCredential, "there is no such receipt: send app.verify, and give back its receipt with the secret",
+        .invalidAppCredential, "there is no such receipt: send app.verify, then its receipt with the secret",
         field: "proof.receipt", reason: "UNKNOWN_RECEIPT")
     case .wrongSecret:
       self.init(

@@ -106,7 +106,7 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var askedLate: Bool
   var purpose: VerificationPurpose
   var subject: String?
-  /// See ``Requester/hash``; absent for an unnamed requester.
+  /// See ``Requester/hash``. Absent for an unnamed requester.
   var requester: [UInt8]?
   /// The broker's user that sent it.
   var sender: String

@@ -71,7 +71,7 @@ struct AssessmentRecords: Sendable {
 
   // MARK: Changes
 
-  /// A pending start still needs its caller's data; a finished one only answers for its token, and is kept for a while
+  /// A pending start still needs its caller's data. A finished one only answers for its token, and is kept for a while
   /// to recognize that.
   func put(_ assessment: Assessment, in set: inout WorkingSet) throws(StoreError) {
     let id = try RecordID(stored: Self.kind, assessment.id)
@@ -97,7 +97,7 @@ struct AssessmentRecords: Sendable {
     return holder == nil || holder?.id == id ? [key] : []
   }
 
-  /// Deletes the pending assessments of a number, in E.164; the others hold none.
+  /// Deletes the pending assessments of a number, in E.164. The others hold none.
   func remove(ofNumber number: String, in set: inout WorkingSet) throws(StoreError) -> Int {
     let records = try set.group(Self.key(ofNumber: number)).records
     for record in records { try set.remove(record.id) }

@@ -43,16 +43,15 @@ struct ConversionKey: Sendable, Hashable {
 
 /// Codes that were sent and codes that came back, as counters of the store, in ``slotCount`` slots of the window.
 ///
-/// A slot expires as a whole. So a window is up to one twelfth shorter than configured, and has at most twelve cells
-/// however much is counted. A slot is named by its beginning, so that the counts outlive a change of the window.
+/// A slot expires as a whole, so a window may be up to one twelfth shorter than configured. A slot is named by its
+/// beginning, so that counts outlive a change of the window.
 struct ConversionCounters: Sendable {
   static let slotCount: Int64 = 12
   /// Missing codes of one asker that count within a window: a fortieth of the default minimum that closes a region.
   ///
-  /// A region is closed to everyone, so one asker must not be able to close it: of each known asker a fixed share
-  /// counts. All verifications of unknown askers count, because a service says nothing about its clients: otherwise,
-  /// pumping through such a service would go unnoticed. Prefixes are closed regardless of the asker: they are ten
-  /// thousand numbers, and pumping stays within few of them.
+  /// One asker must not be able to close a region to everyone. All verifications of unknown askers count: otherwise
+  /// pumping through a service that does not identify its clients would go unnoticed. Prefixes are closed regardless of
+  /// the asker.
   static let share: Int64 = 5
 
   /// Length of a slot in milliseconds.
@@ -110,7 +109,7 @@ struct ConversionCounters: Sendable {
     (try Name.missing(key.scope).key(key.name), try Name.verified(key.scope).key(key.name))
   }
 
-  /// The counter of an ending: a code that came back, or one that is missing. One of the two grows with each.
+  /// The counter of an ending: a code that came back, or one that is missing. Each ending increments one of the two.
   private static func counter(of ending: ConversionEnding, for key: ConversionKey) throws(StoreError) -> CounterKey {
     try (ending.outcome == .verified ? Name.verified(key.scope) : .missing(key.scope)).key(key.name)
   }
@@ -146,7 +145,7 @@ struct ConversionCounters: Sendable {
   /// Slots whose cells count. One further ahead than the next was counted by a clock that has been set back.
   private func window(at now: UnixTime) -> ClosedRange<Int64> { first(at: now)...(slot(now) + length) }
 
-  /// The slot in which an ending counts; `nil` when the window no longer includes it.
+  /// The slot in which an ending counts. `nil` when the window no longer includes it.
   private func slot(of ending: ConversionEnding, at now: UnixTime) -> Int64? {
     let slot = min(slot(ending.endedAt), slot(now))
     return slot >= first(at: now) ? slot : nil

@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// End of a verification for which an SMS was sent; the conversion counts these.
+/// End of a verification for which an SMS was sent. The conversion counts these.
 struct ConversionEnding: Sendable, Hashable {
   enum Outcome: Sendable, Hashable {
     case verified
@@ -15,7 +15,7 @@ struct ConversionEnding: Sendable, Hashable {
   var outcome: Outcome
   var createdAt: UnixTime
   var endedAt: UnixTime
-  /// Asker, as ``LimitSubjects/source(of:)`` distinguishes askers; empty for an unnamed one.
+  /// Asker, as ``LimitSubjects/source(of:)`` distinguishes askers. Empty for an unnamed one.
   var source: [UInt8] = []
 }
 

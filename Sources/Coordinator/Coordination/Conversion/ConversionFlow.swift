@@ -18,7 +18,7 @@ struct ConversionFlow: Flow {
       conversions, startedAt: startedAt, longestSilence: longestSilence, hearing: isShared ? ConversionHearing() : nil)
   }
 
-  /// Restores the outages of the previous process; the time without a process is one, too. Call before anything is
+  /// Restores the outages of the previous process. The time without a process is one, too. Call before anything is
   /// consumed.
   func begin(_ store: any Store, at now: UnixTime) async throws(StoreError) {
     try await listener.begin(store, at: now)

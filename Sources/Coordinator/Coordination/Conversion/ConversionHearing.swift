@@ -3,11 +3,11 @@ import CountersignTelemetry
 
 /// Last time at which any coordinator knew that codes come back, as a record that all of them renew.
 ///
-/// One coordinator that loses the broker, or starts, is no outage while another one takes commands.
+/// One coordinator that loses the broker, or starts, is not an outage while another one takes commands.
 struct ConversionHearing: Sendable {
-  /// Age at which the time is renewed: a write every few seconds, whoever makes it.
+  /// Age at which the time is renewed: a write every few seconds, by any coordinator.
   static let renewal = Duration.seconds(3)
-  /// Age from which nobody takes commands, as far as the others can tell: a renewal that was late by a round.
+  /// Age after which the other coordinators assume that no one is taking commands: a renewal that was late by a round.
   static let silence = Duration.seconds(6)
 
   private static let kind = RecordKind("conversionHeard")
@@ -21,7 +21,7 @@ struct ConversionHearing: Sendable {
     if let id = RecordID(Self.kind, Self.name) { keys.add(record: id) }
   }
 
-  /// The time, not later than now; `nil` when it is not known, or cannot be read.
+  /// The time, not later than now. `nil` when it is not known, or cannot be read.
   func heardAt(in set: WorkingSet) throws(StoreError) -> UnixTime? {
     guard let id = RecordID(Self.kind, Self.name) else { return nil }
     do throws(StoreError) {

@@ -39,7 +39,7 @@ struct ConversionOutages: Sendable {
     heardAt = startedAt
   }
 
-  /// Records that codes can come back now; a silence that was too long is an outage that has just ended.
+  /// Records that codes can come back now. A silence that was too long is an outage that has just ended.
   mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) {
     setBack(to: now)
     if now - heardAt > longestSilence { note(at: now) }
@@ -99,7 +99,7 @@ final class ConversionListener: Sendable {
 
   private let conversions: Conversions
   private let longestSilence: Duration
-  /// Knowledge that coordinators share about each other; `nil` for one that is alone.
+  /// Knowledge that coordinators share about each other. `nil` for one that is alone.
   private let hearing: ConversionHearing?
   private let state: Mutex<State>
 

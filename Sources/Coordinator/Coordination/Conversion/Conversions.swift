@@ -5,13 +5,10 @@ import NumberRules
 import ServiceRuntime
 import Synchronization
 
-/// Watches the share of codes that come back, for each prefix and each region, and blocks those of which too few do.
+/// Watches the share of codes that come back, for each prefix and each region, and blocks those with too few.
 ///
-/// - A verification is counted for its prefix and its region in the transaction that ends it. Later reports about its
-///   SMS may change whether it counts.
-/// - The share is judged at each verification whose code did not come back. A blocked key starts from zero when its
-///   block begins and when it is lifted; only verifications that began after its end count.
-/// - A missing code says nothing if it could not come back: see ``ConversionOutages``.
+/// A verification is counted in the transaction that ends it. A blocked key starts from zero when its block begins and
+/// when it is lifted. A missing code says nothing if it could not come back: see ``ConversionOutages``.
 struct Conversions: Sendable {
   /// Blocks that are kept. No further prefix is blocked then; regions, which are few, still are. The maintenance counts
   /// them, so a batch may exceed it.
@@ -57,7 +54,7 @@ struct Conversions: Sendable {
     for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
   }
 
-  /// The block that an SMS would fall under; of two, the one that lasts longer.
+  /// The block that an SMS would fall under. Of two, the one that lasts longer.
   func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard let block = try block(ofPrefix: send.prefix, region: send.region, in: set) else { return nil }
     return LimitRefusal(
@@ -65,7 +62,7 @@ struct Conversions: Sendable {
       wait: block.until - set.now)
   }
 
-  /// The block in force that a number falls under; of two, the one that lasts longer.
+  /// The block in force that a number falls under. Of two, the one that lasts longer.
   func block(ofPrefix prefix: String, region: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
     guard policy.isEnabled else { return nil }
     let blocks = [try records.block(prefix, in: set), try records.block(region, in: set)]
@@ -242,16 +239,15 @@ struct Conversions: Sendable {
 
 /// Thresholds below which a prefix or a region is blocked because too few codes come back.
 ///
-/// SMS pumping is paid for messages and types in no codes: a low conversion is the one sign of it that does not depend
-/// on the origin of the requests. The defaults are those of the field's fraud guards: fewer than one in ten of at least
-/// 50 within an hour, blocked for 12 hours, for a number without its last four digits (Twilio Verify, "Fraud Guard",
-/// error 60410). `Config/coordinator.json5` explains each.
+/// SMS pumping is paid for messages and types in no codes. The field's defaults: below one in ten of at least 50 within
+/// an hour, blocked for 12 hours, for a number without its last four digits (Twilio Verify, "Fraud Guard", error
+/// 60410).
 public struct ConversionPolicy: Sendable, Hashable {
   /// Whether anything is blocked. The conversion is measured in any case.
   var isEnabled = true
   /// Percentage of sent codes that have to come back.
   var floorPercent = 10
-  /// Floors of the regions, and the prefixes in them, that differ; 0 never blocks.
+  /// Floors of the regions, and the prefixes in them, that differ. 0 never blocks.
   var regionFloors: [String: Int] = [:]
   var minimumPerPrefix = 50
   /// Minimum verifications of a region for a judgment. Larger than for a prefix: traffic through a single prefix, which

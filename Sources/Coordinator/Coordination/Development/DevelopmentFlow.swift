@@ -65,7 +65,7 @@ struct ResetDevelopmentOrder: CommandOrder {
 }
 
 extension CoordinatorRules {
-  /// Refuses a command of a gateway for an app whose callers are trusted: a gateway vouches for nobody.
+  /// Refuses a command of a gateway for an app whose callers are trusted: a gateway cannot vouch for its callers.
   func checkTrust(of app: AppProfile, _ envelope: Envelope) throws(APIError) {
     guard app.verification == .trusted, let user = envelope.userID, gateways.contains(user), !isDevelopment else {
       return

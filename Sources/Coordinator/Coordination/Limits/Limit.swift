@@ -155,7 +155,7 @@ extension Limit {
     help: "Messages in all within a day in UTC: the cap on what can be spent."
   ) { "the budget of \($0.figure) messages a day is used up" }
 
-  /// Beyond it nobody learns any more which numbers are fictional.
+  /// Beyond it nobody learns which numbers are fictional.
   static let refusedStartsPerAddressPerHour = Limit(
     "refusedStartsPerAddressPerHour", "address_refused_starts", 300, .hour, counter: "r", field: "client.ip",
     help: "Starts without a proof that were refused, from one IPv4 address or IPv6 /64 within an hour."
@@ -210,7 +210,7 @@ extension Limit {
   static let receiptsPerDevicePerHour = Limit(
     "receiptsPerDevicePerHour", "device_token", 10, .hour, counter: "v", field: "deviceToken",
     help: "Receipts of app.verify, and so pushes, for one device token within an hour."
-  ) { "\($0.figure) receipts were asked for this device within an hour" }
+  ) { "\($0.figure) receipts were requested for this device within an hour" }
 
   static let proofsPerAddressPerHour = Limit(
     "proofsPerAddressPerHour", "address_proofs", 60, .hour, counter: "v", field: "client.ip",

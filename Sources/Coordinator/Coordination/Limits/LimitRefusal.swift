@@ -4,7 +4,7 @@ import CountersignTelemetry
 /// A reached limit, and how long it will last.
 struct LimitRefusal: Sendable, Hashable {
   var limit: Limit
-  /// The figure in force; for the conversion, the percentage that was missed.
+  /// The figure in force. For the conversion, the percentage that was missed.
   var figure: Int
   var wait: Duration
   /// Whether not the address of the client has reached it, but the network around that.

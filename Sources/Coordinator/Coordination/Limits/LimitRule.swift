@@ -49,15 +49,10 @@ struct LimitRule: Sendable, Hashable {
   }
 }
 
-/// Number of events within a recent period.
+/// Number of events within a recent period, from the cells of a ``LimitCounter``. Times are rounded down to `step`: a
+/// millisecond makes it exact, the window's length makes it a calendar window (a day in UTC).
 ///
-/// It consists of the cells of a ``LimitCounter``. Times are rounded down to `step`, so there are never more than
-/// `length / step + 1` entries, however large the limit is. A step of one millisecond makes it exact; a step as long as
-/// the window makes it a calendar window (a day in UTC).
-///
-/// Clocks can be wrong. Entries counted while the clock was ahead by more than ``StoreLimits/maxAhead`` count as of now
-/// once it is set back, and not at all when it was ahead by more than a window: otherwise a minute of a wrong clock would
-/// use up a budget for as long as it was ahead.
+/// Entries counted while the clock was ahead by more than ``StoreLimits/maxAhead`` count as of now once it is set back.
 struct SlidingWindow: Sendable, Hashable {
   /// The cells, oldest first, each time once.
   let cells: [CounterCell]
@@ -87,7 +82,7 @@ struct SlidingWindow: Sendable, Hashable {
     cells.reduce(0) { $0 + events(in: $1, at: now, rule) }
   }
 
-  /// Time until one more is allowed; `nil` when it is allowed now.
+  /// Time until one more is allowed. `nil` when it is allowed now.
   func wait(at now: UnixTime, _ rule: LimitRule) -> Duration? {
     var excess = count(at: now, rule) - rule.limit + 1
     guard excess > 0 else { return nil }

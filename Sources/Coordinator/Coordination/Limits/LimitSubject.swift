@@ -21,7 +21,7 @@ struct LimitSubjects: Sendable {
     /// A network that tries a fictional number of an app.
     case fictionalNetwork = "g"
     case mailAddress = "m"
-    /// An asker; see ``source(of:)``.
+    /// An asker. See ``source(of:)``.
     case source = "s"
   }
 
@@ -51,7 +51,7 @@ struct LimitSubjects: Sendable {
   }
 
   /// An asker, as the conversion distinguishes askers: by the network, else by the proven device, else as the service
-  /// names them; empty for an unnamed one. Never by `client.instance`, which the client chooses freely.
+  /// names them. Empty for an unnamed one. Never by `client.instance`, which the client chooses freely.
   func source(of order: StartOrder) -> [UInt8] {
     if let address = order.address { return source("network", address.network) }
     if let device = order.device { return source("device", Base64URL.encode(device.current)) }
@@ -99,7 +99,7 @@ extension LimitSubject {
 /// Stands for a token that must not be stored.
 struct TokenHash: Sendable, Hashable {
   let current: [UInt8]
-  /// Hash under the previous pepper, if it is configured; it finds counts stored before the change.
+  /// Hash under the previous pepper, if it is configured. It finds counts stored before the change.
   let earlier: [UInt8]?
 
   init(_ current: [UInt8], earlier: [UInt8]? = nil) {

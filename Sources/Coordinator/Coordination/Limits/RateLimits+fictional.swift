@@ -9,7 +9,7 @@ extension RateLimits {
   /// Right codes of a network for a fictional number: it is known for so long.
   static let knownNetwork = LimitRule(sliding: "k", limit: .max, window: .seconds(30 * 86_400))
   /// Networks that gave the right code of a fictional number for the first time, within a day. Further ones are not
-  /// remembered: the code of such a number is no secret, and counters must not grow by it.
+  /// remembered: the code of such a number is not a secret, and counters must not grow by it.
   static let newNetworks = LimitRule(daily: "kn", limit: 100)
 
   func addKeys(ofFictional check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {

@@ -186,12 +186,11 @@ extension RateLimits {
     addKeys(of: try wrongCode(check) + number(check), to: &keys, at: now)
   }
 
-  /// Counts a check, and decides whether the code may be compared. Only a code that was compared and is wrong enters
-  /// the budgets of wrong codes: see ``countWrong(_:in:)``.
+  /// Counts a check, and decides whether the code may be compared. Only a wrong code enters the budgets of wrong codes:
+  /// see ``countWrong(_:in:)``.
   ///
-  /// The budgets of the app and in total are shared, so exhausting them must not lock everyone out: the first code for
-  /// a verification is compared all the same, and a start replaces a verification whose next code would not be. That
-  /// leaves an attacker one guess for each sent SMS, instead of five.
+  /// Exhausting the shared budgets must not lock everyone out: the first code of each verification is compared anyway.
+  /// That leaves an attacker one guess for each sent SMS, instead of five.
   func admitCheck(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard !check.isFictional else { return try refusal(ofFictional: check, in: set) }
     let shared = check.isFirstCode && check.isFirstHandle ? [] : try shared(check)

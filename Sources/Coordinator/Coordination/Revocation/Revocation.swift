@@ -23,7 +23,7 @@ struct Revocation: Sendable, Hashable {
   let app: String
   let tokenHash: [UInt8]
   let createdAt: UnixTime
-  /// Recipient of the notice; forgotten as soon as the mail's job is made.
+  /// Recipient of the notice. Forgotten as soon as the mail's job is made.
   var notice: StartRevocation.Notice?
   var state = State.revoking
   var expiresAt: UnixTime
@@ -64,7 +64,7 @@ enum RevocationEvent: Sendable, Hashable {
   case deadlinePassed
 }
 
-/// Action of the owner of a revocation after an event; actions are taken in order.
+/// Action of the owner of a revocation after an event. Actions are taken in order.
 enum RevocationAction: Sendable, Hashable {
   case revoke
   case notify(StartRevocation.Notice)

@@ -49,7 +49,7 @@ struct RevocationRecords: Sendable {
     try set.put(filled(Record(id, body: [], uniqueKeys: [UniqueKey(Self.token, token.current)]), with: revocation, set))
   }
 
-  /// Stores a changed revocation. It keeps the key of its token, if it has it still.
+  /// Updates a revocation. It keeps its token key if it still holds one.
   func put(_ revocation: Revocation, in set: inout WorkingSet) throws(StoreError) {
     guard let record = try set.record(Self.kind, revocation.id) else { return }
     try set.put(filled(record, with: revocation, set))

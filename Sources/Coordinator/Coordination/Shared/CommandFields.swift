@@ -81,7 +81,7 @@ extension SecretField {
   }
 }
 
-/// The syntax of a BCP 47 tag; the workers know the available languages.
+/// The syntax of a BCP 47 tag. The workers know the available languages.
 enum LanguageTag {
   static func check(_ code: String?, field: String) throws(APIError) -> String? {
     guard let code, !code.isEmpty else { return nil }
@@ -101,15 +101,15 @@ enum LanguageTag {
 
 /// Identifies a requester by keyed hashes under the pepper, never by their input.
 struct Requester: Sendable, Hashable {
-  /// Hash under the current pepper; the stored one. Empty for an unnamed requester.
+  /// Hash under the current pepper. The stored one. Empty for an unnamed requester.
   var hash: [UInt8]
-  /// Hash under the previous pepper; it recognizes requesters from before the change.
+  /// Hash under the previous pepper. It recognizes requesters from before the change.
   var formerHash: [UInt8]?
 
   /// All requesters without any identification: one requester for each app.
   static let nobody = Requester(hash: [])
 
-  /// Value for a row; `nil` for an unnamed requester.
+  /// Value for a row. `nil` for an unnamed requester.
   var stored: [UInt8]? { hash.isEmpty ? nil : hash }
 
   func isSame(as stored: [UInt8]) -> Bool {
@@ -175,9 +175,9 @@ enum CommandFingerprint {
 // Errors that belong to no single flow.
 extension APIError {
   static let missingPhoneNumber = APIError(
-    .missingPhoneNumber, "there is no phone number: give one in E.164, such as +14155550123", field: "phoneNumber")
+    .missingPhoneNumber, "the phone number is missing: send one in E.164, such as +14155550123", field: "phoneNumber")
   static let missingApp = APIError(
-    .missingClientIdentifier, "there is no app: give the ID under which the configuration has it", field: "app")
+    .missingClientIdentifier, "the app is missing: send the ID under which the configuration has it", field: "app")
   static let unknownApp = APIError(
     .invalidArgument, "the configuration has no such app: add it under 'apps', or correct the name", field: "app")
   static let appNotVerified = APIError(

@@ -4,7 +4,7 @@ import CountersignTelemetry
 
 /// A worker's report that a job takes a retry delay.
 struct DelayReport: Sendable, Hashable {
-  /// Number of the SMS within its verification, from 1; `nil` for a job that is the only one of its kind.
+  /// Number of the SMS within its verification, from 1. `nil` for a job that is the only one of its kind.
   var number: Int?
   var worker: String?
   var reason: VerificationFailure

@@ -12,7 +12,7 @@ extension StoreKeys {
 }
 
 extension WorkingSet {
-  /// A loaded record; `nil` as well for a text that cannot be the ID of one.
+  /// A loaded record. `nil` as well for a text that cannot be the ID of one.
   func record(_ kind: RecordKind, _ id: String) throws(StoreError) -> Record? {
     guard let id = RecordID(kind, id) else { return nil }
     return try record(id)
@@ -24,7 +24,7 @@ extension RecordID {
     guard let id = RecordID(kind, id) else {
       throw StoreError(
         .content,
-        "a text is no record's ID (\(kind)): those have 1 to \(StoreLimits.maxIDBytes) visible ASCII characters")
+        "a text is not a record's ID (\(kind)): those have 1 to \(StoreLimits.maxIDBytes) visible ASCII characters")
     }
     self = id
   }

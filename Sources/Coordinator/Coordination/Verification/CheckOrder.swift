@@ -151,7 +151,7 @@ extension VerificationService {
 }
 
 extension APIError {
-  /// Answers a check that reached a limit. Where wrong codes of others are to blame, nobody has to wait until they are
+  /// Answers a check that reached a limit. Where wrong codes of others are to blame, no requester has to wait until they are
   /// over: a new start makes a new code, whose first check is compared.
   fileprivate init(_ refusal: LimitRefusal, of asked: AskedVerification, at now: UnixTime) {
     guard refusal.limit.isShareOfApproved else {

@@ -109,7 +109,7 @@ enum VerificationEvent: Sendable, Hashable {
   case deadlinePassed
 }
 
-/// Action of the owner of a verification after an event; actions are taken in order.
+/// Action of the owner of a verification after an event. Actions are taken in order.
 enum VerificationAction: Sendable, Hashable {
   /// A published change.
   enum Announcement: String, Sendable, CaseIterable {

@@ -134,7 +134,7 @@ struct VerificationHandle: Sendable, Hashable, Codable {
   var checks = 0
   /// Absent while the state of the code decides.
   var ending: HandleEnding?
-  /// Number of times its holder canceled it and requested it again; absent for none.
+  /// Number of times its holder canceled it and requested it again. Absent for none.
   var reopenings: Int?
 
   /// Creates a handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
@@ -153,9 +153,9 @@ enum HandleEnding: String, Sendable, Codable {
   case exhausted
 }
 
-/// The handles of a verification with several requesters; empty with one.
+/// The handles of a verification with several requesters. Empty with one.
 struct HandleSet: Sendable, Hashable, Codable {
-  /// All handles but the first, in the order in which they began; the first of them has number 2.
+  /// All handles but the first, in the order in which they began. The first of them has number 2.
   var later: [VerificationHandle] = []
   /// End of the first handle, if its code stays valid for others.
   var firstEnding: HandleEnding?

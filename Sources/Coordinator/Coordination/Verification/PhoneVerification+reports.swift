@@ -54,10 +54,9 @@ extension PhoneVerification {
 
   /// Applies a provider's delivery report on an SMS that it accepted.
   ///
-  /// Such reports repeat, overtake each other and overtake the worker's own. The order `undelivered`, `delivered`
-  /// decides: an SMS that arrived stays delivered. A report on an SMS without a worker's report proves that it was
-  /// accepted. It is announced even after the end of the verification, because it is about the SMS: most codes are
-  /// typed in before the provider reports.
+  /// Such reports repeat and overtake each other: an SMS that arrived stays delivered. One without a worker's report
+  /// proves that the SMS was accepted. It is announced even after the end of the verification: most codes are typed
+  /// before the provider reports.
   mutating func finishDelivery(_ report: DeliveryReport, at now: UnixTime) -> [VerificationAction] {
     let index = report.number - 1
     guard messages.indices.contains(index), messages[index].mayBecome(delivered: report.isDelivered) else { return [] }

@@ -25,9 +25,9 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   /// Whether its command had waited so long that its requester may have gone: a missing code says nothing then.
   let askedLate: Bool
 
-  /// Hash of the requester under the pepper; empty for an unnamed one.
+  /// Hash of the requester under the pepper. Empty for an unnamed one.
   var requester: [UInt8]
-  /// Hash of the asker, in a form that askers cannot choose; see ``LimitSubjects/source(of:)``. Empty for an unnamed
+  /// Hash of the asker, in a form that askers cannot choose. See ``LimitSubjects/source(of:)``. Empty for an unnamed
   /// one.
   var source: [UInt8]
   var state: VerificationState
@@ -40,7 +40,7 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   /// Time at which it reached its final state.
   var endedAt: UnixTime?
   var checks: Int
-  /// Progress of each SMS; the first has number 1.
+  /// Progress of each SMS. The first has number 1.
   var messages: [MessageProgress]
   var failure: VerificationFailure?
   var timeline: Timeline
@@ -103,7 +103,7 @@ struct PhoneVerification: Sendable, Hashable, Codable {
 ///                                └──> canceled
 /// ```
 enum VerificationState: String, Sendable, Codable, CaseIterable {
-  /// Begun; no SMS was requested. A fictional number stays here until it ends.
+  /// Begun. No SMS was requested. A fictional number stays here until it ends.
   case pending
   /// An SMS was requested, and none is known to have been accepted by a provider.
   case sending
@@ -115,7 +115,7 @@ enum VerificationState: String, Sendable, Codable, CaseIterable {
   case expired
   case canceled
 
-  /// Whether a code can still be checked; the other states are final.
+  /// Whether a code can still be checked. The other states are final.
   var isLive: Bool {
     switch self {
     case .pending, .sending, .sent: true
@@ -155,7 +155,7 @@ struct VerificationKey: Sendable, Hashable {
   /// Whether the number is a fictional one. Each requester has a verification of its own there: without an SMS there is
   /// no shared code, and concurrent tests must not end each other's.
   var isTestNumber = false
-  /// Requester, where it distinguishes verifications; empty for a real number.
+  /// Requester, where it distinguishes verifications. Empty for a real number.
   var requester: [UInt8] = []
 }
 
@@ -169,7 +169,7 @@ extension PhoneVerification {
 
 /// Rules for one verification. The defaults are those of ``CoordinatorConfiguration``.
 public struct VerificationPolicy: Sendable, Hashable {
-  /// Digits of a code; 4 to 10.
+  /// Digits of a code. 4 to 10.
   var codeLength = 6
   /// Time for which a code is valid after it was sent. NIST SP 800-63B allows 10 minutes at most.
   var lifetime = Duration.seconds(300)

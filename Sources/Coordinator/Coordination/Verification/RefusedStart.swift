@@ -4,8 +4,8 @@ import CountersignTelemetry
 
 /// A start that is refused because its number is not a fictional one: with fictional numbers it would pass.
 ///
-/// It counts for the address of its client, and for nothing else. Whoever meets with too many refusals does not learn
-/// any more which numbers are fictional. One that was answered before its number or app changed gets that answer again.
+/// It counts for the address of its client, and for nothing else. After too many refusals, a client no longer learns
+/// which numbers are fictional. One that was answered before its number or app changed gets that answer again.
 struct RefusedStart: CommandOrder {
   let error: APIError
   /// Absent where the service states none: nothing is counted then.

@@ -14,7 +14,7 @@ struct StartOrder: CommandOrder {
   var address: ClientAddress?
   let claim: RequesterClaim
   var fixedCode: String?
-  /// Proof of its app; absent when there is nothing to judge.
+  /// Proof of its app. Absent when there is nothing to judge.
   var proof: ProofOrder?
   /// The device that proved the app, once its proof has been judged.
   var device: TokenHash?
@@ -23,13 +23,13 @@ struct StartOrder: CommandOrder {
   /// Absent for one whose proof was assessed meanwhile.
   var identity: StartIdentity?
   var fingerprint: [UInt8] = []
-  /// Limits of its SMS, the device's apart; none for a fictional number. A failure is that of the transaction, which is
+  /// Limits of its SMS, the device's apart. None for a fictional number. A failure is that of the transaction, which is
   /// logged.
   var limits: Result<[RateLimits.Check], StoreError> = .success([])
   let key: VerificationKey
   /// The same, as the record of a live one holds it.
   let liveKey: Result<UniqueKey, StoreError>
-  /// Identity of the command; `nil` for one whose proof was assessed meanwhile.
+  /// Identity of the command. `nil` for one whose proof was assessed meanwhile.
   let message: MessageIdentity?
   private let service: VerificationService
 
@@ -83,7 +83,7 @@ struct StartOrder: CommandOrder {
 /// A verification that has not begun, with its first SMS ready to go.
 struct FreshVerification: Sendable {
   var verification: PhoneVerification
-  /// The body of the first job, sealed for it; absent for a fictional number.
+  /// The body of the first job, sealed for it. Absent for a fictional number.
   var firstJob: [UInt8]?
 }
 
@@ -125,7 +125,7 @@ struct StartDecoder: Sendable {
         try judge(number, app)
         proof = try proofs.order(command, app, envelope)
       } catch {
-        // Without an address for the reply it is a dead letter, and nobody learns a number by it.
+        // Without an address for the reply it is a dead letter, and reveals no number.
         guard envelope.replyTo != nil else { throw error }
         return RefusedStart(
           error: error, address: address, identity: identity, message: envelope.identity, service: service)
@@ -246,7 +246,7 @@ extension VerificationCodes {
 struct StartIdentity: Sendable {
   let key: VerificationKey
   let claim: RequesterClaim
-  /// Action that the app passed to reCAPTCHA; empty without one.
+  /// Action that the app passed to reCAPTCHA. Empty without one.
   let action: String
 
   init(_ key: VerificationKey, _ claim: RequesterClaim, action: String) {

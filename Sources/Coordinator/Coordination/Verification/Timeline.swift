@@ -39,7 +39,7 @@ struct Timeline: Sendable, Hashable, Codable {
 }
 
 extension Timeline {
-  /// Adds missing entries from another source, each at its time; at equal times, before the existing one.
+  /// Adds missing entries from another source, each at its time. At equal times, before the existing one.
   mutating func add(_ more: [TimelineEntry]) {
     let known = entries
     let all = more.filter { !known.contains($0) } + known

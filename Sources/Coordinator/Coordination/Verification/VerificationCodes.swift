@@ -115,9 +115,9 @@ struct VerificationCodes: Sendable {
 /// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
 /// stored next to it: the pepper and the seed together yield the code, the database alone does not.
 struct CodeAtRest: Sendable, Hashable, Codable {
-  /// The pepper it was made with; see ``Pepper/id``.
+  /// The pepper it was made with. See ``Pepper/id``.
   var pepperID: [UInt8]
-  /// 256 random bits; empty for the fixed code of a fictional number, which the configuration has.
+  /// 256 random bits. Empty for the fixed code of a fictional number, which the configuration has.
   var seed: [UInt8]
   /// HMAC-SHA-256 of verification ID and code under the pepper.
   var digest: [UInt8]

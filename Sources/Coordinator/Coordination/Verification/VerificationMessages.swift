@@ -208,7 +208,7 @@ struct SMSJobs: Sendable {
     "\(verificationID)\(infix)\(number)"
   }
 
-  /// Components of a job ID of ``jobID(_:message:)``; `nil` for the job of another service.
+  /// Components of a job ID of ``jobID(_:message:)``. `nil` for the job of another service.
   static func parse(jobID: String) -> (verificationID: String, message: Int)? {
     guard let dot = jobID.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
     let head = jobID[...dot]

@@ -77,7 +77,7 @@ extension APIError {
   /// Reason of a code that is right but used.
   static let codeUsed = "CODE_USED"
 
-  /// Answers a further requester when a verification has its maximum of requesters; the code stays valid for those.
+  /// Answers a further requester when a verification has its maximum of requesters. The code stays valid for those.
   static func tooManyRequesters(wait: Duration) -> APIError {
     let seconds = LimitRefusal.seconds(wait)
     return APIError(
@@ -87,11 +87,11 @@ extension APIError {
 
   static func otherVerification(_ field: String) -> APIError {
     APIError(
-      .invalidSessionInfo, "there is no such verification of this \(field): give back the code where it was asked for",
+      .invalidSessionInfo, "there is no such verification of this \(field): send the code where it was requested",
       field: field)
   }
 
   static let unknownVerification = APIError(
-    .invalidSessionInfo, "there is no such verification: start one, and give back its verificationID",
+    .invalidSessionInfo, "there is no such verification: start one, and send its verificationID",
     field: "verificationID")
 }

@@ -71,7 +71,7 @@ final class VerificationReports: Sendable {
 struct SMSReport: Report {
   let verificationID: String
   let event: VerificationEvent
-  /// The same for the events that it leads to; `nil` for one that leads to none.
+  /// The same for the events that it leads to. `nil` for one that leads to none.
   let report: (any MessageReport)?
   let reports: VerificationReports
 
@@ -124,7 +124,7 @@ extension JobReport {
 }
 
 extension VerificationFailure {
-  /// A reason in a report; a third party wrote its texts, so they are truncated.
+  /// A reason in a report. A third party wrote its texts, so they are truncated.
   init(_ reason: JobResult.Reason, maxDetail: Int = Self.maxDetail) {
     let providerCode = reason.providerCode.map { "provider code \($0)" }
     let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")

@@ -234,7 +234,7 @@ extension VerificationService {
     return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
   }
 
-  /// The refusal of a start of a fictional number: after many refusals nobody learns which numbers are fictional.
+  /// The refusal of a start of a fictional number: after many refusals a client no longer learns which numbers are fictional.
   private func refusalOfFictional(_ order: StartOrder, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard order.fixedCode != nil else { return nil }
     return try limits.refusal(limits.refusedStarts(from: order.address), in: set)
@@ -295,7 +295,7 @@ extension VerificationService {
     return live.canComeBack(through: own, isProven: order.device != nil, under: rules.policy(of: order.app))
   }
 
-  /// Only a new verification is subject to the conversion guard; a live one continues.
+  /// Only a new verification is subject to the conversion guard. A live one continues.
   private func admitNew(
     _ order: StartOrder, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {

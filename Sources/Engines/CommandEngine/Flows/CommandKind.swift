@@ -6,7 +6,7 @@ public import CountersignTelemetry
 public struct CommandKind: Sendable {
   /// Users of the broker that may send a command.
   public enum Users: Sendable, Hashable {
-    /// All whom the broker lets publish commands.
+    /// Everyone whom the broker allows to publish commands.
     case all
     /// Those that the configuration names as operators (`operators`).
     case operators
@@ -58,7 +58,7 @@ public struct CommandKind: Sendable {
 
 /// A command, read and checked, ready for its transaction.
 public protocol CommandOrder: Sendable {
-  /// Distinguishes orders under the same sender and `message_id`; keyed where a hash would reveal something to a quick
+  /// Distinguishes orders under the same sender and `message_id`. Keyed where a hash would reveal something to a quick
   /// search. Empty for a look, which is not recorded.
   var fingerprint: [UInt8] { get }
 
@@ -80,7 +80,7 @@ public protocol CommandOrder: Sendable {
   /// - Throws: ``StoreError``.
   func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
 
-  /// Carries the command out; for a look, answers it.
+  /// Carries the command out. For a look, answers it.
   /// - Returns: the answer; `nil` when the command waits and is answered later, with ``WorkingSet/answer(_:to:_:)``.
   /// - Throws: ``StoreError``; an error of the content gives this command up, any other undoes its batch.
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer?
@@ -170,7 +170,7 @@ public struct CommandAnswer: Sendable, Hashable {
   public var type: MessageType
   /// Its body.
   public var body: [UInt8]
-  /// The code of the error; `nil` when the command succeeded.
+  /// The code of the error. `nil` when the command succeeded.
   public var error: APIErrorCode?
   /// Label for the metrics, when the code is not specific enough.
   public var label: String?
@@ -180,7 +180,7 @@ public struct CommandAnswer: Sendable, Hashable {
   /// Whether the stage of the command has changed the store: the answer is recorded although the transaction changes
   /// nothing more.
   public var isOfStage = false
-  /// Bytes that are recorded in place of an answer that holds a secret; ``CommandOrder/answerAgain(_:in:)`` makes the
+  /// Bytes that are recorded in place of an answer that holds a secret. ``CommandOrder/answerAgain(_:in:)`` makes the
   /// answer from them once more.
   public var note: [UInt8]?
 

@@ -78,7 +78,7 @@ public struct FlowRegistry: Sendable {
 public struct DueRecords: Sendable {
   /// Kind of the records.
   public let kind: RecordKind
-  /// Part of the maintenance that ends them; its label in the metrics, and its name in `/readyz`.
+  /// Part of the maintenance that ends them. Its label in the metrics, and its name in `/readyz`.
   public let part: MaintenancePart
   let also: @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void
   let end: @Sendable (Record, inout WorkingSet) throws(StoreError) -> Void
@@ -178,6 +178,6 @@ struct OperationStatusCommand: Sendable {
 extension APIError {
   static let unknownOperation = APIError(
     .invalidSessionInfo,
-    "there is no such operation, or it is too long over: give back an operationID, or the receipt of app.verify",
+    "there is no such operation, or it ended too long ago: send an operationID, or the receipt of app.verify",
     field: "operationID")
 }

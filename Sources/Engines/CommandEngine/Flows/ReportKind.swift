@@ -5,7 +5,7 @@ public import CountersignTelemetry
 public struct ReportKind: Sendable {
   /// Sender of a report.
   public enum Origin: Sendable, Hashable {
-    /// The workers that take jobs of its type, under their fixed name; its routing key is this prefix and an outcome.
+    /// The workers that take jobs of its type, under their fixed name. Its routing key is this prefix and an outcome.
     case worker(routingKeyPrefix: String)
     /// Another service, under its user of the broker, in answer to a command of this service.
     case service(user: String)
@@ -35,7 +35,7 @@ public struct ReceivedReport: Sendable {
   public let envelope: Envelope
   /// Its body.
   public let body: [UInt8]
-  /// The outcome in its routing key, which the body has to match; `nil` when there is nothing to compare.
+  /// The outcome in its routing key, which the body has to match. `nil` when there is nothing to compare.
   public let outcome: String?
 
   public init(envelope: Envelope, body: [UInt8], outcome: String? = nil) {

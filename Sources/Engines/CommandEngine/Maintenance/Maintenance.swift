@@ -13,7 +13,7 @@ public final class Maintenance: Sendable {
 
   /// Interval at which the gauges of the whole store are set anew: it counts rows.
   static let measuringInterval = Duration.seconds(15)
-  /// Maximum transactions of one kind in a row; the rest waits for the next round, so that commands are not delayed.
+  /// Maximum transactions of one kind in a row. The rest waits for the next round, so that commands are not delayed.
   static let maxRounds = 16
   static let maxPurgedRows = 1024
 
@@ -122,7 +122,7 @@ public final class Maintenance: Sendable {
     }
   }
 
-  /// The broker's absence is not a fault of the store; its connections report it.
+  /// The broker's absence is not a fault of the store. Its connections report it.
   private func note(_ error: any Error, _ part: MaintenancePart) {
     context.metrics.maintenanceFailures.with(part.rawValue).increment()
     if let error = error as? StoreError {
@@ -136,15 +136,15 @@ public final class Maintenance: Sendable {
   }
 }
 
-/// Ends the due records of all flows. A record that its flow cannot read is stepped around: it must not block the
+/// Ends the due records of all flows. A record that its flow cannot read is skipped: it must not block the
 /// others, nor keep its keys from new records.
 struct Sweeper: Sendable {
   let context: EngineContext
 
-  /// Delay before a record that was stepped around is tried again: another version of the program may run by then.
+  /// Delay before a skipped record is tried again: another version of the program may run by then.
   static let pause = Duration.seconds(3600)
   static let maxRecords = 256
-  /// Records of one sweep that the log names; more would add nothing.
+  /// Records of one sweep that the log names. More would add nothing.
   static let maxLogged = 16
 
   /// Ends the records of a kind that have been due longest. When the content of one of them makes the transaction fail,
@@ -207,7 +207,7 @@ struct Sweeper: Sendable {
     return swept.rows >= claim.limit
   }
 
-  /// Deletes an unreadable record if it is over, as a readable one would be; otherwise puts it off, and gives its keys
+  /// Deletes an unreadable record if it is over, as a readable one would be. Otherwise puts it off, and gives its keys
   /// free.
   private static func stepAround(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     if let discardAt = record.discardAt, discardAt <= set.now { return try set.remove(record.id) }
@@ -224,7 +224,7 @@ struct Sweeper: Sendable {
     let all = errors + Array(repeating: FieldReader.unreadable, count: unreadable)
     for error in all.prefix(Self.maxLogged) {
       context.logger.error(
-        "a row that is due cannot be dealt with and is stepped around",
+        "a due row cannot be processed and is skipped",
         ["table": "\(kind.name)", .error: error.description, .retryIn: Self.pause])
     }
   }

@@ -49,13 +49,13 @@ struct MemberView: Sendable {
   let members: [Member]
   let secrets: [CheckValue]
 
-  /// Others that work now; where none does, the one that worked last, for as long as its codes live.
+  /// Others that work now. Where none does, the one that worked last, for as long as its codes live.
   private var others: [Member] { members.filter { !$0.isSelf && $0.isAdmitted && $0.isLiving } }
   private var last: Member? {
     members.filter { !$0.isSelf && $0.isAdmitted && $0.age < Member.memory }.min { $0.age < $1.age }
   }
 
-  /// Reason that this process must not work, with file and remedy; `nil` when its secrets fit.
+  /// Reason that this process must not work, with file and remedy. `nil` when its secrets fit.
   var problem: Attendance.Problem? {
     for member in others {
       for other in member.secrets {

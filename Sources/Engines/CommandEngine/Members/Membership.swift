@@ -17,7 +17,7 @@ public struct MemberFacts: Sendable {
     self.projects = projects
   }
 
-  /// Digest of a value whose parts print alike in every process; dictionaries and sets in any order.
+  /// Digest of a value whose parts print alike in every process. Dictionaries and sets in any order.
   public static func digest(_ value: Any) -> String {
     Hexadecimal.encode(Array(SHA256.hash(Array(text(of: value).utf8)).prefix(8)))
   }
@@ -110,7 +110,7 @@ final class Membership: Sendable {
     differs.set(Double(told))
   }
 
-  /// Members with other projects or apps, for `/readyz`; `nil` when there is none. It fails nothing.
+  /// Members with other projects or apps, for `/readyz`. `nil` when there is none. It fails nothing.
   var detail: String? {
     let names = state.withLock { $0.differing }
     return names.isEmpty ? nil : "other projects or apps than \(names.joined(separator: ", "))"

@@ -39,7 +39,7 @@ public final class Outbox: Sendable {
   /// answered for all of it.
   ///
   /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused. Stored
-  /// messages that are no longer ours are left to whoever claims them; see ``Store/owned(_:)``.
+  /// messages that are no longer ours are left to their new owner; see ``Store/owned(_:)``.
   func publish(
     _ stored: [StoredMessage], with others: [Publication] = []
   ) async throws(AMQPError) -> [PublishOutcome] {
@@ -72,13 +72,13 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Leaves messages that are no longer ours, or that nobody can tell of. If they are ours after all, they are claimed
+  /// Skips messages whose ownership was lost or cannot be determined. If they are ours after all, they are claimed
   /// again.
   private func owned(_ stored: [StoredMessage]) async -> [StoredMessage] {
     let owned = await store.owned(stored)
     guard owned.count < stored.count else { return owned }
     let left = Set(stored.map(\.number)).subtracting(owned.map(\.number))
-    logger.warning("messages are left to whoever claims them: the session of the store was lost", [.count: left.count])
+    logger.warning("messages are left to their new owner: the session of the store was lost", [.count: left.count])
     var settlement = OutboxSettlement()
     for number in left { settlement.postponed[number] = clock.now() }
     note(settlement)
@@ -190,7 +190,7 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Settles at times without a transaction that would.
+  /// Settles published messages when no transaction has come along to do it.
   func settle() async throws(StoreError) {
     let settlement = takeSettlement()
     guard !settlement.isEmpty else { return }

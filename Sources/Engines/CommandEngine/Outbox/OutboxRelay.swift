@@ -91,7 +91,7 @@ public final class OutboxRelay: Sendable {
   }
 
   private func report(on row: OutboxMessage) -> (report: any Report, cause: Envelope)? {
-    // An unreadable job is nobody's to tell of.
+    // An unreadable job cannot be reported: its owner is unknown.
     guard let job = try? row.outgoing().message, let type = MessageType(parsing: job.type) else { return nil }
     let cause = Envelope(
       type: JobResult.type(ofJob: type), messageID: job.messageID, correlationID: job.correlationID,

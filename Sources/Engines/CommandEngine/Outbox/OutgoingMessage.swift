@@ -27,7 +27,7 @@ public struct OutgoingMessage: Sendable, Hashable {
   /// Queue of the reply to a command.
   public var replyTo: String?
   public var timestamp: UnixTime
-  /// Time after which it is useless and no longer published; never, if absent.
+  /// Time after which it is useless and no longer published. Never, if absent.
   public var discardAfter: UnixTime?
   public var body: [UInt8]
 
@@ -143,7 +143,7 @@ extension WorkingSet {
   /// Longest wait of a message for the reply to its command: the command was not redelivered by then.
   static let longestHold = StoreLimits.longestDelay
 
-  /// Answers a command that has waited, and records the answer for a redelivery; of one with a secret its
+  /// Answers a command that has waited, and records the answer for a redelivery. Of one with a secret its
   /// ``CommandAnswer/note``.
   /// - Parameters:
   ///   - answer: the answer.

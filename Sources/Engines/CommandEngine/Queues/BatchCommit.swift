@@ -27,7 +27,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     var prepared: [Work.Prepared?]
     /// Whether it is one delivery after its stage, which is not repeated.
     var isStaged = false
-    /// Time of its preparation; its transactions take place at that time.
+    /// Time of its preparation. Its transactions take place at that time.
     var now: UnixTime
     var committed: Committed
     /// Messages whose transaction is not committed yet.
@@ -250,7 +250,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     return committed
   }
 
-  /// The request is valid, so it becomes no dead letter.
+  /// The request is valid, so it is not dead-lettered.
   private func refuse(_ look: Work.Prepared, at now: UnixTime) -> Conclusion {
     var conclusion = work.giveUp(look, at: now)
     conclusion.dead = nil

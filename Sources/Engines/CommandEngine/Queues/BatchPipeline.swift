@@ -7,9 +7,9 @@ import Synchronization
 
 /// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
 ///
-/// The order makes a crash harmless. Before the commit nothing has happened, and the broker delivers again. After it,
-/// the outbox holds the messages to publish, and a redelivered command finds its reply in the inbox. While one batch is
-/// being published, the next one is already processed.
+/// The order makes a crash harmless. Before the commit nothing has happened. After it, the outbox holds the messages to
+/// publish, and a redelivered command finds its reply in the inbox. The next batch is processed while one is being
+/// published.
 final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   let source: any MessageSource
   let work: Work
@@ -23,7 +23,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   private let staged = Atomic(0)
   private let maxStaged: Int
 
-  /// Batches that may be in publication while another is processed; a further one waits.
+  /// Batches that may be in publication while another is processed. A further one waits.
   static var maxPublishing: Int { 4 }
 
   init(
@@ -92,7 +92,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     var conclusions: [Conclusion]
     var messages: [StoredMessage]
     var startedAt: ContinuousClock.Instant
-    /// Deliveries that have a stage before their transaction; they are settled after it.
+    /// Deliveries that have a stage before their transaction. They are settled after it.
     var staged: [Staged<Work.Prepared>] = []
   }
 
@@ -159,7 +159,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   private struct Duty {
     /// Index of the delivery in its batch.
     var delivery: Int
-    /// Whether it is a reply; otherwise it is a dead letter.
+    /// Whether it is a reply. Otherwise it is a dead letter.
     var isReply: Bool
   }
 

@@ -16,7 +16,7 @@ protocol BatchQueue: Sendable {
   /// Parses a delivery and does all work that needs no transaction.
   func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared
 
-  /// Work of a delivery that has to wait, before a writing transaction of its own; `nil` when there is no such work.
+  /// Asynchronous work that must finish before the delivery's own transaction. `nil` when there is no such work.
   func stage(of prepared: Prepared) -> CommandStage?
 
   /// Whether a delivery only reads. It does so after the transaction of its batch, and sees all earlier messages.
@@ -68,7 +68,7 @@ struct Conclusion: Error {
 /// Reason that a message could not be processed.
 struct DeadReason: Sendable, Hashable {
   var code: String
-  /// For people; without secrets.
+  /// For people. Without secrets.
   var text: String
 
   /// The process died each time it worked on the message alone.

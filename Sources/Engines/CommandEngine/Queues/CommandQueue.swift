@@ -5,7 +5,7 @@ import CrashMarks
 
 /// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
 final class CommandRequest: Sendable {
-  /// Properties of the message; its user is the original sender.
+  /// Properties of the message. Its user is the original sender.
   let envelope: Envelope
   let order: any CommandOrder
   let kind: CommandKind

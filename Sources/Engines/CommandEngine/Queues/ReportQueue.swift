@@ -91,7 +91,7 @@ struct ReportQueue: BatchQueue {
   }
 }
 
-/// Results of other senders' jobs. The results of a job type arrive in one queue, whoever sent the job; foreign ones are
+/// Results of other senders' jobs. The results of a job type arrive in one queue, from any sender; foreign ones are
 /// counted and acknowledged, since dead letters would bury the important ones.
 final class ForeignReports: Sendable {
   private let context: (metrics: EngineMetrics, logger: Logger, clock: any WallClock)
@@ -117,12 +117,11 @@ final class ForeignReports: Sendable {
   }
 }
 
-/// Authenticates the origin of a report before it is believed.
+/// Authenticates the origin of a report before it is trusted.
 ///
-/// The body names a job and its outcome, which any user could write. The broker vouches for the user; each worker's
-/// user is responsible for job types of its own; and the users' rights on the exchange of the results are bound to the
-/// routing key. A service answers this one's commands under its own user; a reply of the operator is believed only where
-/// it is one of that service, published again, whose user its `x-sender` states.
+/// Any user could write the body. The broker vouches for the user, each worker's user is responsible for its job types,
+/// and rights bind users to routing keys. A reply of the operator is accepted only as a republished one of the service
+/// that `x-sender` states.
 struct ReportOrigin: Sendable {
   enum Verdict: Sendable {
     /// A report on a job of ours, or the reply to a command of ours.
@@ -133,7 +132,7 @@ struct ReportOrigin: Sendable {
 
   private struct Rule: Sendable {
     var kind: ReportKind
-    /// Part before the outcome in the routing key; `nil` for the reply of a service.
+    /// Part before the outcome in the routing key. `nil` for the reply of a service.
     var prefix: String?
     /// The user whose workers carry out the jobs, or the service.
     var reporter: String

@@ -18,7 +18,7 @@ public final class Attendance: Sendable {
 
   /// The queues that are consumed.
   enum Duty: Sendable, Hashable {
-    /// None; nothing that was delivered is kept.
+    /// None. Nothing that was delivered is kept.
     case none
     /// That of the commands, as soon as its lock is held.
     case commands
@@ -37,7 +37,7 @@ public final class Attendance: Sendable {
   public struct Problem: Sendable, Hashable {
     /// The fact, without secrets.
     public let text: String
-    /// Remedy; `nil` when waiting is enough.
+    /// Remedy. `nil` when waiting is enough.
     public let hint: String?
 
     public init(_ text: String, hint: String? = nil) {
@@ -104,7 +104,7 @@ public final class Attendance: Sendable {
   public var health: HealthState {
     let problems = state.withLock { $0.problems }
     guard let problem = Reason.allCases.lazy.compactMap({ problems[$0] }).first else { return .ok }
-    return .failing("takes no messages: \(problem.text)", mend: problem.hint)
+    return .failing("takes no messages: \(problem.text)", hint: problem.hint)
   }
 
   /// Calls back whenever the duty changes, until ``end()``.
@@ -131,7 +131,7 @@ struct AttendanceService: Service {
   let attendance: Attendance
   let commands: Consumer
   let reports: Consumer
-  /// State of the session with a shared database; `nil` for a database that no other process shares.
+  /// State of the session with a shared database. `nil` for a database that no other process shares.
   let session: (@Sendable () -> SessionState)?
 
   /// Interval between looks at the session.

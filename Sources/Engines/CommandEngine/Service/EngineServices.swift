@@ -12,7 +12,7 @@ public import ServiceRuntime
 ///     let engine = try await parts.begin(flows)
 ///     return try await parts.services(engine)
 public struct EngineServices: Sendable {
-  /// The longest body that is taken from a queue, so that it can be copied to the dead letters; the broker moves longer
+  /// The longest body that is taken from a queue, so that it can be copied to the dead letters. The broker moves longer
   /// ones.
   public static let maxBodyBytes = 2 << 20
 

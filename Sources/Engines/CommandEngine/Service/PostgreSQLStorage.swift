@@ -23,7 +23,7 @@ struct PostgreSQLStorage: ServiceStorage {
   ) async throws -> PostgreSQLStorage {
     var endpoint = settings.endpoint
     endpoint.applicationName = context.instance
-    let wait = ServerWait(for: "the database", hint: mend)
+    let wait = ServerWait(for: "the database", hint: hint)
     context.health.register("database") { wait.health }
     let logger = context.logger.with(["database": endpoint.description])
     var options = PostgreSQLStoreOptions(settings.options)
@@ -36,12 +36,12 @@ struct PostgreSQLStorage: ServiceStorage {
       store: store, endpoint: endpoint, options: settings.options, wait: wait, logger: logger)
   }
 
-  private static let mend = "countersign store check shows what is missing; this process then goes on by itself"
+  private static let hint = "countersign store check shows what is missing; this process then goes on by itself"
 
   /// Reason to end the process: trying again changes nothing.
   static func startError(_ error: StoreError) -> StartError? {
     switch error.code {
-    case .schema, .misuse: StartError(.configuration, error.message, mend: nil)
+    case .schema, .misuse: StartError(.configuration, error.message, hint: nil)
     default: nil
     }
   }
@@ -63,7 +63,7 @@ struct PostgreSQLStorage: ServiceStorage {
 
   /// Reason to end the process: the tables of the marks are not those of this program.
   static func startError(_ error: MarkError) -> StartError? {
-    error.isRetriable ? nil : StartError(.configuration, error.description, mend: nil)
+    error.isRetriable ? nil : StartError(.configuration, error.description, hint: nil)
   }
 
   /// Ends the session also when the store was never handed out.

@@ -44,25 +44,25 @@ struct SQLiteStorage: ServiceStorage {
 
   func close() async { await database.close() }
 
-  private static let mend =
+  private static let hint =
     "see database.path (COUNTERSIGN_DATABASE_PATH); its directory must exist and belong to this user"
 
   static func startError(_ error: StoreError) -> StartError {
     switch error.code {
-    case .full, .io, .readOnly, .damaged: StartError(.ioError, error.description, mend: mend)
-    case .busy, .unavailable, .closed: StartError(.unavailable, error.description, mend: mend)
-    case .schema, .misuse: StartError(.configuration, error.description, mend: nil)
-    default: StartError(.internalError, error.description, mend: nil)
+    case .full, .io, .readOnly, .damaged: StartError(.ioError, error.description, hint: hint)
+    case .busy, .unavailable, .closed: StartError(.unavailable, error.description, hint: hint)
+    case .schema, .misuse: StartError(.configuration, error.description, hint: nil)
+    default: StartError(.internalError, error.description, hint: nil)
     }
   }
 
   private static func startError(_ error: DatabaseError) -> StartError {
     switch error.code {
-    case .notPermitted: return StartError(.noPermission, error.description, mend: mend)
-    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, mend: mend)
-    case .otherKind: return StartError(.configuration, error.message, mend: "see database.path")
-    case .busy: return StartError(.unavailable, error.description, mend: "wait for the process that has it, or end it")
-    default: return StartError(.internalError, error.description, mend: nil)
+    case .notPermitted: return StartError(.noPermission, error.description, hint: hint)
+    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, hint: hint)
+    case .otherKind: return StartError(.configuration, error.message, hint: "see database.path")
+    case .busy: return StartError(.unavailable, error.description, hint: "wait for the process that has it, or end it")
+    default: return StartError(.internalError, error.description, hint: nil)
     }
   }
 }

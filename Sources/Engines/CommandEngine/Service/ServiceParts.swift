@@ -42,7 +42,7 @@ struct PublisherService: Service {
   }
 }
 
-/// Consumes a queue until it is stopped; taken deliveries are finished first.
+/// Consumes a queue until it is stopped. Taken deliveries are finished first.
 struct PipelineService: Service {
   let name: String
   let pipeline: any QueuePipeline

@@ -11,7 +11,7 @@ public struct ServiceSettings: Sendable {
   public var broker: BrokerConfiguration
   /// The database.
   public var database: DatabaseSettings
-  /// Queue whose only consumer may take commands; see ``Turn``.
+  /// Queue whose only consumer may take commands. See ``Turn``.
   public var lockQueue: String
   /// The results and replies in the names of connections and services: `results`.
   public var reports: String

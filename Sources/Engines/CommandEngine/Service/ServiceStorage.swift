@@ -9,7 +9,7 @@ public protocol ServiceStorage: Sendable {
   var isShared: Bool { get }
   /// The clock that all processes on the database go by.
   var clock: any WallClock { get }
-  /// State of the session with a shared database; `nil` for one that no other process shares.
+  /// State of the session with a shared database. `nil` for one that no other process shares.
   var session: (@Sendable () -> SessionState)? { get }
   /// The processes that have the database.
   var members: any MemberRegister { get }

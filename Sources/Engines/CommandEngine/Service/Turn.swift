@@ -3,15 +3,11 @@ import SQLite
 public import ServiceRuntime
 import Synchronization
 
-/// Ensures that one process of a service works at a time on an SQLite database, and on the queues of a broker. A second
-/// one waits, is not ready, and takes over when the first has ended, regularly or not.
+/// Ensures that one process of a service works on an SQLite database and its queues. A second one waits until the first
+/// ends.
 ///
-/// - The database: a lock of the operating system on a file next to it, which ends with the process.
-/// - The queues: the connection that consumes the commands is the only consumer of the lock queue
-///   (`Topology.Queues.commandsLock`), or does not consume. Reports are taken only while it does (``Attendance``): the
-///   result of an operation in another database would be lost here.
-///
-/// Processes on PostgreSQL work at the same time. They share the lock queue, so that none works beside one on SQLite.
+/// The database has a lock of the operating system, the queues an exclusive consumer of the lock queue
+/// (`Topology.Queues.commandsLock`). Processes on PostgreSQL share that queue, so that none works beside one on SQLite.
 public final class Turn: Sendable {
   /// Pause between attempts to lock the database.
   static let interval = Duration.seconds(1)
@@ -45,7 +41,7 @@ public final class Turn: Sendable {
       }
       isWaiting.withLock { $0 = true }
       if looks.isMultiple(of: Self.reminder) {
-        log.warning("another process has the database; waiting until it ends", ["path": path, .hint: mend])
+        log.warning("another process has the database; waiting until it ends", ["path": path, .hint: hint])
       }
       looks += 1
       try await sleep(Self.interval)
@@ -54,10 +50,10 @@ public final class Turn: Sendable {
 
   /// Failing while another process has the database.
   public var health: HealthState {
-    isWaiting.withLock { $0 } ? .failing("another \(process) has the database", mend: mend) : .ok
+    isWaiting.withLock { $0 } ? .failing("another \(process) has the database", hint: hint) : .ok
   }
 
-  private var mend: String {
+  private var hint: String {
     "one \(process) runs at a time: end the other, or name a database of its own in database.path for another broker"
   }
 }

@@ -6,7 +6,7 @@ public struct OutboxMessage: Sendable, Hashable {
   public let type: String
   /// The message with its address and properties, in the engine's own format, up to ``StoreLimits/maxMessageBytes``.
   public let content: [UInt8]
-  /// Time after which it is useless; `nil` for never. The store keeps it, the engine decides.
+  /// Time after which it is useless. `nil` for never. The store keeps it, the engine decides.
   public let discardAt: UnixTime?
   /// Hold until the reply to a command is out.
   public var hold: Hold?
@@ -71,7 +71,7 @@ public struct StoredMessage: Sendable, Hashable {
   public var message: OutboxMessage
   /// Whether a process that died may have published it already. One that was refused and postponed is not out.
   public var mayBeOut: Bool
-  /// Session of the store under which the caller has it; see ``Store/owned(_:)``. 0 where there is but one.
+  /// Session of the store under which the caller has it. See ``Store/owned(_:)``. 0 where there is but one.
   public var owner: Int64
 
   public init(number: Int64, message: OutboxMessage, mayBeOut: Bool, owner: Int64 = 0) {

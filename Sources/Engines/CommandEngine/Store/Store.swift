@@ -46,14 +46,14 @@ public protocol Store: Sendable {
 
   /// Hands due records to a body, those due longest first, and stores its changes, all in one transaction.
   ///
-  /// Of two sweeps at once each gets other records. Rows that the store cannot read are stepped around: they are
+  /// Of two sweeps at once each gets other records. Rows that the store cannot read are skipped: they are
   /// deleted when their ``Record/discardAt`` has passed, else put off by the claim's pause. So is a record that the body
   /// leaves as it was. Messages are left to ``claimMessages(limit:at:)``, since a sweep must not wait for an absent
   /// broker.
   /// - Parameters:
   ///   - claim: kind and number of the records.
   ///   - now: time of the sweep.
-  ///   - body: changes the records, each in ``WorkingSet/attempt(_:)`` lest one fails all. It may run again.
+  ///   - body: changes the records, each in ``WorkingSet/attempt(_:)``, so that one does not fail all. It may run again.
   /// - Throws: the body's error, or a failure of the store; nothing is stored then.
   func sweep<Result: Sendable>(
     _ claim: DueClaim, at now: UnixTime,
@@ -84,7 +84,7 @@ public protocol Store: Sendable {
   /// - Returns: those that may be published, in their order.
   func owned(_ messages: [StoredMessage]) async -> [StoredMessage]
 
-  /// Settles published messages by themselves; cheaper with the next transaction.
+  /// Settles published messages by themselves. Cheaper with the next transaction.
   /// - Throws: ``StoreError``; none is settled then.
   func settle(_ settlement: OutboxSettlement) async throws(StoreError)
 
@@ -136,7 +136,7 @@ public protocol Store: Sendable {
 }
 
 extension Store {
-  /// Runs a transaction that settles nothing; see ``transact(_:at:settling:_:)``.
+  /// Runs a transaction that settles nothing. See ``transact(_:at:settling:_:)``.
   public func transact<Result: Sendable>(
     _ load: StoreLoad, at now: UnixTime,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
@@ -144,7 +144,7 @@ extension Store {
     try await transact(load, at: now, settling: OutboxSettlement(), body)
   }
 
-  /// Stores a set and settles nothing; see ``write(_:settling:)``.
+  /// Stores a set and settles nothing. See ``write(_:settling:)``.
   public func write(_ set: WorkingSet) async throws(StoreError) -> StoreOutcome<Void> {
     try await write(set, settling: OutboxSettlement())
   }

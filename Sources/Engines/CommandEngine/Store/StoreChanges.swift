@@ -8,7 +8,7 @@ public struct StoreChanges: Sendable {
     public var key: InboxKey
     /// The entry to write.
     public var entry: InboxEntry
-    /// Whether there must be none so far; otherwise the stored one must be a reservation.
+    /// Whether there must be none so far. Otherwise the stored one must be a reservation.
     public var isNew: Bool
   }
 
@@ -30,7 +30,7 @@ public struct StoreChanges: Sendable {
     public var slot: Int64
     /// Number of events, which may be negative.
     public var count: Int64
-    /// Time from which the cell may be purged; of several the latest holds.
+    /// Time from which the cell may be purged. Of several the latest holds.
     public var keepUntil: UnixTime
   }
 

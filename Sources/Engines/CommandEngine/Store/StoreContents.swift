@@ -4,7 +4,7 @@ public import CountersignTelemetry
 public struct Record: Sendable, Hashable {
   /// Identity of the record.
   public let id: RecordID
-  /// Times it was stored, counted by the store; 0 for a new record. It guards updates.
+  /// Times it was stored, counted by the store. 0 for a new record. It guards updates.
   public internal(set) var version: Int
   /// Time at which a sweep hands it to its flow: its deadline, and then its deletion. `nil` for never.
   public var dueAt: UnixTime?
@@ -99,11 +99,10 @@ public struct InboxEntry: Sendable, Hashable {
   }
 }
 
-/// Number of events in one slot of a counter.
+/// Number of events in one slot of a counter. A window is the sum of its slots: a millisecond for an exact limit, a
+/// 64th of the window for a large one, a twelfth for a conversion.
 ///
-/// A window is the sum of its slots. An event of a limit that must be exact has a slot of its own millisecond; of a
-/// large limit, 64ths of the window are slots; of a conversion, twelfths. Increments of several writers add up, so none
-/// is lost; a decision may see those of others late, which overshoots a limit by at most a batch of each other writer.
+/// Increments add up. A decision may see others' late, which overshoots a limit by at most a batch of each.
 public struct CounterCell: Sendable, Hashable {
   /// Start of the slot in the counter's own unit, usually milliseconds since 1970.
   public var slot: Int64

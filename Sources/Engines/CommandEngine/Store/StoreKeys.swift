@@ -4,7 +4,7 @@
 public struct StoreKeys: Sendable {
   /// Page of the records that share a group key.
   public struct GroupPage: Sendable, Hashable {
-    /// ID behind which the page begins; empty for the first page. IDs are compared by their bytes.
+    /// ID behind which the page begins. Empty for the first page. IDs are compared by their bytes.
     public var behind: String
     /// Records of the page, 1...``StoreLimits/maxGroupPage``.
     public var limit: Int
@@ -81,7 +81,7 @@ public struct StoreLoad: Sendable {
 
   /// Keys that are known from the commands alone.
   public var keys: StoreKeys
-  /// Makes the keys of the second round; there is no third.
+  /// Derives further keys from what the first round loaded.
   public var then: SecondRound?
 
   public init(_ keys: StoreKeys = StoreKeys(), then: SecondRound? = nil) {

@@ -36,7 +36,7 @@ public struct DueClaim: Sendable {
   public var kind: RecordKind
   /// The most records, 1...``StoreLimits/maxDueRecords``.
   public var limit: Int
-  /// Delay of a record that is stepped around.
+  /// Delay before a skipped record is tried again.
   public var pause: Duration
   /// Makes further keys to load, from the claimed records. It may run more than once.
   public var also: (@Sendable ([Record]) throws(StoreError) -> StoreKeys)?
@@ -56,9 +56,9 @@ public struct DueClaim: Sendable {
 public struct Swept<Result: Sendable>: Sendable {
   /// Result of the body.
   public var result: Result
-  /// Rows that were due and are no longer, the unreadable ones included; as many as the limit if there may be more.
+  /// Rows that were due and are no longer, the unreadable ones included. As many as the limit if there may be more.
   public var rows: Int
-  /// Rows that the store could not read, and stepped around.
+  /// Rows that the store could not read and skipped.
   public var unreadable: Int
   /// Records that the body left as they were, and that were put off.
   public var untouched: Int
@@ -96,7 +96,7 @@ public struct StoreFigures: Sendable, Hashable {
 
 /// Failure of a store. Its description is safe to log: names of kinds and keys, paths, never IDs, hashes or bodies.
 ///
-/// Competition is no failure: see ``StoreConflict``.
+/// A conflict with another writer is not a failure: see ``StoreConflict``.
 public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
@@ -121,7 +121,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let statement = Code(kind: .statement)
     /// Other processes held the store for longer than its time-out.
     public static let busy = Code(kind: .busy)
-    /// Other writers changed the same in every attempt; see ``StoreConflict``. Thrown by callers of a store.
+    /// Other writers changed the same in every attempt. See ``StoreConflict``. Thrown by callers of a store.
     public static let conflict = Code(kind: .conflict)
     /// Too many calls wait.
     public static let overloaded = Code(kind: .overloaded)

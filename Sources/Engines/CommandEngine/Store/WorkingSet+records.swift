@@ -1,7 +1,7 @@
 extension WorkingSet {
   // MARK: Look-ups
 
-  /// A record, with the changes of this set; `nil` when there is none.
+  /// A record, with the changes of this set. `nil` when there is none.
   /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
   public func record(_ id: RecordID) throws(StoreError) -> Record? {
     if unreadable.contains(id) { throw Self.unreadable(id.kind) }
@@ -9,7 +9,7 @@ extension WorkingSet {
     return slot.current
   }
 
-  /// The record that holds a unique key, with the changes of this set; `nil` when there is none.
+  /// The record that holds a unique key, with the changes of this set. `nil` when there is none.
   /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
   public func holder(of key: UniqueKey) throws(StoreError) -> Record? {
     if unreadableHolders.contains(key) { throw Self.unreadable(key.space.kind) }

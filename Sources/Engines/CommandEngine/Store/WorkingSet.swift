@@ -33,7 +33,7 @@ public struct WorkingSet: Sendable {
   }
 
   struct InboxSlot: Sendable {
-    /// The entry as it was loaded; `nil` when there was none.
+    /// The entry as it was loaded. `nil` when there was none.
     var stored: InboxEntry?
     var current: InboxEntry?
     var holdsMessages = false
@@ -41,7 +41,7 @@ public struct WorkingSet: Sendable {
   }
 
   struct RecordSlot: Sendable {
-    /// The record as it was loaded; `nil` when there was none, or it is new.
+    /// The record as it was loaded. `nil` when there was none, or it is new.
     var stored: Record?
     var current: Record?
     var isChanged = false
@@ -62,7 +62,7 @@ public struct WorkingSet: Sendable {
     /// The sums, with this set's own increments, oldest first.
     var cells: [CounterCell] = []
     var increments: [StoreChanges.Increment] = []
-    /// Whether the stored cells go.
+    /// Whether the stored cells are deleted on commit.
     var isForgotten = false
     var isChanged = false
   }
@@ -111,7 +111,7 @@ public struct WorkingSet: Sendable {
     inbox[command]?.holdsMessages = true
   }
 
-  /// Has something done once the changes are stored: a count for the metrics, which must not count what was undone.
+  /// Runs an effect after the commit, such as counting a metric. Not run if the changes are rolled back.
   /// - Parameter effect: short; it is lost when the process ends before.
   public mutating func afterCommit(_ effect: @escaping @Sendable () -> Void) {
     effects.append(effect)

@@ -1,7 +1,7 @@
 public import ServiceRuntime
 
 extension LaneConfiguration {
-  /// The longest name of a lane; it is a label of metrics.
+  /// The longest name of a lane. It is a label of metrics.
   static let maxNameLength = 40
 
   /// Reads the keys that all lanes share from a lane's section: `name`, `concurrency`, `ratePerSecond`, `burst`,

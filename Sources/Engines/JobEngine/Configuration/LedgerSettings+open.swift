@@ -3,7 +3,7 @@ import SQLite
 import ServiceRuntime
 
 extension LedgerSettings {
-  /// Opens the ledger, and creates its file if necessary; the tables of a server have to be there.
+  /// Opens the ledger, and creates its file if necessary. The tables of a server have to be there.
   ///
   /// - Parameters:
   ///   - instance: name of the process, which the server shows.

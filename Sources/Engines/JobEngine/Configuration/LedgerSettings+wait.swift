@@ -38,7 +38,7 @@ extension LedgerSettings {
     }
   }
 
-  /// Waits for everything that an operator grants or mends at the server.
+  /// Waits for everything that an operator grants or fixes at the server.
   private static func end(_ error: PostgreSQLError) -> WorkerError? {
     let isFinal = [.missingRelation, .misuse, .invalidURL].contains(error.code)
     return isFinal ? WorkerError(.ledgerUnavailable, "ledger.url", error) : nil

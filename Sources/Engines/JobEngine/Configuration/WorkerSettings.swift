@@ -17,7 +17,7 @@ public struct WorkerSettings: Sendable, Hashable {
     case severalHosts
   }
 
-  /// Jobs taken from the queue ahead; `nil` follows the lanes' concurrency.
+  /// Jobs taken from the queue ahead. `nil` follows the lanes' concurrency.
   public let prefetch: Int?
   /// Hosts whose workers consume the queue. With a ledger that all hosts share they are as one.
   public let consumers: Consumers

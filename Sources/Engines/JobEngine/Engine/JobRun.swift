@@ -6,7 +6,7 @@ import CountersignTelemetry
 struct JobRun {
   /// Waits between attempts to record the end of a job. Its effect is certain by then.
   static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// Maximum time of a look-up; included in `JobRules.leaseMargin`.
+  /// Maximum time of a look-up. Included in `JobRules.leaseMargin`.
   static let lookUpTimeout: Duration = .seconds(5)
 
   let context: WorkerContext

@@ -2,7 +2,7 @@ public import CountersignMessages
 
 /// Names and limits of a worker.
 public struct JobWorkerOptions: Sendable, Hashable {
-  /// The queue that jobs come from, and return to after a delay; dead letters, metrics and the routing keys of results
+  /// The queue that jobs come from, and return to after a delay. Dead letters, metrics and the routing keys of results
   /// name it.
   public var queue: String
   /// The program and the user of the broker that messages name (`app_id`, `user_id`): `sms-worker`.

@@ -8,7 +8,7 @@ struct LedgerPurge: Sendable {
   static let interval: Duration = .seconds(30)
   /// Transactions in one round: 13,000 jobs a second, three times the fastest rate of one worker.
   static let maxBatches = 400
-  /// Free space is kept for further jobs; free space beyond this fraction of the file, and beyond these bytes, is
+  /// Free space is kept for further jobs. Free space beyond this fraction of the file, and beyond these bytes, is
   /// returned.
   static let spareShare: Int64 = 4
   static let spareBytes: Int64 = 16 << 20

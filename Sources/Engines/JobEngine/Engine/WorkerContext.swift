@@ -24,7 +24,7 @@ final class WorkerContext: Sendable {
   let metrics: WorkerMetrics
   /// Reasons of the latest delays, for the doctor.
   let recentDelays = RecentDelays()
-  /// Reads a delivery; throws a breach of the contract.
+  /// Reads a delivery. Throws a breach of the contract.
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
@@ -83,7 +83,7 @@ final class WorkerContext: Sendable {
   /// Whether the worker is stopping and begins no further work.
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  /// Ends every wait for a slot or for a time; nothing further is begun.
+  /// Ends every wait for a slot or for a time. Nothing further is begun.
   func startDraining() {
     draining.store(true, ordering: .relaxed)
     for lane in lanes.values { lane.stop() }

@@ -78,14 +78,14 @@ final class WorkerPulse: Sendable {
     guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
     return .failing(
       "no job can be served: \(outage)",
-      mend: "jobs stay in \(context.options.queue) and are consumed again automatically"
+      hint: "jobs stay in \(context.options.queue) and are consumed again automatically"
     )
   }
 
   /// Whether begun and ended jobs can be recorded.
   var ledgerHealth: HealthState {
     guard let outage = context.ledgerOutage else { return .ok }
-    return .failing("the ledger cannot be written: \(outage)", mend: context.ledger.remedy)
+    return .failing("the ledger cannot be written: \(outage)", hint: context.ledger.remedy)
   }
 
   private func probe(_ lane: Lane) async {

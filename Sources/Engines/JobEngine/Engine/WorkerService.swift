@@ -71,9 +71,9 @@ public struct WorkerService<Handler: JobHandler>: Service {
 
 /// The queue that a ``WorkerService`` consumes.
 public struct WorkerQueue: Sendable {
-  /// Name of the queue, where its jobs return after a delay; `nil` for the queue named like their type.
+  /// Name of the queue, where its jobs return after a delay. `nil` for the queue named like their type.
   public var name: String?
-  /// Number of jobs taken ahead; `nil` for that of the settings.
+  /// Number of jobs taken ahead. `nil` for that of the settings.
   public var prefetch: Int?
   /// Distinguishes the connections and checks of several workers of one process: `recaptcha.`.
   public var prefix: String

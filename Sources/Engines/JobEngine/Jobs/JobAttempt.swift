@@ -6,13 +6,13 @@ public struct JobAttempt: Sendable {
   /// Sender and message ID of the job. The ID is the same on every attempt, but another sender may use it for another
   /// job.
   public var job: MessageIdentity
-  /// The sender's correlation ID; the verification ID, for the coordinator's jobs.
+  /// The sender's correlation ID. The verification ID, for the coordinator's jobs.
   public var correlationID: String?
   /// The number of this attempt, from 1.
   public var number: Int
   /// Time after which the job is worthless.
   public var deadline: UnixTime
-  /// Maximum duration of the call, from now; it ends before the deadline does.
+  /// Maximum duration of the call, from now. It ends before the deadline does.
   public var timeout: Duration
   /// Start of the call.
   public var startedAt: UnixTime

@@ -9,7 +9,7 @@ public struct JobFacts: Sendable {
   public var deadline: UnixTime
   /// Rule for a call with an unknown outcome.
   public var onUnknown: UnknownRule
-  /// Fields that the type adds to every result of this job, whatever the outcome; the extras of the classification win.
+  /// Fields that the type adds to every result of this job, whatever the outcome. The extras of the classification win.
   public var extras: ResultExtras
   /// Reason in a result with an unknown outcome: the loss, and the remedy. `nil`: the reason of the last call.
   public var unknownReason: Reason?

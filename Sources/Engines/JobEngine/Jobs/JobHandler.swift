@@ -2,11 +2,10 @@ public import CountersignMessages
 
 /// A worker's own part of the engine: reads its jobs, and carries each out through a lane.
 ///
-/// The engine does everything else: it decodes the envelope and the JSON, checks the deadline, waits for a slot of the
-/// lane, claims the job in the ledger, ends a call that takes too long, and turns the classification into a result, a
-/// retry delay or a dead letter.
+/// The engine decodes envelope and JSON, checks the deadline, waits for a slot, claims the job in the ledger, ends a
+/// call that takes too long, and turns the classification into a result, a retry delay or a dead letter.
 public protocol JobHandler: Sendable {
-  /// The body of the message, as the contract has it; its type names the jobs that the worker consumes.
+  /// The body of the message, as the contract has it. Its type names the jobs that the worker consumes.
   associatedtype Body: CountersignMessages.Job
 
   /// The job ready to be carried out: checked, with its secrets opened.

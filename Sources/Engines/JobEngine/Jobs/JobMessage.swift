@@ -7,7 +7,7 @@ public struct JobMessage: Sendable {
   public var messageID: String
   /// Type and version: `sms.dispatch.v1`.
   public var messageType: MessageType
-  /// The user of the broker that sent it, whoever republished it.
+  /// The broker user that first sent it, before any republishing.
   public var sender: String
   /// The verification or operation, or the sender's own correlation ID.
   public var correlationID: String?

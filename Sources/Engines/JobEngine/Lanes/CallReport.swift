@@ -2,7 +2,7 @@
 enum CallReport: Sendable, Hashable {
   /// The provider answered, positively or not: the lane works.
   case answered
-  /// The call failed in a way that may be the lane's fault; many in a row open the breaker.
+  /// The call failed in a way that may be the lane's fault. Many in a row open the breaker.
   case failed(Reason)
   /// The lane fails for every job.
   case down(Reason)

@@ -23,7 +23,7 @@ final class Lane: Sendable {
     guarded.withLock { body($0.state) }
   }
 
-  /// Waits for a slot; ends when there is one, the lane goes down, the time is over, or the worker stops.
+  /// Waits for a slot. Ends when there is one, the lane goes down, the time is over, or the worker stops.
   ///
   /// The wait does not end when its task is canceled: `stop` ends it.
   func acquire(giveUpAt: MonotonicTime, now: MonotonicTime) async -> SlotAnswer {
@@ -57,7 +57,7 @@ final class Lane: Sendable {
     mutate { $0.probed(result, now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Ends all waits; no further slot is assigned.
+  /// Ends all waits. No further slot is assigned.
   func stop() { mutate { $0.stop() } }
 
   private func mutate(_ body: (inout LaneState) -> [LaneState.Resumption]) {

@@ -4,16 +4,16 @@ public struct LaneConfiguration: Sendable, Hashable {
   public var name: String
   /// Calls in flight at once, 1 or more.
   public var concurrency: Int
-  /// The provider's rate limit; without one only `concurrency` bounds the lane.
+  /// The provider's rate limit. Without one only `concurrency` bounds the lane.
   public var rate: LaneRate?
   /// Maximum duration of a call. The engine then ends it, and its outcome is unknown.
   public var callTimeout: Duration
-  /// Consecutive failed calls (`retry` or `unknown`) after which the lane counts as down; 0 never.
+  /// Consecutive failed calls (`retry` or `unknown`) after which the lane counts as down. 0 never.
   public var breakerThreshold: Int
   /// Time between probes of a lane that is down: doubled from the minimum to the maximum, with jitter.
   public var probeDelay: ClosedRange<Duration>
 
-  /// Maximum jobs that wait for a slot; further ones take a retry delay of 5 s, uncounted. `nil`: bounded by the
+  /// Maximum jobs that wait for a slot. Further ones take a retry delay of 5 s, uncounted. `nil`: bounded by the
   /// prefetch, and by the time that a job may wait (`JobRules.sharedSlotWait`).
   public var maxWaiting: Int?
 

@@ -44,7 +44,7 @@ struct LaneState: Sendable {
   private(set) var lastFailure: Reason?
   /// Time of the provider's last answer.
   private(set) var lastAnswer: MonotonicTime?
-  /// Time at which the lane went down; `nil` while it is up.
+  /// Time at which the lane went down. `nil` while it is up.
   private(set) var downSince: MonotonicTime?
   private var bucket: TokenBucket?
   private var waiters: [Waiter] = []
@@ -61,7 +61,7 @@ struct LaneState: Sendable {
     if case .up = condition { true } else { false }
   }
 
-  /// Whether no job can be served now; a lane that admits a trial is not down.
+  /// Whether no job can be served now. A lane that admits a trial is not down.
   var isDown: Bool {
     switch condition {
     case .up, .halfOpen: false
@@ -151,7 +151,7 @@ struct LaneState: Sendable {
     return resumptions + late.map { Resumption(ticket: $0.ticket, answer: .busy) }
   }
 
-  /// Ends all waits; no further slot is assigned.
+  /// Ends all waits. No further slot is assigned.
   mutating func stop() -> [Resumption] {
     isStopping = true
     return endWaits(.stopping)

@@ -2,9 +2,9 @@ import CountersignTelemetry
 
 /// Answer to a request for a slot of a lane.
 enum SlotAnswer: Sendable, Hashable {
-  /// A slot; it has to be returned with ``Lane/finish(_:_:now:)``.
+  /// A slot. It has to be returned with ``Lane/finish(_:_:now:)``.
   case granted(SlotGrant)
-  /// The lane is down; it is probed or tried again at that time.
+  /// The lane is down. It is probed or tried again at that time.
   case down(Reason, until: MonotonicTime)
   case busy
   /// The worker is stopping and begins no further calls.
@@ -13,7 +13,7 @@ enum SlotAnswer: Sendable, Hashable {
 
 /// A slot of a lane.
 struct SlotGrant: Sendable, Hashable {
-  /// Lane generation the slot was granted in; results from earlier generations are ignored.
+  /// Lane generation the slot was granted in. Results from earlier generations are ignored.
   var epoch: Int
   /// Whether this call decides if a lane that was down works again.
   var isTrial: Bool

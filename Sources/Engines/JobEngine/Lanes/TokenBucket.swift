@@ -1,6 +1,6 @@
 import CountersignTelemetry
 
-/// Tokens that accumulate with time up to a ceiling; each call takes one.
+/// Tokens that accumulate with time up to a ceiling. Each call takes one.
 struct TokenBucket: Sendable {
   private let rate: LaneRate
   private var tokens: Double

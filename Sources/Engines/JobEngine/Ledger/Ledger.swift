@@ -10,14 +10,11 @@ public protocol Ledger: Sendable {
   /// and the engine hands back nothing by requeueing.
   var remembers: Bool { get }
 
-  /// Carries out entries in their order, so a later one sees the earlier ones' changes.
+  /// Carries out entries in their order. One that fails changes nothing and does not affect the others, unless the
+  /// ledger itself fails. Suspends until all are committed.
   ///
-  /// An entry that fails changes nothing and does not affect the others, unless the ledger itself fails. Suspends until
-  /// all are committed.
-  ///
-  /// It returns in bounded time, also by failing: every other claim and settlement of the worker waits meanwhile, and
+  /// It returns in bounded time, also by failing: every other claim of the worker waits meanwhile, and
   /// `JobRules.leaseMargin` has to cover it.
-  ///
   /// - Parameter entries: at most ``LedgerEntry/maxBatch``.
   /// - Returns: for each entry its answer, or the reason that it may not be recorded.
   func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>]
@@ -35,12 +32,12 @@ public protocol Ledger: Sendable {
   ///   - limit: maximum number of visited jobs.
   func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep
 
-  /// Forgets the oldest ended jobs before the end of their retention; never one that was only begun.
+  /// Forgets the oldest ended jobs before the end of their retention. Never one that was only begun.
   ///
   /// - Returns: the number of forgotten jobs.
   func forgetOldest(limit: Int) async throws(LedgerError) -> Int
 
-  /// Its size; `nil` when it occupies no storage.
+  /// Its size. `nil` when it occupies no storage.
   func size() async throws(LedgerError) -> LedgerSize?
 
   /// Returns free space to the file system.

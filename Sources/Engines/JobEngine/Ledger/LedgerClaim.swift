@@ -15,7 +15,7 @@ public struct LedgerClaim: Sendable, Hashable {
   /// Number of times the message may have been begun without this ledger's knowledge: by a worker of another host, or
   /// with a ledger that does not remember. Without a record, the job then counts as begun.
   public var redeliveries: Int
-  /// Key for a later report of the provider; recorded when the job is settled.
+  /// Key for a later report of the provider. Recorded when the job is settled.
   public var match: LedgerMatch?
 
   /// - Parameters:

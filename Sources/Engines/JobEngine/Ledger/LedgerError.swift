@@ -1,6 +1,6 @@
 /// The ledger could not be read or written.
 public struct LedgerError: Error, Sendable, CustomStringConvertible {
-  /// Description; safe to log.
+  /// Description. Safe to log.
   public var message: String
   /// Whether the same call may succeed later.
   public var isRetriable: Bool

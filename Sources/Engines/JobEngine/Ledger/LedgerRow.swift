@@ -2,11 +2,11 @@ import CountersignTelemetry
 
 /// State of a job in the ledger.
 enum LedgerState: Int64 {
-  /// No claim is open; earlier calls ended unknown.
+  /// No claim is open. Earlier calls ended unknown.
   case idle = 0
   /// A claim is open: a call may have begun.
   case open = 1
-  /// It ended; the result is recorded.
+  /// It ended. The result is recorded.
   case settled = 2
 }
 

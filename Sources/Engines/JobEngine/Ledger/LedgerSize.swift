@@ -4,9 +4,9 @@ public import CountersignTelemetry
 public struct LedgerSize: Sendable, Hashable {
   /// Bytes of the file.
   public var fileBytes: Int64
-  /// Bytes in use; the others are used before the file grows.
+  /// Bytes in use. The others are used before the file grows.
   public var usedBytes: Int64
-  /// Last write of the oldest remembered job; `nil` when there is none.
+  /// Last write of the oldest remembered job. `nil` when there is none.
   public var oldest: UnixTime?
 
   var freeBytes: Int64 { fileBytes - usedBytes }
@@ -16,6 +16,6 @@ public struct LedgerSize: Sendable, Hashable {
 public struct LedgerPurgeStep: Sendable, Hashable {
   /// Number of jobs that were forgotten.
   public var forgotten: Int
-  /// Start of the next step; `nil` at the end.
+  /// Start of the next step. `nil` at the end.
   public var next: Int64?
 }

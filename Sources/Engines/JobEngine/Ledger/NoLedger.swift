@@ -5,7 +5,7 @@ public import CountersignTelemetry
 /// For workers whose effect is harmless twice, and for tests. A settled job whose result got lost is not recognized;
 /// its second result may differ from the first one.
 public struct NoLedger: Ledger {
-  /// Creates it; there is nothing to open.
+  /// Creates it. There is nothing to open.
   public init() {}
 
   public var remembers: Bool { false }

@@ -27,7 +27,7 @@ struct JobLifecycle: Sendable {
   enum Action: Sendable, Hashable {
     /// Wait for a slot of a lane, at most for `patience`.
     case acquire(lane: String, patience: Duration)
-    /// Claim the job for a call through the lane; `nil` when no call will follow.
+    /// Claim the job for a call through the lane. `nil` when no call will follow.
     case claim(lane: String?, timeout: Duration)
     case perform(lane: String, timeout: Duration)
     case lookUp(lane: String)

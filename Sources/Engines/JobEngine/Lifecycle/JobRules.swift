@@ -7,7 +7,7 @@ public struct JobRules: Sendable, Hashable {
   /// Maximum wait of a job for a slot before it takes a retry delay instead.
   public var maxSlotWait: Duration = .seconds(60)
   /// The same where the worker has several lanes: long enough to serve a backlog of a working lane, so that it does not
-  /// circulate through the retry delay; short enough that a hanging lane does not block the jobs of the others.
+  /// circulate through the retry delay. Short enough that a hanging lane does not block the jobs of the others.
   public var sharedSlotWait: Duration = .seconds(2)
   /// Time by which a claim outlives its call's timeout: it covers every possible delay from the claim to the record of
   /// the result. Were it shorter, another worker could take over a job whose provider has just accepted it.

@@ -49,7 +49,7 @@ extension HTTPLane {
     }
   }
 
-  /// Decodes the JSON of an answer; `nil` for another body, such as a gateway's page.
+  /// Decodes the JSON of an answer. `nil` for another body, such as a gateway's page.
   public static func body<Body: Decodable>(_ response: HTTPResponse, as type: Body.Type) -> Body? {
     try? JSONReader.answers.decode(type, from: response.body)
   }
@@ -59,7 +59,7 @@ extension HTTPLane {
 
 /// Values and rules that the requests of several lanes share.
 public enum LaneRequest {
-  /// Maximum size of an answer; those of providers are a few hundred bytes.
+  /// Maximum size of an answer. Those of providers are a few hundred bytes.
   public static let maxResponseBytes = 64 * 1024
 
   /// Seconds that a network may keep trying: the time until the deadline, within the provider's limits. `nil` if less
@@ -80,7 +80,7 @@ public enum LaneRequest {
     Reason("INVALID_TEXT", "The message cannot be written as JSON."))
 
   /// Outcome of a success that lacks the provider's ID of the message: the page of a gateway, or of a server that
-  /// `baseURL` wrongly names. Taken for accepted, codes would be lost without a trace.
+  /// `baseURL` wrongly names. Treating it as accepted would silently lose codes.
   public static func unreadable(_ status: Int) -> Classification {
     .unknown(
       Reason("PROVIDER_ERROR", "The provider's answer does not say what happened.", providerCode: "HTTP \(status)"))

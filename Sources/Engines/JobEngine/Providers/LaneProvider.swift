@@ -23,7 +23,7 @@ extension LaneProvider {
 public struct LaneSettings<Provider: Sendable>: Sendable {
   /// Settings for the engine: name, slots, rate, breaker.
   public let lane: LaneConfiguration
-  /// File with the authorities that the provider's certificate must come from; the system's if `nil`.
+  /// File with the authorities that the provider's certificate must come from. The system's if `nil`.
   public let caFile: String?
   /// `nil` for an unknown `type`, which was reported.
   public let provider: Provider?

@@ -23,7 +23,7 @@ public protocol ProviderAPI: Sendable {
 /// Request for one call of a provider.
 public enum PreparedRequest<Request: Sendable>: Sendable {
   case request(Request)
-  /// Nothing is sent; the job ends or waits as the classification says.
+  /// Nothing is sent. The job ends or waits as the classification says.
   case impossible(Classification)
 }
 

@@ -53,7 +53,7 @@ public struct LaneContext: Sendable {
   /// HTTP transport of this lane alone, so that one provider's trouble does not take another's connections.
   public let http: any HTTPCaller
   public let clock: any WallClock
-  /// File with the authorities that the provider's certificate must come from; the system's if `nil`.
+  /// File with the authorities that the provider's certificate must come from. The system's if `nil`.
   public var caFile: String?
   /// Log for events of the lane's own connection.
   public var logger: Logger?

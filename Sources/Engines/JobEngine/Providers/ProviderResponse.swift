@@ -10,7 +10,7 @@ public struct ProviderResponse<Body: Sendable>: Sendable {
   public let headers: HTTPHeaders
   /// Wait the provider asks for (`Retry-After`).
   public let retryAfter: Duration?
-  /// Body of the provider's own form; `nil` for any other, such as the page of a gateway. The status decides then.
+  /// Body of the provider's own form. `nil` for any other, such as the page of a gateway. The status decides then.
   public let body: Body?
 
   /// - Parameters:

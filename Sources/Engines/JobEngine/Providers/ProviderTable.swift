@@ -5,7 +5,7 @@ public struct ProviderTable: Sendable {
   private let codes: [String: ProviderRule]
   /// Rules by HTTP status (`429`) or its hundred (`4xx`).
   private let statuses: [String: ProviderRule]
-  /// Reasons by the code in a delivery report; the list differs from that of the answers.
+  /// Reasons by the code in a delivery report. The list differs from that of the answers.
   private let receipts: [String: ProviderReceiptRule]
 
   public init(
@@ -65,7 +65,7 @@ public struct ProviderTable: Sendable {
 
 /// One row of a provider's table.
 public struct ProviderRule: KeyedPart, Sendable, Hashable {
-  /// The meaning of the answer; `accepted` is never in a table.
+  /// The meaning of the answer. `accepted` is never in a table.
   public enum Class: String, Decodable, Sendable, CaseIterable { case refused, otherLane, retry, unknown, laneDown }
 
   public let `class`: Class

@@ -48,7 +48,7 @@ public struct ProviderTables: Sendable {
     self.tables = tables
   }
 
-  /// A provider's table; an empty one for a table with a problem, which was reported.
+  /// A provider's table. An empty one for a table with a problem, which was reported.
   public subscript(source: Source) -> ProviderTable { tables[source] ?? ProviderTable() }
 
   /// Directory of the tables, from the key `providersDirectory`.

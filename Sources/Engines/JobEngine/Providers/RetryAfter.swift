@@ -6,7 +6,7 @@ public enum RetryAfter {
   /// Longer waits are cut to this one: no job of this worker waits longer.
   public static let limit = Duration.seconds(24 * 3600)
 
-  /// - Returns: the wait from `now`, zero for a date that has passed; `nil` for a value that is neither.
+  /// - Returns: the wait from `now`, zero for a date that has passed. `nil` for a value that is neither.
   public static func parse(_ value: String, now: UnixTime) -> Duration? {
     let value = value.trimmingSpaces()
     guard !value.isEmpty else { return nil }

@@ -21,7 +21,7 @@ struct JobPublications: Sendable {
   /// The messages still to be published.
   var batch: [Publication] { [essential, copy].compactMap { $0 } }
 
-  /// Applies the broker's answers to the batch; pass none when it could not be published.
+  /// Applies the broker's answers to the batch. Pass none when it could not be published.
   mutating func take(_ outcomes: [PublishOutcome]) -> PublishOutcome? {
     tries += 1
     var outcomes = outcomes[...]

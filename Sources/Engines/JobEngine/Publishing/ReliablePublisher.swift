@@ -16,7 +16,7 @@ struct ReliablePublisher: Sendable {
     case unwanted
   }
 
-  /// Maximum attempts of one publication; with backoff they take about seven minutes.
+  /// Maximum attempts of one publication. With backoff they take about seven minutes.
   static let maxTries = 20
   /// Delay between attempts: doubled from the shortest to the longest.
   static let delay: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)

@@ -52,7 +52,7 @@ struct ResultWriter: Sendable {
   /// queue.
   private var hasListener: Bool { queue == jobType.name }
 
-  /// The report that a job is delayed; `nil` for a further delay with the same reason, and where nobody listens.
+  /// The report that a job is delayed. `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
     guard hasListener, job.lastError.flatMap(Reason.init(lastError:))?.code != delay.reason.code else { return nil }
     let next = max(now + delay.step.delay, delay.notBefore ?? now)

@@ -6,7 +6,7 @@ import CountersignTelemetry
 enum WorkerHeader {
   /// Time (milliseconds since 1970) before which the provider does not accept another request.
   static let notBefore = "x-not-before"
-  /// Number of calls with an unknown end; bounds resends also without a ledger.
+  /// Number of calls with an unknown end. Bounds resends also without a ledger.
   static let unknownCalls = "x-unknown-calls"
   /// The job of a further stage.
   static let jobID = "x-job-id"

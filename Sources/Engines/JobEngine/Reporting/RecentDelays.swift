@@ -4,7 +4,7 @@ import Synchronization
 
 /// Reasons for which jobs of a worker were delayed lately, for the doctor: the timeline of a job tells of that job alone.
 final class RecentDelays: Sendable {
-  /// Reasons that are kept; one more replaces the oldest.
+  /// Reasons that are kept. One more replaces the oldest.
   static let maxReasons = 16
 
   private struct Entry {

@@ -40,7 +40,7 @@ public final class ThrottledLog: Sendable {
     logger.log(level, message, metadata)
   }
 
-  /// The number of events omitted since the last one; `nil` while the text is held back.
+  /// The number of events omitted since the last one. `nil` while the text is held back.
   private func pass(_ message: String) -> Int? {
     let now = clock.now()
     return entries.withLock { entries in

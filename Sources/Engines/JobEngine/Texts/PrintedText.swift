@@ -1,17 +1,10 @@
-/// Distinguishes text that reads as it is shown from text that hides something, or shows it in another order.
+/// Distinguishes text that reads as it is shown from text that hides something or shows it in another order: PRECIS'
+/// FreeformClass (RFC 8264, section 4.3).
 ///
-/// The rule is that of the FreeformClass of PRECIS (RFC 8264, section 4.3) as far as it forbids: no control characters,
-/// private use or noncharacters, and of the invisible characters only those that a language needs. The permitted
-/// formats are
-/// - the joiners U+200C and U+200D and the border of words U+200B, where a script needs them
-///   (`PrintedText+Joiners.swift`),
-/// - the marks of direction U+200E, U+200F and U+061C, which Hebrew and Arabic need next to digits and which turn
-///   nothing beyond their neighbors; overrides, embeddings and isolates do (UAX #9, 2.1 to 2.4) and are refused. They
-///   are not removed instead: without them a text of both directions is shown in another order than its author saw,
-/// - the tags of a flag (UTS #51, ED-14a) behind the flag,
-/// - the visible ones, such as the sign of an Arabic number.
+/// Allowed invisible formats are joiners where a script needs them, the marks U+200E, U+200F and U+061C, the tags of a
+/// flag (UTS #51), and visible ones. Overrides, embeddings and isolates (UAX #9) are refused.
 public enum PrintedText {
-  /// Whether a text of one or several lines may be sent; a lone CR or LF counts as a line break, and tabs are allowed.
+  /// Whether a text of one or several lines may be sent. A lone CR or LF counts as a line break, and tabs are allowed.
   public static func isClean(_ text: String) -> Bool {
     var before = Before()
     var scalars = text.unicodeScalars[...]

@@ -2,10 +2,8 @@ import Synchronization
 
 /// Counts the jobs in flight, and makes the consumer loop wait while there are too many.
 ///
-/// The broker bounds the unacknowledged messages of one connection. After a reconnect it delivers as many again, while
-/// the jobs of the lost connection are still being carried out: this is the bound on both together.
-///
-/// Not a `Latch`: it closes and opens again with every job.
+/// The broker bounds the unacknowledged messages of one connection. After a reconnect it delivers as many again while
+/// the lost connection's jobs are still being carried out: this bounds both together.
 final class InFlight: Sendable {
   private struct State {
     var count = 0

@@ -3,13 +3,8 @@ import Synchronization
 
 /// The time by which leases of the ledger are judged: the wall clock, except for a recent step forward.
 ///
-/// A lease is written as a time of day, since other processes read it. When the clock is then set forward, the leases
-/// of all calls in progress seem to have expired at once, and a redelivered copy of such a job would be sent a second
-/// time in parallel. So a step forward is ignored for as long as an earlier lease may run. Every process of the host
-/// detects the step by itself, at the moment it judges a lease. Leases are written by the wall clock, so those written
-/// after the step only seem to last longer until then.
-///
-/// A step back is followed at once; `SQLiteLedger` shortens the leases written before it.
+/// A step forward would expire all leases at once, and a redelivered copy would be sent a second time. It is therefore
+/// ignored while an earlier lease may run. On a step back, `SQLiteLedger` shortens the leases written before it.
 final class LeaseClock: Sendable {
   /// Maximum difference of a clock that is slewed, or read a moment later.
   static let tolerance = StepFilter.tolerance

@@ -5,7 +5,7 @@ import Synchronization
 final class Timers: Sendable {
   private struct Entry {
     var at: MonotonicTime
-    /// Runs on the task that ticks, outside the lock; it must be short.
+    /// Runs on the task that ticks, outside the lock. It must be short.
     var action: @Sendable () -> Void
   }
 
@@ -19,7 +19,7 @@ final class Timers: Sendable {
     var sleepers: [Int: Sleeper] = [:]
     var lastID = 0
     var isStopped = false
-    /// Nothing is due before; its action may be canceled by now.
+    /// Nothing is due before. Its action may be canceled by now.
     var earliest: MonotonicTime?
 
     mutating func planned(at time: MonotonicTime) {

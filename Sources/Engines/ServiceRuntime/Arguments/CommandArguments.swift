@@ -1,6 +1,6 @@
 /// The parsed arguments of a command.
 public struct CommandArguments: Sendable {
-  /// The names of the subcommands, from the outside in; empty for a program without subcommands.
+  /// The names of the subcommands, from the outside in. Empty for a program without subcommands.
   public internal(set) var command: [String] = []
   var options: [String: [String]] = [:]
   var operands: [String: [String]] = [:]
@@ -10,7 +10,7 @@ public struct CommandArguments: Sendable {
     options[name] != nil
   }
 
-  /// The value of an option; the last one when it was given more than once.
+  /// The value of an option. The last one when it was given more than once.
   public func value(_ name: String) -> String? {
     options[name]?.last
   }
@@ -72,7 +72,7 @@ public struct CommandArguments: Sendable {
     ("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000),
   ]
 
-  /// A year; a longer value is a mistake.
+  /// A year. A longer value is a mistake.
   private static let maxMilliseconds = 366 * 86_400_000.0
 
   private static func duration(_ text: String) -> Duration? {
@@ -84,7 +84,7 @@ public struct CommandArguments: Sendable {
   }
 }
 
-/// The arguments are wrong; the process ends with ``ExitCode/usage``.
+/// The arguments are wrong. The process ends with ``ExitCode/usage``.
 public struct UsageError: ExitingError, Hashable {
   /// The problem and its fix: `unknown option --jsn (did you mean --json?)`.
   public let message: String

@@ -4,7 +4,7 @@ public struct CommandOption: Sendable {
   public let name: String
   /// A letter for `-x`.
   public let short: Character?
-  /// Placeholder for the value in the help, `FILE`; `nil` for a flag.
+  /// Placeholder for the value in the help, `FILE`. `nil` for a flag.
   public let valueName: String?
   /// One sentence.
   public let help: String
@@ -14,7 +14,7 @@ public struct CommandOption: Sendable {
     CommandOption(name: name, short: short, valueName: nil, help: help)
   }
 
-  /// An option with a value; if repeated, all values are kept and the last one counts.
+  /// An option with a value. If repeated, all values are kept and the last one counts.
   public static func value(
     _ name: String, short: Character? = nil, _ valueName: String, _ help: String
   ) -> CommandOption {
@@ -38,12 +38,12 @@ public struct CommandOperand: Sendable {
     CommandOperand(name: name, help: help, isRequired: true, isRepeating: false)
   }
 
-  /// An operand that may be omitted; comes after the required ones.
+  /// An operand that may be omitted. Comes after the required ones.
   public static func optional(_ name: String, _ help: String) -> CommandOperand {
     CommandOperand(name: name, help: help, isRequired: false, isRepeating: false)
   }
 
-  /// Any number of operands; comes last.
+  /// Any number of operands. Comes last.
   public static func repeating(_ name: String, _ help: String, atLeastOne: Bool = false) -> CommandOperand {
     CommandOperand(name: name, help: help, isRequired: atLeastOne, isRepeating: true)
   }

@@ -82,7 +82,7 @@ public final class OptionReader {
     return arguments?.flag(name) ?? false
   }
 
-  /// An option with a text; the last one counts.
+  /// An option with a text. The last one counts.
   public func text(_ name: String, short: Character? = nil, _ valueName: String, _ help: String) -> String? {
     options.append(.value(name, short: short, valueName, help))
     return arguments?.value(name)
@@ -132,7 +132,7 @@ public final class OptionReader {
     return attempt { (arguments) throws(UsageError) in try arguments.operand(name) } ?? ""
   }
 
-  /// An operand that may be left out; comes after the required ones.
+  /// An operand that may be left out. Comes after the required ones.
   public func optionalOperand(_ name: String, _ help: String) -> String? {
     operands.append(.optional(name, help))
     return arguments?[name]

@@ -2,9 +2,8 @@
 public enum NearestName {
   /// The valid name nearest to a wrong one, or `nil` when none is near enough.
   ///
-  /// A name is near if it differs only in case or separators, if at most a third of its letters have to be changed,
-  /// inserted, deleted or swapped with a neighbor (optimal string alignment), or if it is the only name that the wrong
-  /// one begins.
+  /// A name is near if it differs only in case or separators, if at most a third of its letters have to be edited
+  /// (optimal string alignment), or if it is the only name that the wrong one begins.
   public static func of(_ name: String, among valid: some Sequence<String>) -> String? {
     let wanted = folded(name)
     let ranked = valid.map { (name: $0, distance: distance(wanted, folded($0))) }

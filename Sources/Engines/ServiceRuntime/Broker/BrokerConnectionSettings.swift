@@ -35,7 +35,7 @@ public struct BrokerConnectionSettings: Sendable {
     return options
   }
 
-  /// Interval at which a persisting error is logged again; the attempts in between are counted, and logged as debug.
+  /// Interval at which a persisting error is logged again. The attempts in between are counted, and logged as debug.
   public static let repeatedErrorInterval = Duration.seconds(30)
 
   /// An observer that logs and counts the events of one connection.
@@ -96,7 +96,7 @@ public struct BrokerConnectionSettings: Sendable {
       "broker.\(role)", detail: { [endpoint] in Self.place(status(), endpoint) }, check: { Self.health(status()) })
   }
 
-  /// Host that a connection is at, with the user and without the password; `nil` while there is none.
+  /// Host that a connection is at, with the user and without the password. `nil` while there is none.
   private static func place(_ status: ConnectionStatus, _ endpoint: BrokerEndpoint) -> String? {
     switch status.phase {
     case .connected, .paused, .blocked: status.host.map { endpoint.at($0).description }
@@ -109,7 +109,7 @@ public struct BrokerConnectionSettings: Sendable {
     switch status.phase {
     case .connected, .paused: .ok
     case .connecting, .blocked, .stopped:
-      .failing(status.description, mend: status.lastError.flatMap { BrokerEventLog.advice($0).mend })
+      .failing(status.description, hint: status.lastError.flatMap { BrokerEventLog.advice($0).hint })
     }
   }
 }

@@ -11,7 +11,7 @@ enum BrokerEventLog {
       let advice = advice(error)
       logger.log(
         isRepeated ? .debug : advice.level, advice.message,
-        [.error: error.description, .hint: advice.mend, .retryIn: retryIn])
+        [.error: error.description, .hint: advice.hint, .retryIn: retryIn])
     case .channelReopened(let error):
       logger.warning("the broker closed the channel; reopening it", [.error: error.description])
     case .channelRenewed:
@@ -38,7 +38,7 @@ enum BrokerEventLog {
   struct Advice {
     let level: LogLevel
     let message: StaticString
-    let mend: String?
+    let hint: String?
   }
 
   /// Text and hint for a failed connection. Every one is retried by itself.
@@ -47,44 +47,44 @@ enum BrokerEventLog {
     case .connectFailed:
       Advice(
         level: .warning, message: "the broker cannot be reached; trying again",
-        mend: "start the broker, or correct broker.url")
+        hint: "start the broker, or correct broker.url")
     case .authenticationRefused:
       Advice(
         level: .error, message: "the broker refuses the user or the password; trying again",
-        mend:
+        hint:
           "correct the content of broker.passwordFile, which is read at each attempt, or set the password with rabbitmqctl change_password"
       )
     case .accessRefused:
       Advice(
         level: .error, message: "the broker denies the user a permission; trying again",
-        mend:
+        hint:
           "run countersign topology check; an administrator's countersign topology apply gives the rights that are declared"
       )
     case .notFound:
       Advice(
         level: .error, message: "something is missing on the broker; trying again",
-        mend: "run countersign topology apply")
+        hint: "run countersign topology apply")
     // RabbitMQ closes the channel of a consumer that holds a delivery for longer than `consumer_timeout`.
     case .preconditionFailed where error.message.contains("delivery acknowledgement"):
       Advice(
         level: .warning, message: "the broker took a message back that was held for too long; trying again",
-        mend: "this process was stopped or slow; the limit is consumer_timeout in the broker's rabbitmq.conf")
+        hint: "this process was stopped or slow; the limit is consumer_timeout in the broker's rabbitmq.conf")
     case .preconditionFailed:
       Advice(
         level: .error, message: "something on the broker is declared differently; trying again",
-        mend: "run countersign topology check")
+        hint: "run countersign topology check")
     case .resourceLocked:
       Advice(
         level: .warning, message: "another process consumes the queue exclusively; waiting until it ends",
-        mend:
+        hint:
           "only one may run at a time: end one of the two (rabbitmqctl list_consumers shows the other's host); this one takes over by itself. After a cut it may be its own earlier connection, until the broker misses two heartbeats of it. Several coordinators at once share one PostgreSQL database (docs/postgresql.md), and none runs beside them on SQLite"
       )
     case .tlsFailed:
       Advice(
         level: .error, message: "the TLS connection to the broker failed; trying again",
-        mend: "correct broker.tls.caFile, or the broker's certificate")
+        hint: "correct broker.tls.caFile, or the broker's certificate")
     default:
-      Advice(level: .warning, message: "the connection to the broker was lost; trying again", mend: nil)
+      Advice(level: .warning, message: "the connection to the broker was lost; trying again", hint: nil)
     }
   }
 }

@@ -7,7 +7,7 @@ public struct BrokerConfiguration: Sendable {
   public let endpoint: BrokerEndpoint
   /// Maximum silence of an idle connection.
   public let heartbeat: Duration
-  /// The password as its file has it now; absent without `passwordFile`.
+  /// The password as its file has it now. Absent without `passwordFile`.
   public let currentPassword: (@Sendable () -> Secret?)?
 
   public init(_ section: ConfigurationSection) {

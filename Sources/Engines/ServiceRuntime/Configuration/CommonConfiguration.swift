@@ -11,7 +11,7 @@ public struct CommonConfiguration: Sendable {
   public let logFormat: LogFormat
   /// Address for health and metrics.
   public let http: HTTPConfiguration
-  /// The keys that seal and open secrets in messages; `nil` when secrets travel in plaintext.
+  /// The keys that seal and open secrets in messages. `nil` when secrets travel in plaintext.
   public let keys: KeyRing?
   /// Maximum duration of a stop before the rest is ended at once.
   public let stopCeiling: Duration
@@ -20,9 +20,9 @@ public struct CommonConfiguration: Sendable {
   public struct HTTPConfiguration: Sendable {
     /// The address to listen on.
     public let host: String
-    /// The port; 0 for any free one.
+    /// The port. 0 for any free one.
     public let port: UInt16
-    /// Directory of the socket for the doctor; the unit's state directory if absent.
+    /// Directory of the socket for the doctor. The unit's state directory if absent.
     public let socketDirectory: String?
 
     public init(host: String, port: UInt16, socketDirectory: String? = nil) {

@@ -5,7 +5,7 @@ struct ConfigurationFile {
   let path: String
   let fields: [String: JSONValue]
 
-  /// Maximum size of a configuration file; a larger one is a mistake.
+  /// Maximum size of a configuration file. A larger one is a mistake.
   static let maxBytes = 1 << 20
 
   init(path: String) throws(ConfigurationError) {

@@ -11,7 +11,7 @@ public struct ConfigurationKey: Sendable, Hashable {
   public var variable: String { Self.variable(for: path) }
 
   /// `broker.passwordFile` → `COUNTERSIGN_BROKER_PASSWORD_FILE`: a word begins at a dot and at a capital after a small
-  /// letter or a digit; any other character becomes an underscore.
+  /// letter or a digit. Any other character becomes an underscore.
   public static func variable(for path: String) -> String {
     var name = "COUNTERSIGN_"
     var previous: Character = "_"

@@ -43,7 +43,7 @@ final class ConfigurationReader {
     declare(Self.readableSecrets, in: "", key)
   }
 
-  /// The value of a variable; an empty one counts as absent.
+  /// The value of a variable. An empty one counts as absent.
   func variable(_ name: String) -> String? {
     environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }

@@ -1,7 +1,7 @@
 import CountersignEncoding
 
 extension ConfigurationSection {
-  /// The section under a key; an empty one when it is absent, so that its own defaults and required keys apply.
+  /// The section under a key. An empty one when it is absent, so that its own defaults and required keys apply.
   public func section(_ key: String) -> ConfigurationSection {
     declare(key)
     let full = Self.join(path, key)
@@ -49,7 +49,7 @@ extension ConfigurationSection {
     }
   }
 
-  /// A list of texts; in the environment separated by commas.
+  /// A list of texts. In the environment separated by commas.
   public func strings(_ key: String, default fallback: [String] = [], _ help: String) -> [String] {
     let text = fallback.isEmpty ? "empty" : fallback.joined(separator: ", ")
     declare(key, kind: "list of texts, default \(text)", help)

@@ -1,7 +1,7 @@
 public import CountersignTelemetry
 
 extension ConfigurationSection {
-  /// Maximum size of a file with a secret; a larger one is a mistake.
+  /// Maximum size of a file with a secret. A larger one is a mistake.
   private static var maxSecretBytes: Int { 64 * 1024 }
 
   /// The path of a file or directory that may be absent. A relative one starts at the directory of the configuration
@@ -27,7 +27,7 @@ extension ConfigurationSection {
     return readSecret(key)
   }
 
-  /// The secret of a file that was declared by `secretFile`, as it is whenever the function is called; `nil` while the
+  /// The secret of a file that was declared by `secretFile`, as it is whenever the function is called. `nil` while the
   /// file cannot be read, is empty, or is not UTF-8. The call blocks for as long as the file system does.
   func currentSecret(_ key: String) -> (@Sendable () -> Secret?)? {
     guard let path = readPath(key) else { return nil }

@@ -7,7 +7,7 @@ import CountersignEncoding
 /// problem.
 public struct ConfigurationSection {
   let reader: ConfigurationReader
-  /// The path of the section from the top; empty for the top.
+  /// The path of the section from the top. Empty for the top.
   public let path: String
   private let fields: [String: JSONValue]
 
@@ -60,7 +60,7 @@ public struct ConfigurationSection {
     reader.variable(ConfigurationKey.variable(for: Self.join(path, key)))
   }
 
-  /// The value of the file; null counts as absent.
+  /// The value of the file. Null counts as absent.
   func field(_ key: String) -> JSONValue? {
     fields[key].flatMap { $0 == .null ? nil : $0 }
   }

@@ -12,14 +12,14 @@ public final class FileWatcher: Service {
   public enum Outcome: String, Sendable {
     /// The file is unchanged since the last look or the start.
     case unchanged
-    /// The file has changed, and its content is in force; it may mean the same.
+    /// The file has changed, and its content is in force. It may mean the same.
     case taken
     /// The file has changed, and is invalid or unreadable.
     case refused
   }
 
   private struct Last {
-    /// Content that was applied; `nil` before the first look. The process may have waited for hours since it read the
+    /// Content that was applied. `nil` before the first look. The process may have waited for hours since it read the
     /// file at its start, so the first look applies it again.
     var taken: [UInt8]?
     /// Content that was refused since, and the reason.

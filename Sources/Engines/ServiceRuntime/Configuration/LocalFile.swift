@@ -74,7 +74,7 @@ enum LocalFile {
     }
   }
 
-  /// The name of the user whose permissions apply; the number when it has no name.
+  /// The name of the user whose permissions apply. The number when it has no name.
   static var userName: String {
     guard let entry = getpwuid(geteuid()), let name = entry.pointee.pw_name else { return String(geteuid()) }
     return String(cString: name)

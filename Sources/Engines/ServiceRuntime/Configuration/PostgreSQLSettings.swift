@@ -93,7 +93,7 @@ public struct PostgreSQLSettings: Sendable, Hashable {
     }
   }
 
-  /// TLS to every other machine, unless the configuration does without; on this one if it names authorities.
+  /// TLS to every other machine, unless the configuration does without. On this one if it names authorities.
   private static func tls(
     _ endpoint: PostgreSQLEndpoint, _ section: ConfigurationSection, _ caFile: String?, allowsPlaintext: Bool
   ) -> PostgreSQLTLS? {

@@ -54,17 +54,17 @@ public final class HTTPListener: Sendable {
     case .portInUse:
       return StartError(
         .unavailable, "\(section): port \(address.port) on \(address.host) is in use",
-        mend: "stop what listens there, or set \(section).port (\(variable)_PORT) to another one")
+        hint: "stop what listens there, or set \(section).port (\(variable)_PORT) to another one")
     case .permissionDenied:
       return StartError(
         .noPermission, "\(section): no permission to listen on \(place)",
-        mend: "set \(section).port (\(variable)_PORT) to 1024 or above")
+        hint: "set \(section).port (\(variable)_PORT) to 1024 or above")
     case .addressNotAvailable, .hostNotFound:
       return StartError(
         .configuration, "\(section): \(address.host) is not an address of this machine",
-        mend: "set \(section).host (\(variable)_HOST) to one, to 127.0.0.1, or to 0.0.0.0 for all")
+        hint: "set \(section).host (\(variable)_HOST) to one, to 127.0.0.1, or to 0.0.0.0 for all")
     default:
-      return StartError(.unavailable, "\(section): cannot listen on \(place): \(error.description)", mend: nil)
+      return StartError(.unavailable, "\(section): cannot listen on \(place): \(error.description)", hint: nil)
     }
   }
 }

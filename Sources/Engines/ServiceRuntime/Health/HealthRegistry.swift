@@ -25,7 +25,7 @@ public final class HealthRegistry: Sendable {
 
   public init() {}
 
-  /// Adds a check; one with the same name replaces the earlier one.
+  /// Adds a check. One with the same name replaces the earlier one.
   /// - Parameters:
   ///   - name: lower case: `broker`, `lane.twilio-eu`.
   ///   - detail: subject of the check where it changes, such as the host in use; without secrets.

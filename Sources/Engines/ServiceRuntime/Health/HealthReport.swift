@@ -15,14 +15,14 @@ public struct HealthReport: Codable, Sendable, Hashable {
     /// The problem, if any.
     public let problem: String?
     /// Hint for fixing it.
-    public let mend: String?
+    public let hint: String?
 
     init(name: String, _ state: HealthState, detail: String? = nil) {
       self.name = name
       self.detail = detail
       switch state {
-      case .ok: (ok, problem, mend) = (true, nil, nil)
-      case .failing(let what, let mend): (ok, problem, self.mend) = (false, what, mend)
+      case .ok: (ok, problem, hint) = (true, nil, nil)
+      case .failing(let what, let hint): (ok, problem, self.hint) = (false, what, hint)
       }
     }
   }
@@ -46,6 +46,6 @@ public enum HealthState: Sendable, Hashable {
   /// It fails.
   /// - Parameters:
   ///   - what: the problem, without secrets.
-  ///   - mend: a hint for the reader; `nil` when waiting is enough.
-  case failing(_ what: String, mend: String? = nil)
+  ///   - hint: a hint for the reader; `nil` when waiting is enough.
+  case failing(_ what: String, hint: String? = nil)
 }

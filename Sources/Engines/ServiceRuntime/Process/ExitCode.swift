@@ -57,17 +57,17 @@ public struct StartError: ExitingError, Hashable {
   /// The problem.
   public let what: String
   /// Its fix.
-  public let mend: String?
+  public let hint: String?
 
-  public init(_ exitCode: ExitCode, _ what: String, mend: String?) {
+  public init(_ exitCode: ExitCode, _ what: String, hint: String?) {
     self.exitCode = exitCode
     self.what = what
-    self.mend = mend
+    self.hint = hint
   }
 
   /// One line: `problem: fix`.
   public var description: String {
-    mend.map { "\(what): \($0)" } ?? what
+    hint.map { "\(what): \($0)" } ?? what
   }
 
   /// Whether another start without a change may succeed.

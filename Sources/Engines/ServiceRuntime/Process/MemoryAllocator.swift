@@ -6,9 +6,8 @@
 enum MemoryAllocator {
   /// Free memory at the top of the heap before it is returned to the system, in bytes.
   ///
-  /// Work arrives in batches: the heap grows and shrinks by a few hundred KiB with each. The default of 128 KiB returns
-  /// the memory after every batch and takes it again, page fault by page fault, with the next. A larger threshold would
-  /// make a peak, such as a burst of large messages, look like a leak.
+  /// Each batch grows and shrinks the heap by a few hundred KiB. The default of 128 KiB returns that memory and takes
+  /// it again, page fault by page fault. A larger threshold would make a peak look like a leak.
   private static let trimThreshold: Int32 = 4 << 20
   /// Extra growth of the heap at a time, in bytes.
   private static let topPad: Int32 = 1 << 20

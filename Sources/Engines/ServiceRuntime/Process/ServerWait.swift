@@ -25,7 +25,7 @@ public final class ServerWait: Sendable {
   }
 
   /// State for `/readyz`.
-  public var health: HealthState { reason.withLock { $0 }.map { .failing($0, mend: hint) } ?? .ok }
+  public var health: HealthState { reason.withLock { $0 }.map { .failing($0, hint: hint) } ?? .ok }
 
   /// Tries until it succeeds, or cannot.
   /// - Parameters:

@@ -15,7 +15,7 @@ public struct ServiceContext: Sendable {
   /// The name of the executable and of this instance of it: `sms-worker@host/4711`. The connection's name on the
   /// broker.
   public let instance: String
-  /// The name of the executable; the `app_id` of its messages.
+  /// The name of the executable. The `app_id` of its messages.
   public let name: String
   /// The file that the configuration was read from, if any.
   public let configurationFile: String?

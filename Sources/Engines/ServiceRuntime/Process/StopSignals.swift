@@ -9,13 +9,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// Turns SIGTERM and SIGINT into calls: the first one requests a stop, the second one ends the process at once. SIGHUP,
-/// which would end a process that leaves it to the system, stops nothing.
+/// Turns SIGTERM and SIGINT into calls: the first one requests a stop, the second one ends the process at once. SIGHUP
+/// stops nothing.
 ///
-/// The handler writes the signal's number into a pipe, which a queue of its own reads. A dispatch source for signals
-/// would not work on Linux: it sees only signals that no library thread, which does not block them, has taken first.
-///
-/// There is one for the process; it watches for as long as it lives.
+/// The handler writes into a pipe, which a queue reads. On Linux a dispatch source sees only signals that no library
+/// thread has taken first. One instance lives as long as the process.
 public final class StopSignals: Sendable {
   private static let signals = [SIGTERM, SIGINT, SIGHUP]
 
@@ -68,7 +66,7 @@ public final class StopSignals: Sendable {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else {
       throw StartError(
-        .temporaryFailure, "no file descriptor left for signals", mend: "raise the limit (ulimit -n, LimitNOFILE=)")
+        .temporaryFailure, "no file descriptor left for signals", hint: "raise the limit (ulimit -n, LimitNOFILE=)")
     }
     for end in ends {
       _ = fcntl(end, F_SETFD, FD_CLOEXEC)
@@ -86,7 +84,7 @@ public final class StopSignals: Sendable {
   }
 }
 
-/// The end of the pipe that the handler writes to; -1 when nothing watches.
+/// The end of the pipe that the handler writes to. -1 when nothing watches.
 private let signalPipe = Atomic<Int32>(-1)
 
 /// The signal handler. It may run in any thread at any point, so it only loads a number that was initialized before and

@@ -5,7 +5,7 @@ import CountersignEncoding
 public struct CheckValue: Codable, Sendable, Hashable {
   /// Key of the configuration that names the file: `keysFile`.
   public let file: String
-  /// Name of the key in the file; empty for a pepper, which has none.
+  /// Name of the key in the file. Empty for a pepper, which has none.
   public let id: String
   /// First 16 bytes of HMAC-SHA-256 under the secret itself, in hexadecimal.
   public let value: String

@@ -13,7 +13,7 @@ extension RuntimeReport {
   /// Time for a process to answer on its socket.
   private static let patience = timeval(tv_sec: 2, tv_usec: 0)
 
-  /// Reads the report of a process; `nil` for what is none.
+  /// Reads the report of a process. `nil` for what is none.
   public static func read(_ json: [UInt8]) -> RuntimeReport? {
     try? JSONReader(maxBytes: maxBytes).decode(RuntimeReport.self, from: json)
   }

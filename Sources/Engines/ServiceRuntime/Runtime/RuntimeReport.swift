@@ -17,7 +17,7 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
   public var socket: String?
   /// IDs of its keys.
   public var keys = Keys()
-  /// Regions that messages may go to, or `*` for all; absent where numbers play no part.
+  /// Regions that messages may go to, or `*` for all. Absent where numbers play no part.
   public var regions: [String]?
   /// Lanes of a worker.
   public var lanes: [Lane] = []
@@ -64,7 +64,7 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
     public var reason: String?
     /// Calls in a row that failed.
     public var failures: Int
-    /// Seconds since the provider last answered; absent before its first answer.
+    /// Seconds since the provider last answered. Absent before its first answer.
     public var answered: Int?
 
     /// State of a lane, from its worker.
@@ -74,7 +74,7 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
     }
   }
 
-  /// Numbers that a lane takes; an empty list takes all.
+  /// Numbers that a lane takes. An empty list takes all.
   public struct Route: Codable, Sendable, Hashable {
     public var lane: String
     public var regions: [String]

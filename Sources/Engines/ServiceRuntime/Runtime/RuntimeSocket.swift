@@ -74,12 +74,12 @@ final class RuntimeSocket: Sendable {
   private static func failure(_ path: String, _ problem: String) -> StartError {
     StartError(
       .configuration, "http.socketDirectory: cannot listen on \(path): \(problem)",
-      mend: "name a directory that this process may write to, with a shorter path")
+      hint: "name a directory that this process may write to, with a shorter path")
   }
 }
 
 extension sockaddr_un {
-  /// Address of a path; `nil` if it is too long.
+  /// Address of a path. `nil` if it is too long.
   init?(path: String) {
     self.init()
     sun_family = sa_family_t(AF_UNIX)

@@ -37,7 +37,7 @@ public final class ServiceGroup: Sendable {
     self.sleep = sleep
   }
 
-  /// Asks all services to stop; returns at once. Asking again does nothing.
+  /// Asks all services to stop. Returns at once. Asking again does nothing.
   public func stop() {
     stopRequested.open()
   }
@@ -63,7 +63,7 @@ public final class ServiceGroup: Sendable {
     return exitCode.withLock { $0 } ?? .success
   }
 
-  /// Waits for all tasks of the group; cancels them when the ceiling is over.
+  /// Waits for all tasks of the group. Cancels them when the ceiling is over.
   private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Latch) async {
     // One more child, which ends when the ceiling is over or it is canceled, whichever comes first.
     var remaining = services.count + 1
@@ -92,7 +92,7 @@ public final class ServiceGroup: Sendable {
     }
   }
 
-  /// The first failure decides the exit code; failures because others stop do not change it.
+  /// The first failure decides the exit code. Failures because others stop do not change it.
   private func end(with code: ExitCode) {
     exitCode.withLock { $0 = $0 ?? code }
     stop()

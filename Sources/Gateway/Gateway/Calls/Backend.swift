@@ -34,7 +34,7 @@ struct CommandExchange<C: Command>: Sendable {
   fileprivate let misconfigurations: MisconfigurationLog
   private let messageID = MessageID.make()
 
-  /// Text that no proof has; stands for one that only looks sealed.
+  /// Text that no proof has. Stands for one that only looks sealed.
   private static var noProof: Secret { Secret("-") }
 
   fileprivate init(broker: Broker, rules: GatewayRules, misconfigurations: MisconfigurationLog) {

@@ -5,7 +5,7 @@ import Projects
 /// Calls of the sign-in by phone: the proof of an app, the code, the sign-in.
 struct PhoneCalls: Sendable {
   let backend: Backend
-  /// Memory of sent codes in development mode; otherwise `nil`.
+  /// Memory of sent codes in development mode. Otherwise `nil`.
   let codes: SentCodes?
   let clock: any WallClock
 
@@ -42,7 +42,7 @@ struct PhoneCalls: Sendable {
     return answer
   }
 
-  /// A device token in hexadecimal has 64 digits today; Apple announced 200.
+  /// A device token in hexadecimal has 64 digits today. Apple announced 200.
   private static let maxDeviceTokenBytes = 1024
 
   /// The Apple SDK says nothing for production, and for builds whose service it cannot tell.
@@ -154,7 +154,7 @@ struct PhoneCalls: Sendable {
     }
   }
 
-  /// Tokens; or a temporary proof without tokens, when the number belongs to another account.
+  /// Tokens, or a temporary proof without tokens, when the number belongs to another account.
   private static func answer(
     _ reply: AccountSignedIn, _ exchange: CommandExchange<SignInWithPhone>
   ) throws(ProtocolError) -> CallAnswer {

@@ -39,7 +39,7 @@ struct ProofFields: Sendable {
     isEnterprise = true
   }
 
-  /// Proof as the command has it; `nil` without one. A receipt beside a token tells of a push that did not arrive.
+  /// Proof as the command has it. `nil` without one. A receipt beside a token tells of a push that did not arrive.
   func field(
     sealed seal: (Secret) throws(ProtocolError) -> SecretField
   ) throws(ProtocolError) -> StartVerification.Proof? {
@@ -59,7 +59,7 @@ struct ProofFields: Sendable {
     return proof
   }
 
-  /// The answer to a token of reCAPTCHA Enterprise that was refused or not solved; `nil`: that of the refusal itself.
+  /// The answer to a token of reCAPTCHA Enterprise that was refused or not solved. `nil`: that of the refusal itself.
   ///
   /// While it is only audited, SDKs fall back to another proof on INVALID_APP_CREDENTIAL, Apple's on nothing else.
   func refusal(

@@ -23,12 +23,12 @@ extension CallBody {
   /// Maximum bytes of an ID, a number, a code.
   static let maxWordBytes = 256
 
-  /// A secret or a token; `nil` when it is absent or empty.
+  /// A secret or a token. `nil` when it is absent or empty.
   func secret(_ name: String, else code: String) throws(ProtocolError) -> String? {
     try text(name, max: Self.maxSecretBytes, else: code)
   }
 
-  /// An ID, a number, a code; `nil` when it is absent or empty.
+  /// An ID, a number, a code. `nil` when it is absent or empty.
   func word(_ name: String, else code: String) throws(ProtocolError) -> String? {
     try text(name, max: Self.maxWordBytes, else: code)
   }

@@ -46,7 +46,7 @@ extension ProtocolError {
     }
   }
 
-  /// Codes that are passed on, each with its text; `nil` for a code that needs none.
+  /// Codes that are passed on, each with its text. `nil` for a code that needs none.
   private static let texts: [String: String?] = [
     // Phone.
     "INVALID_PHONE_NUMBER": "Invalid format.",

@@ -14,7 +14,7 @@ struct DevelopmentCalls: Sendable {
   /// Waits for a time, unless the call is ended meanwhile.
   typealias Pause = @Sendable (Duration) async -> Void
 
-  /// Time after a session's begin for which its SMS is waited for; in a healthy stack it takes some 30 ms.
+  /// Time after a session's begin for which its SMS is waited for. In a healthy stack it takes some 30 ms.
   static let patience = Duration.seconds(2)
   /// Time between two looks at the SMS.
   static let lookInterval = Duration.milliseconds(20)

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Sessions that phone numbers got, in development mode only: `…/verificationCodes` shows them with their codes.
 final class SentCodes: Sendable {
-  /// Maximum number of sessions that are remembered; the oldest ones are forgotten.
+  /// Maximum number of sessions that are remembered. The oldest ones are forgotten.
   static let maxSessions = 1_000
 
   /// A session whose code was sent by SMS.
@@ -21,7 +21,7 @@ final class SentCodes: Sendable {
   /// Sessions, oldest first.
   private let sessions = Mutex<[Session]>([])
 
-  /// Remembers the session of a number; its earlier ones are forgotten. A live one of the same app had the same code,
+  /// Remembers the session of a number. Its earlier ones are forgotten. A live one of the same app had the same code,
   /// so its SMS counts for this one too.
   func remember(_ session: Session, at now: UnixTime) {
     sessions.withLock { sessions in

@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPClient
 
-/// Messages that providers accepted; tests replace the simulator.
+/// Messages that providers accepted. Tests replace the simulator.
 protocol SentMessages: Sendable {
   /// The newest SMS, oldest first.
   func messages() async throws(ProtocolError) -> [SentMessage]

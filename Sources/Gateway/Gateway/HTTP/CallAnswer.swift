@@ -4,7 +4,7 @@ import CountersignEncoding
 ///
 /// Clients test the presence of fields, so a writer leaves out what is not so: a `nil` puts nothing.
 struct CallAnswer: Sendable {
-  /// Seconds for which anyone may cache the answer; `nil`: nobody may.
+  /// Seconds for which anyone may cache the answer. `nil`: no one may.
   var maxAge: Int?
   private var fields = JSONObjectWriter()
 
@@ -18,7 +18,7 @@ struct CallAnswer: Sendable {
 
   mutating func put(_ name: String, _ flag: Bool) { fields.put(named: name, literal: "\(flag)") }
 
-  /// Puts `true`; leaves out `false`.
+  /// Puts `true`. Leaves out `false`.
   mutating func put(_ name: String, ifSo flag: Bool?) {
     if flag == true { put(name, true) }
   }

@@ -6,7 +6,7 @@ import CountersignEncoding
 /// ``ProtocolError`` that names the field and not the value.
 struct CallBody: Sendable, Hashable {
   private let fields: [String: JSONValue]
-  /// Path of this object from the top, with a dot at its end; empty for the top.
+  /// Path of this object from the top, with a dot at its end. Empty for the top.
   private let path: String
 
   private static let reader = JSONReader(
@@ -58,13 +58,13 @@ struct CallBody: Sendable, Hashable {
   /// Whether a field is given and not null.
   func has(_ name: String) -> Bool { value(name) != nil }
 
-  /// A text; `nil` when it is absent or empty, which the protocol does not distinguish.
+  /// A text. `nil` when it is absent or empty, which the protocol does not distinguish.
   func text(_ name: String) throws(ProtocolError) -> String? {
     guard let text = try anyText(name), !text.isEmpty else { return nil }
     return text
   }
 
-  /// A text, which may be empty; `nil` when it is absent.
+  /// A text, which may be empty. `nil` when it is absent.
   func anyText(_ name: String) throws(ProtocolError) -> String? {
     switch value(name) {
     case nil: return nil
@@ -73,7 +73,7 @@ struct CallBody: Sendable, Hashable {
     }
   }
 
-  /// True or false, also as text; `nil` when it is absent.
+  /// True or false, also as text. `nil` when it is absent.
   func bool(_ name: String) throws(ProtocolError) -> Bool? {
     switch value(name) {
     case nil, .text(""): return nil
@@ -84,27 +84,27 @@ struct CallBody: Sendable, Hashable {
     }
   }
 
-  /// A whole number, also as text; `nil` when it is absent.
+  /// A whole number, also as text. `nil` when it is absent.
   func integer(_ name: String) throws(ProtocolError) -> Int? {
     guard let value = value(name), value != .text("") else { return nil }
     guard let number = Self.whole(value) else { throw .badField(path + name, expected: "a whole number") }
     return number
   }
 
-  /// Name of an enumeration's case, given by name or by number, the latter also as text; `nil` when it is absent.
+  /// Name of an enumeration's case, given by name or by number, the latter also as text. `nil` when it is absent.
   func enumeration(_ name: String, _ names: [String]) throws(ProtocolError) -> String? {
     guard let value = value(name), value != .text("") else { return nil }
     return try Self.word(value, names, at: path + name)
   }
 
-  /// Names of cases, of a list; empty when it is absent.
+  /// Names of cases, of a list. Empty when it is absent.
   func enumerations(_ name: String, _ names: [String]) throws(ProtocolError) -> [String] {
     var words: [String] = []
     for value in try list(name) { words.append(try Self.word(value, names, at: path + name)) }
     return words
   }
 
-  /// Fields of an object; `nil` when it is absent.
+  /// Fields of an object. `nil` when it is absent.
   func object(_ name: String) throws(ProtocolError) -> CallBody? {
     switch value(name) {
     case nil: return nil
@@ -113,7 +113,7 @@ struct CallBody: Sendable, Hashable {
     }
   }
 
-  /// A list of texts; empty when it is absent.
+  /// A list of texts. Empty when it is absent.
   func texts(_ name: String) throws(ProtocolError) -> [String] {
     var texts: [String] = []
     for value in try list(name) {

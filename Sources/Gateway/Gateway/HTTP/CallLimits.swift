@@ -1,16 +1,16 @@
 /// Limits of calls. Requests beyond them are refused before anything is done.
 enum CallLimits {
-  /// Maximum bytes of a body: an ID token of several KiB fits many times; the contract's messages have the same limit.
+  /// Maximum bytes of a body: an ID token of several KiB fits many times. The contract's messages have the same limit.
   static let maxBodyBytes = 64 * 1024
-  /// Maximum levels of objects and arrays in each other; the protocol needs four.
+  /// Maximum levels of objects and arrays in each other. The protocol needs four.
   static let maxDepth = 16
-  /// Maximum number of values in a body, those in lists and objects included; the protocol's largest calls of apps have
+  /// Maximum number of values in a body, those in lists and objects included. The protocol's largest calls of apps have
   /// about thirty.
   static let maxValues = 1_000
-  /// Maximum number of fields of a form; the protocol's forms have two.
+  /// Maximum number of fields of a form. The protocol's forms have two.
   static let maxFormFields = 64
   static let maxQueryParameters = 64
-  /// Memory of a connection for request line and headers; requests with more are refused by the server. Browsers send a
+  /// Memory of a connection for request line and headers. Requests with more are refused by the server. Browsers send a
   /// few KiB.
   static let maxHeaderBytes = 32 * 1024
   /// Time from the arrival of a request to its answer, below the time-outs of SDKs (30 s and 60 s), so that the client
@@ -21,6 +21,6 @@ enum CallLimits {
   /// Silence after which a connection is closed: longer than nginx keeps an idle one to its upstream (60 s), so that
   /// nginx never sends a request on a connection that is being closed.
   static let idleTimeout: Duration = .seconds(75)
-  /// Maximum bytes of a user agent that is passed on; a longer one is cut.
+  /// Maximum bytes of a user agent that is passed on. A longer one is cut.
   static let maxUserAgentBytes = 256
 }

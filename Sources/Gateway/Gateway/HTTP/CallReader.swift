@@ -94,7 +94,7 @@ struct CallReader: Sendable {
       locale: Self.locale(request.headers["X-Firebase-Locale"]), origin: caller?.origin, appName: caller?.name)
   }
 
-  /// A language tag by its form (BCP 47), with hyphens; anything else counts as absent.
+  /// A language tag by its form (BCP 47), with hyphens. Anything else counts as absent.
   private static func locale(_ text: String?) -> String? {
     guard let text, (2...35).contains(text.utf8.count) else { return nil }
     let tag = text.replacing("_", with: "-")

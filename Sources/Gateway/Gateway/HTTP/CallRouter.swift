@@ -18,7 +18,7 @@ struct CallRouter: Sendable {
   private let exact: [String: [Route]]
   private let patterns: [Pattern]
 
-  /// Maximum bytes of a path; the protocol's longest has 95 and a project's name.
+  /// Maximum bytes of a path. The protocol's longest has 95 and a project's name.
   private static let maxPathBytes = 512
 
   init(_ routes: [Route]) {
@@ -54,7 +54,7 @@ struct CallRouter: Sendable {
     return methods.isEmpty ? .unknown : .wrongMethod(methods)
   }
 
-  /// Decoded segments of a path; `nil` for a path that no route has: with `%2F` inside a segment, control characters,
+  /// Decoded segments of a path. `nil` for a path that no route has: with `%2F` inside a segment, control characters,
   /// broken escapes or bytes that are not UTF-8.
   private static func segments(_ path: some StringProtocol) -> [String]? {
     guard path.utf8.first == UInt8(ascii: "/") else { return nil }

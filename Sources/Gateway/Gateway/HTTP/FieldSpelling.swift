@@ -2,7 +2,7 @@ import CountersignEncoding
 
 /// The two spellings of a field's name.
 enum FieldSpelling {
-  /// `phone_number` as `phoneNumber`; other names as they are.
+  /// `phone_number` as `phoneNumber`. Other names as they are.
   static func camelCase(_ name: String) -> String {
     guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
     let words = name.split(separator: "_", omittingEmptySubsequences: false)

@@ -4,7 +4,7 @@ import HTTPServer
 
 /// Answers requests: finds the route, makes the call, writes the answer or the protocol's error.
 final class GatewayEndpoint: Sendable {
-  /// Duration from which a request is logged as slow; most take some milliseconds.
+  /// Duration from which a request is logged as slow. Most take some milliseconds.
   static let slow: Duration = .seconds(3)
   /// Names of requests without a route, for metrics.
   private enum Name {

@@ -12,7 +12,7 @@ struct GatewayRules: Sendable {
   let sealingKeys: PublicSealingKeys
   /// Key pair of this process, made at its start, to which `accounts` seals what it replies.
   let replyKey: PrivateSealingKey
-  /// Seals proofs of apps for the coordinator; `nil` where they travel in the clear.
+  /// Seals proofs of apps for the coordinator. `nil` where they travel in the clear.
   let sealer: Sealer?
   /// Address of the simulator, which tells sent codes in development mode: `http://127.0.0.1:8090`.
   let simulatorURL: String?

@@ -6,7 +6,7 @@ import CountersignEncoding
 struct ProtocolError: Error, Sendable, Hashable {
   /// HTTP status.
   let status: Int
-  /// Code, or code, `" : "` and text; of general errors a sentence.
+  /// Code, or code, `" : "` and text. Of general errors a sentence.
   let message: String
   /// Canonical word of general errors: `INVALID_ARGUMENT`. Errors about accounts have none.
   let word: String?

@@ -9,7 +9,7 @@ struct Route: Sendable {
     case open
     /// Only in development mode, and only a client on this machine.
     case development
-    /// Nobody: the protocol has the call, and we do not offer it. The error says so.
+    /// No one: the protocol has the call, and we do not offer it. The error says so.
     case notOffered(ProtocolError)
   }
 

@@ -8,7 +8,7 @@ import ServiceRuntime
 /// The event says only that there is something new: events may arrive late, and `keys.get` always tells what stands in
 /// the store. One that is missed costs up to ``KeyCache/interval``.
 struct KeyEvents: Service {
-  /// Events that wait at most; one is enough.
+  /// Events that wait at most. One is enough.
   static let maxWaiting = 4
   static let queue = Consumer.OwnQueue(
     exchange: Topology.Exchanges.events, routingKey: KeysPublished.routingKey, maxLength: maxWaiting)
@@ -23,7 +23,7 @@ struct KeyEvents: Service {
       connection.addTask { await source.run() }
       while let deliveries = await source.next() {
         for delivery in deliveries { source.ack(delivery.tag) }
-        // Rights of the broker let nobody else publish it; an operator may do so by hand.
+        // Only accounts has the broker's right to publish it; an operator may do so by hand.
         guard deliveries.contains(where: { $0.message.type == KeysPublished.type.text }) else { continue }
         log.debug("public keys of ID tokens have changed")
         await cache.refreshAfterChange()

@@ -21,7 +21,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
   /// Maximum size of the file with the public keys of `accounts`: dozens of keys.
   private static let maxKeysBytes = 64 * 1024
 
-  /// Reads the configuration; problems are reported to the section.
+  /// Reads the configuration. Problems are reported to the section.
   public init(_ section: ConfigurationSection) {
     common = CommonConfiguration(section, defaultHTTPPort: 8086)
     isDevelopment = section.bool(
@@ -39,7 +39,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
     guard !LocalHost.contains(listen.address.host), proxies.ranges.allSatisfy(\.isLoopback) else { return }
     section.warning(
       "trustedProxies",
-      "names no proxy of another machine, and the gateway listens beyond loopback without TLS: limits then count the address of whoever connects; name the proxy that ends TLS, or listen on 127.0.0.1 behind one"
+      "names no proxy of another machine, and the gateway listens beyond loopback without TLS: limits then count the address of the proxy; name the proxy that ends TLS, or listen on 127.0.0.1 behind one"
     )
   }
 

@@ -54,7 +54,7 @@ public enum GatewayServices {
       onEvent: broker.observer("events"))
   }
 
-  /// Rules of a configuration; those of its own that no process may start without are checked again.
+  /// Rules of a configuration. Those of its own that no process may start without are checked again.
   static func rules(
     isDevelopment: Bool, host: String, keys: PublicSealingKeys?, sealer: Sealer?, simulatorURL: String?,
     _ source: ProjectsSource
@@ -62,18 +62,18 @@ public enum GatewayServices {
     guard !isDevelopment || LocalHost.contains(host) else {
       throw StartError(
         .configuration, "development mode on \(host), which is not loopback",
-        mend: "set listen.host to 127.0.0.1, or development to false")
+        hint: "set listen.host to 127.0.0.1, or development to false")
     }
     guard let keys else {
       throw StartError(
         .configuration, "accountsKeysFile: no public keys of accounts",
-        mend: "write the file with: countersign keys public")
+        hint: "write the file with: countersign keys public")
     }
     do {
       return try GatewayRules(
         projects: source, isDevelopment: isDevelopment, sealingKeys: keys, sealer: sealer, simulatorURL: simulatorURL)
     } catch {
-      throw StartError(.internalError, "a key pair cannot be made: \(error.message)", mend: nil)
+      throw StartError(.internalError, "a key pair cannot be made: \(error.message)", hint: nil)
     }
   }
 }
@@ -109,7 +109,7 @@ final class GatewayPort: Service {
   private let listener: HTTPListener
   private let stopRequested = Latch()
 
-  /// Time for requests that began before the stop; of the usual ceiling, 20 s, something is left for the others.
+  /// Time for requests that began before the stop. Of the usual ceiling, 20 s, something is left for the others.
   private static let stopTime: Duration = .seconds(16)
 
   init(

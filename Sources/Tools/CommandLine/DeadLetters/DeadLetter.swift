@@ -14,7 +14,7 @@ public struct DeadLetter: Sendable, Hashable {
     self.queue = queue
   }
 
-  /// The message ID; for a message without one, a fingerprint of its type and body, so that it can be named.
+  /// The message ID. For a message without one, a fingerprint of its type and body, so that it can be named.
   public var id: String {
     if let id = message.messageID, !id.isEmpty { return id }
     return "body-\(fingerprint)"

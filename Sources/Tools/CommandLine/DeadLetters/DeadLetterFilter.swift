@@ -3,7 +3,7 @@ public import CountersignTelemetry
 
 /// Selection of dead letters.
 public struct DeadLetterFilter: Sendable, Hashable {
-  /// IDs as the list shows them; empty means any.
+  /// IDs as the list shows them. Empty means any.
   public var ids: [String]
   /// Reason, compared without regard to case.
   public var reason: String?

@@ -6,7 +6,7 @@ import CountersignMessages
 /// A message leaves its dead queue only after its redrive is confirmed, or to be removed: messages are taken without
 /// acknowledgment, and the untouched ones return when the connection closes.
 struct DeadLetters {
-  /// Maximum number of messages that one command looks at; they stay unacknowledged until it ends.
+  /// Maximum number of messages that one command looks at. They stay unacknowledged until it ends.
   static let maxScanned = 10_000
 
   let broker: any DeadQueue
@@ -26,13 +26,11 @@ struct DeadLetters {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, _) throws(CommandLineError) in true }
   }
 
-  /// Publishes the matching letters to their work queue again, under the same message ID, and then removes them.
+  /// Publishes the matching letters to their work queue again under the same message ID, then removes them. After a
+  /// crash between the two, the worker recognizes the copy by its ID.
   ///
-  /// A crash between the two leaves a message in both places; the worker recognizes it by its ID.
-  ///
-  /// Requires the user `operator`: no other user's statement about the sender of a message is trusted (`SenderRule`),
-  /// so a service's command would be carried out with the rights of the redriving user, and a result would count as
-  /// forged.
+  /// Requires the user `operator`: another user's statement about the sender is not trusted (`SenderRule`), so a result
+  /// would count as forged.
   func redrive(
     queue: String, filter: DeadLetterFilter, limit: Int, redriveID: String,
     pause: () async throws(CommandLineError) -> Void

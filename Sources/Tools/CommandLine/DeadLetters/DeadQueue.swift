@@ -1,9 +1,9 @@
 import CountersignAMQP
 
-/// Connection to the dead queues; closing it returns all messages that were taken and not settled.
+/// Connection to the dead queues. Closing it returns all messages that were taken and not settled.
 protocol DeadQueue: Sendable {
   var user: String { get }
-  /// Takes the next message of a queue and counts the rest; `nil` if the queue is empty.
+  /// Takes the next message of a queue and counts the rest. `nil` if the queue is empty.
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)?
   func remove(_ tag: DeliveryTag) async throws(AMQPError)
   /// Publishes a message and waits for the broker's answer.

@@ -53,7 +53,7 @@ enum AppCheck {
       guard mode == "trusted", !coordinator.isDevelopment else { return nil }
       return Finding(
         check, .failed,
-        "the app \(id) is 'trusted' in coordinator.json5, so the gateway, which vouches for nobody, is refused",
+        "the app \(id) is 'trusted' in coordinator.json5, so the gateway, which cannot vouch for its callers, is refused",
         hint: "set its verification to push or recaptcha; services that ask for it themselves need an app of their own")
     }
   }

@@ -21,7 +21,7 @@ enum BrokerHostsCheck {
   private static func hint(_ code: CommandLineError.Code) -> String {
     switch code {
     case .unavailable:
-      "start the node, mend its certificate, or take it from the list: each attempt at it costs up to 3 s"
+      "start the node, fix its certificate, or take it from the list: each attempt at it costs up to 3 s"
     default: "it runs, but as another broker would: nodes of one cluster have the same users and virtual hosts"
     }
   }

@@ -10,7 +10,7 @@ enum CertificateCheck {
     /// Its purpose: `broker`, `gateway`, `database`.
     let server: String
     let host: String
-    /// End of its validity; `nil` without an answer, which other checks report.
+    /// End of its validity. `nil` without an answer, which other checks report.
     let end: UnixTime?
   }
 

@@ -4,7 +4,7 @@ import HTTPClient
 
 /// Compares clocks: processes of several machines share deadlines and expiries.
 enum ClockCheck {
-  /// Harmless difference; a header has whole seconds, and an answer takes a while.
+  /// Harmless difference. A header has whole seconds, and an answer takes a while.
   static let tolerance = Duration.seconds(2)
   /// Difference that makes codes expire visibly too early or too late.
   static let limit = Duration.seconds(15)

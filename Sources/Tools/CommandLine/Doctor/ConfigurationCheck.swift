@@ -3,7 +3,7 @@ struct ConfigurationCheck {
   let programs: String
   let run: @Sendable (_ path: String, _ arguments: [String]) async -> ChildProcess.Outcome?
 
-  /// Checks the files named after a program (`sms-worker.json5`); others have no findings.
+  /// Checks the files named after a program (`sms-worker.json5`). Others have no findings.
   func findings(_ files: ConfigurationFiles) async -> [Finding] {
     var findings: [Finding] = []
     for file in files.files {

@@ -7,7 +7,7 @@ import FoundationEssentials
 struct ConfigurationFiles {
   /// One value of a file.
   struct Setting: Sendable, Hashable {
-    /// Keys from the top, `lanes.twilio.baseURL`; elements of a list are numbered.
+    /// Keys from the top, `lanes.twilio.baseURL`. Elements of a list are numbered.
     let path: String
     let value: String
   }

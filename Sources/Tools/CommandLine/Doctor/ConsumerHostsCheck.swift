@@ -3,7 +3,7 @@ import CountersignMessages
 /// Consumer of a queue, from the management API.
 struct ConsumerState: Sendable, Decodable {
   let queue: String
-  /// Host of its connection; absent until the broker has collected it.
+  /// Host of its connection. Absent until the broker has collected it.
   let host: String?
 
   init(queue: String, host: String?) {
@@ -68,7 +68,7 @@ enum ConsumerHostsCheck {
     )
   }
 
-  /// Value of `queue.consumers` in the files of the queue's workers, unless all share a ledger; `nil` if no such file is
+  /// Value of `queue.consumers` in the files of the queue's workers, unless all share a ledger. `nil` if no such file is
   /// known.
   private static func configured(_ queue: String, _ files: ConfigurationFiles?) -> String? {
     guard let worker = Topology.Users.worker(ofJobs: queue) else { return nil }

@@ -1,7 +1,7 @@
 /// One of the doctor's checks: a name, and its judgment of what was found out.
 struct DoctorCheck: Sendable {
   let name: String
-  /// Judges the facts; what it needs and nobody knows has no findings.
+  /// Judges the facts. An unknown fact has no findings.
   let findings: @Sendable (DoctorFacts) -> [Finding]
 
   init(_ name: String, _ findings: @escaping @Sendable (DoctorFacts) -> [Finding]) {

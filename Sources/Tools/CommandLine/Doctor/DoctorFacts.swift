@@ -19,7 +19,7 @@ struct DoctorFacts: Sendable {
   var certificates: [CertificateCheck.State] = []
   var conversion: Result<ConversionList, CommandLineError>
 
-  /// Answers of the management API; `nil` if it does not answer.
+  /// Answers of the management API. `nil` if it does not answer.
   var known: ManagementFacts? { try? management.get() }
 
   var namesInUse: Set<String> { Set(processes.filter(\.isInUse).map(\.name)) }

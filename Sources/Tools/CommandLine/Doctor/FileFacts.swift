@@ -19,7 +19,7 @@ struct FileFacts: Sendable {
   /// Whether it belongs to the user of this process.
   let isOwnedByCaller: Bool
 
-  /// Reads the facts; `nil` if the file cannot be inspected.
+  /// Reads the facts. `nil` if the file cannot be inspected.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -38,7 +38,7 @@ struct FileFacts: Sendable {
     return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
   }
 
-  /// The first 16 bytes of a file, fewer if it is shorter; `nil` if it cannot be read.
+  /// The first 16 bytes of a file, fewer if it is shorter. `nil` if it cannot be read.
   static func beginning(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

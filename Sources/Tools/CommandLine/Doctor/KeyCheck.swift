@@ -47,7 +47,7 @@ extension DoctorCheck {
 
 /// Judges keys and peppers.
 enum KeyCheck {
-  /// Name under which a secret is the same wherever it is; `nil` for a pepper before the last change.
+  /// Name under which a secret is the same wherever it is. `nil` for a pepper before the last change.
   static func name(_ check: CheckValue, of process: ProcessFacts) -> String? {
     guard check.id.isEmpty else { return "\(check.file) \(check.id)" }
     return check.isUsed ? "\(check.file) of \(process.name)" : nil
@@ -81,7 +81,7 @@ enum KeyCheck {
     guard let id = report.keys.sealsTo, let pairs = owner.keys.pairs, !pairs.contains(id) else { return nil }
     return Finding(
       "keys of \(gateway.place)", .failed,
-      "it seals to the key \(id), which \(accounts.place) does not have: nobody signs in",
+      "it seals to the key \(id), which \(accounts.place) does not have: sign-in fails",
       hint:
         "countersign keys public ACCOUNTS_FILE > the gateway's \(gateway.path("accountsKeysFile")), and start the gateway again",
       about: .keys(gateway.name))

@@ -11,7 +11,7 @@ struct MailCheck {
 
   /// Maximum number of look-ups of an SPF record (RFC 7208, 4.6.4).
   static let maxSPFLookUps = 10
-  /// Bytes of the SubjectPublicKeyInfo of a 2048-bit RSA key; RFC 8301 requires 1024 bits, receivers more.
+  /// Bytes of the SubjectPublicKeyInfo of a 2048-bit RSA key. RFC 8301 requires 1024 bits, receivers more.
   private static let goodRSABytes = 290
 
   func findings(_ configuration: MailWorkerConfiguration) async -> [Finding] {
@@ -109,7 +109,7 @@ extension MailCheck {
     return count
   }
 
-  /// Name whose record a term stands for; `nil` if there is none or it depends on the mail (macros).
+  /// Name whose record a term stands for. `nil` if there is none or it depends on the mail (macros).
   private static func included(by term: String) -> String? {
     let term = term.drop { "+-~?".contains($0) }
     guard let prefix = ["include:", "redirect="].first(where: term.hasPrefix), !term.contains("%") else { return nil }

@@ -15,7 +15,7 @@ struct ProcessAddress: Sendable, Hashable {
   /// Directory of systemd in which enabled units have links.
   static let units = "/etc/systemd/system"
 
-  /// Addresses that the command line's configuration names; for other processes with a configuration file, the port of
+  /// Addresses that the command line's configuration names. For other processes with a configuration file, the port of
   /// that file on this machine.
   static func all(
     _ configured: [(name: String, urls: [String])], _ files: ConfigurationFiles?, units: String = units

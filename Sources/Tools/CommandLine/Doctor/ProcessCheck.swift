@@ -71,7 +71,7 @@ enum ProcessCheck {
       let name: String
       let ok: Bool
       let problem: String?
-      let mend: String?
+      let hint: String?
     }
 
     let checks: [Check]
@@ -82,7 +82,7 @@ enum ProcessCheck {
     let report = try? JSONReader.commandLine.decode(Report.self, from: body)
     let failing = report?.checks.filter { !$0.ok } ?? []
     let reasons = distinct(failing.map { $0.name + ($0.problem.map { ": \($0)" } ?? "") }).joined(separator: "; ")
-    let hints = distinct(failing.compactMap(\.mend)).joined(separator: "; ")
+    let hints = distinct(failing.compactMap(\.hint)).joined(separator: "; ")
     return Finding(
       "process \(process.name)", .failed,
       "at \(process.url) is not ready" + (reasons.isEmpty ? "" : ": \(reasons)"),

@@ -19,7 +19,7 @@ struct ProviderCheck {
     var lanes: [String]
     /// Address without path, which may hold an account.
     let base: String
-    /// Certificates that the lanes trust; those of the system if `nil`.
+    /// Certificates that the lanes trust. Those of the system if `nil`.
     let caFile: String?
   }
 

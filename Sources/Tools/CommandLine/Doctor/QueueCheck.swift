@@ -2,7 +2,7 @@ import CountersignMessages
 
 /// Checks the queues for backlogs, missing consumers and dead letters.
 enum QueueCheck {
-  /// Maximum number of waiting messages; beyond it the consumers do not keep up.
+  /// Maximum number of waiting messages. Beyond it the consumers do not keep up.
   static let maxReady = 10_000
 
   static func findings(_ queues: [QueueState], inUse: Set<String>) -> [Finding] {

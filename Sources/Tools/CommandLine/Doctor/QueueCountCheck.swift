@@ -48,7 +48,7 @@ enum QueueCountCheck {
     return parts[2]
   }
 
-  /// Connection that an exclusive queue belongs to; `nil` for another one, and for one that is gone.
+  /// Connection that an exclusive queue belongs to. `nil` for another one, and for one that is gone.
   private static func connection(of queue: String, _ api: ManagementAPI) async throws(CommandLineError) -> String? {
     do throws(CommandLineError) {
       let found: [String: Owner] = try await api.get(

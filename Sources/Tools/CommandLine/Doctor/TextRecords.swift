@@ -5,7 +5,7 @@ import Dispatch
 struct TextRecords: Sendable {
   private static let tries: Int32 = 2
 
-  /// Port of a server on this machine; 0 for the servers of this machine's `/etc/resolv.conf`.
+  /// Port of a server on this machine. 0 for the servers of this machine's `/etc/resolv.conf`.
   var port: UInt16 = 0
   /// Time for an answer of a server, in whole seconds.
   let timeout: Duration
@@ -15,7 +15,7 @@ struct TextRecords: Sendable {
     let description: String
   }
 
-  /// TXT records of a name, the parts of each joined; empty if the name does not exist or has none.
+  /// TXT records of a name, the parts of each joined. Empty if the name does not exist or has none.
   func of(_ name: String) async throws(Failure) -> [String] {
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "countersign.names").async { continuation.resume(returning: lookUp(name)) }

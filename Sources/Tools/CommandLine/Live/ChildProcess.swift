@@ -9,7 +9,7 @@ import Dispatch
 /// Runs another program to its end and keeps its output.
 enum ChildProcess {
   struct Outcome: Sendable {
-    /// Exit status; after a signal, 128 plus its number.
+    /// Exit status. After a signal, 128 plus its number.
     let status: Int32
     /// Beginning of standard output and standard error together.
     let output: String

@@ -81,7 +81,7 @@ extension LiveBackend {
     }
   }
 
-  /// A broker that does not answer explains much else; one that refuses this user, nothing.
+  /// A broker that does not answer explains much else. One that refuses this user, nothing.
   private static func refused(_ check: String, _ error: CommandLineError, user: String) -> Finding {
     let isDown = error.code == .unavailable
     return Finding(

@@ -26,7 +26,7 @@ extension LiveBackend {
           hint: "give --config-dir, or set COUNTERSIGN_CONFIG_DIR; or name one database by --url")
       ]
     }
-    // The command's own files: nobody else is asked.
+    // The command's own files: no server is asked.
     guard let files = try? ConfigurationFiles(directory: directory) else {
       return [Finding(check, .failed, "the directory \(directory) cannot be read", hint: "name another one")]
     }

@@ -10,7 +10,7 @@ import ServiceRuntime
   import Musl
 #endif
 
-/// The doctor's round: everything is asked at once; what cannot be asked does not stop the rest.
+/// The doctor's round: everything is asked at once. What cannot be asked does not stop the rest.
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     let directory = configDirectory ?? configuration.configDirectory

@@ -24,7 +24,7 @@ struct DirectoryLock {
     }
     let end = ContinuousClock.now + patience
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {
-      // Some network file systems lock no directories; the file is then written as if nobody else did.
+      // Some network file systems lock no directories; the file is then written without a lock.
       guard errno == EWOULDBLOCK || errno == EINTR else { return }
       guard ContinuousClock.now < end else {
         close(descriptor)

@@ -29,7 +29,7 @@ struct JSON5Outline {
 
   func has(_ path: [String]) -> Bool { places[path] != nil }
 
-  /// The text with a member added to the object at a path, indented as the object is; `nil` without the object.
+  /// The text with a member added to the object at a path, indented as the object is. `nil` without the object.
   func adding(_ lines: [String], to path: [String]) -> [UInt8]? {
     guard let place = places[path] else { return nil }
     let indent = indentation(at: place.close)

@@ -6,7 +6,7 @@ struct SDKSettings {
   let project: Project
   let app: ProjectApp
 
-  /// One of the project's keys; all are equal.
+  /// One of the project's keys. All are equal.
   private var apiKey: String { project.apiKeys.min() ?? "" }
 
   var text: String {

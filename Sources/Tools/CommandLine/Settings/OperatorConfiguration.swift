@@ -30,16 +30,16 @@ struct OperatorConfiguration: Configuration {
 
   let service: Broker
   let operatorUser: Broker
-  /// The management API; without a user in the URL, the operator's user and password apply.
+  /// The management API. Without a user in the URL, the operator's user and password apply.
   let managementURL: Secret?
-  /// Certificates to trust for the management API; those of the system if `nil`.
+  /// Certificates to trust for the management API. Those of the system if `nil`.
   let managementCAFile: String?
   /// Whether the operator's password may cross the network in plain text.
   let allowsPlaintextManagement: Bool
   /// Health endpoints of the coordinators and of the workers.
   let coordinatorURLs: [String]
   let workers: [(name: String, urls: [String])]
-  /// Health endpoints of accounts and of the gateways; an installation may do without them.
+  /// Health endpoints of accounts and of the gateways. An installation may do without them.
   let services: [(name: String, urls: [String])]
   /// Addresses of the gateway for apps, whose certificates end.
   let gatewayURLs: [String]

@@ -2,9 +2,8 @@ import FoundationEssentials
 
 /// Addresses of the development stack, from the file that `deploy/up` writes.
 ///
-/// The file holds addresses with their passwords, in the current directory, which may belong to another user. It is
-/// therefore used as a whole or not at all, never together with an option, a variable or a configuration file: a
-/// password belongs to the host that it was configured for.
+/// The file holds passwords and lies in the current directory, which may belong to another user. It is therefore used
+/// as a whole or not at all, never mixed with an option, a variable or a configuration file.
 enum StackEnvironment {
   /// Assignments of a file, or the reason to ignore it.
   enum Outcome: Equatable {
@@ -40,7 +39,7 @@ enum StackEnvironment {
 
 /// File of shell assignments, such as `.run/stack.env`: `export NAME=value` or `NAME='value'`, a line each.
 enum EnvironmentFile {
-  /// The assignments, without expansion; other lines are skipped.
+  /// The assignments, without expansion. Other lines are skipped.
   static func parse(_ text: String) -> [String: String] {
     text.split(separator: "\n").reduce(into: [:]) { result, line in
       var line = line.drop { $0 == " " || $0 == "\t" }

@@ -12,7 +12,7 @@ struct StoreAddress: CommandOptions {
     login = StoreLogin(reader)
   }
 
-  /// The database; `nil` when none is named.
+  /// The database. `nil` when none is named.
   func endpoint() throws(CommandLineError) -> PostgreSQLEndpoint? {
     guard let url else { return nil }
     return try login.endpoint(url, as: "--url")

@@ -6,7 +6,7 @@ struct StoreRoles: Sendable, Hashable {
   var owner = "countersign_owner"
   /// User of the stateful service: of the coordinators, or of accounts.
   var service = "countersign_coordinator"
-  /// User of the workers, who learn nothing about verifications; `nil` in a database that they do not use.
+  /// User of the workers, who learn nothing about verifications. `nil` in a database that they do not use.
   var worker: String? = "countersign_worker"
 
   static let accounts = StoreRoles(service: "countersign_accounts", worker: nil)

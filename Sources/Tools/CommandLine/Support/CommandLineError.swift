@@ -5,7 +5,7 @@ public import ServiceRuntime
 
 /// Failure of an operator's command. `description` is safe to log.
 public struct CommandLineError: ExitingError, Sendable, Hashable {
-  /// Kind of failure; each has its exit code.
+  /// Kind of failure. Each has its exit code.
   public struct Code: Sendable, Hashable {
     let name: String
     let exitCode: ExitCode

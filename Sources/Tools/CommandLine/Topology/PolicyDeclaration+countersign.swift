@@ -6,24 +6,21 @@ extension PolicyDeclaration {
     + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
     + [delayed, dead, lock, services, serviceStreams, events]
 
-  /// Maximum number of deliveries of a message before it is dead-lettered. The broker also counts messages that were
-  /// only prefetched when a process crashed, so a harmless message must never reach it: processes find the message that
-  /// crashes them in fewer deliveries.
+  /// Maximum number of deliveries of a message before it is dead-lettered. Prefetched messages are counted too, so a
+  /// harmless one must never reach it.
   ///
-  /// Of the messages that a process prefetches, usually 512, any number may crash it, each three times alone and once
-  /// with its group of 16. A harmless message among them gets at most 2 + 512 / 16 + 3 × 511 = 1,567 deliveries.
-  /// (Attempts are counted separately, in the header `x-attempt`.)
+  /// Of 512 prefetched messages any number may crash the process, each three times alone and once with its group of 16:
+  /// at most 2 + 512 / 16 + 3 × 511 = 1,567 deliveries.
   static let deliveryLimit: Int64 = 2000
 
   /// Maximum number of messages in a queue. Beyond it the broker refuses publishers, which try again, instead of
   /// running out of memory: a quorum queue keeps about 100 bytes of each message there.
   static let lengthLimit: Int64 = 2_000_000
 
-  /// Maximum size of the bodies in a queue, in bytes. Two million codes of some 500 bytes each reach both bounds at
-  /// once; bodies of the largest size, 64 KiB, reach this one at 16,384. Without it, two million of them would take 131
-  /// GB.
+  /// Maximum size of the bodies in a queue, in bytes. Two million codes of some 500 bytes reach both bounds at once.
+  /// Without it, two million bodies of 64 KiB would take 131 GB.
   ///
-  /// All queues at their bounds, those of services included, take 45 GiB of the broker's disk.
+  /// All queues at their bounds, those of services included, take 45 GiB of disk.
   static let bytesLimit: Int64 = 1 << 30
 
   /// Policy of a work queue. At-least-once dead-lettering requires `reject-publish`; with any other overflow the broker
@@ -77,11 +74,10 @@ extension PolicyDeclaration {
   static let deadLetterAge = Duration.seconds(14 * 86_400)
 
   /// Policy of the lock queues, which stay empty. With `reject-publish`, publishers would try again. Without `expires`,
-  /// because such a queue is unused while its service does not run, and the service cannot start without it.
+  /// because an unused queue must survive until its service starts.
   ///
-  /// A classic queue is on one node of a cluster, and without that node its service could not consume. Mirrors on the
-  /// others take over with the lock as it is: its holder keeps it if that connection is at another node. On one node
-  /// this has no effect. (RabbitMQ 4 has no mirrors.)
+  /// A classic queue is on one node of a cluster. Mirrors on the others take over with the lock as it is. (RabbitMQ 4
+  /// has no mirrors.)
   private static let lock = PolicyDeclaration(
     name: "countersign.lock", pattern: NamePattern.names(Topology.Queues.locks),
     definition: [

@@ -3,12 +3,9 @@ import CountersignMessages
 extension TopologyDeclaration {
   /// The topology of Countersign.
   ///
-  /// - Each work queue of jobs has an exchange for its delayed jobs, and for each retry delay a queue whose time to live
-  ///   is the delay, dead-lettered under the work queue's name. Per-message expiry would block at the head of the queue.
-  /// - Each work queue has a dead queue, bound under the work queue's name.
-  /// - A job type that no process of this version consumes has no queue: the broker returns such a job as unroutable at
-  ///   once, instead of keeping it for a worker that does not exist. For the same reason no event is bound to a queue
-  ///   of `accounts` so far.
+  /// Each work queue of jobs has an exchange for its delayed jobs, a queue for each retry delay, whose time to live is
+  /// the delay (per-message expiry would block at the head), and a dead queue. A job type without a consumer has no
+  /// queue: the broker returns such a job at once.
   public static let countersign = TopologyDeclaration(
     exchanges: Topology.exchanges.map {
       TopologyExchange(name: $0.name, kind: TopologyExchange.Kind(rawValue: $0.kind) ?? .direct)

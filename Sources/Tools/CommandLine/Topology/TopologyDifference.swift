@@ -31,7 +31,7 @@ public struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     if case .byHand = remedy { false } else { true }
   }
 
-  /// The fix in the past tense; `nil` if a person has to decide.
+  /// The fix in the past tense. `nil` if a person has to decide.
   var deed: String? {
     switch remedy {
     case .declareExchange(let exchange): "declared exchange \(exchange.name)"
@@ -54,7 +54,7 @@ struct TopologyReport: Sendable, Equatable {
   var differences: [TopologyDifference]
   /// Permitted state that is worth knowing.
   var notes: [String] = []
-  /// Reason why the users were not compared; `nil` if they were, or if the caller left them out.
+  /// Reason why the users were not compared. `nil` if they were, or if the caller left them out.
   var unchecked: String?
 
   /// Reason for a user that is not an administrator: the tags `monitoring` and `policymaker` are not enough.

@@ -10,7 +10,7 @@ struct TopologyState: Sendable {
     let name: String
     let durable: Bool
     let type: String
-    /// Policy that applies to the queue; absent or empty if there is none.
+    /// Policy that applies to the queue. Absent or empty if there is none.
     let policy: String?
     /// Arguments of the queue's declaration, which override policies.
     let arguments: Arguments

@@ -20,14 +20,14 @@ struct TopologyTool: Sendable {
     }
   }
 
-  /// Fixes all differences that do not need a decision, one after the other; repeating it changes nothing.
+  /// Fixes all differences that do not need a decision, one after the other. Repeating it changes nothing.
   func apply() async throws(CommandLineError) -> (fixed: [TopologyDifference], left: TopologyReport) {
     let differences = try await check().differences
     for difference in differences { try await fix(difference) }
     return (differences.filter(\.isFixable), try await check())
   }
 
-  /// Declares the queue that keeps events for a service while it is away; repeating it changes nothing.
+  /// Declares the queue that keeps events for a service while it is away. Repeating it changes nothing.
   func declareEvents(of user: String) async throws(CommandLineError) {
     try await fix(
       TopologyDifference("", remedy: .declareQueue(TopologyQueue(name: Topology.Queues.events(of: user)))))

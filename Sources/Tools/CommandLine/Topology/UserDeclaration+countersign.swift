@@ -1,11 +1,11 @@
 import CountersignMessages
 
 extension UserDeclaration {
-  /// Users of the executables, each with the least rights it needs, of the services that use Countersign, and the
-  /// operator, the only one that may declare and configure.
+  /// Users of the executables and of services, each with the least rights it needs, and the operator, the only one that
+  /// may declare and configure.
   ///
-  /// Replies go to the default exchange (`amq.default`), whose routing keys cannot be restricted: a user that may reply
-  /// may also write to any queue by name. Secrets in messages are bound to their message for this reason.
+  /// Routing keys of the default exchange cannot be restricted: a user that may reply may also write to any queue by
+  /// name. Secrets in messages are bound to their message for this reason.
   public static let countersign = [
     coordinator, accounts, gateway, service(Topology.Users.service), sender(Topology.Users.sender),
     operatorUser,
@@ -27,7 +27,7 @@ extension UserDeclaration {
     read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
-  /// The accounts service: sends commands, as services do, and mail; answers commands, and publishes events about
+  /// The accounts service: sends commands, as services do, and mail. Answers commands, and publishes events about
   /// accounts and keys.
   private static let accounts = UserDeclaration(
     name: Topology.Users.accounts, configure: NamePattern.nothing,

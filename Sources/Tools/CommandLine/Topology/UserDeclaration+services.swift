@@ -27,12 +27,11 @@ extension UserDeclaration {
       limits: .services)
   }
 
-  /// User of a service that sends commands and jobs. Past the coordinator's limits, it can send any text to any number
-  /// that the sms-worker's own rules admit.
+  /// User of a service that sends commands and jobs. Jobs bypass the coordinator's limits: it can send any text to any
+  /// number that the sms-worker admits.
   ///
-  /// A job's result comes by reply, its delivery report possibly days later, so this user may bind a queue to delivery
-  /// reports. No other user of a service may: a full queue that refuses messages makes the broker refuse them to the
-  /// worker, too.
+  /// Delivery reports may come days later, so this user may bind a queue to them. No other service may: a full queue
+  /// that refuses messages makes the broker refuse them to the worker, too.
   public static func sender(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(

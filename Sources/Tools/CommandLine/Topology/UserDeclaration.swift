@@ -18,12 +18,12 @@ public struct UserDeclaration: Sendable, Hashable {
   public let name: String
   /// Tags for the management API: `policymaker` for policies, `monitoring` for queues and nodes.
   public let tags: [String]
-  /// Regular expressions over the names of queues and exchanges; `^$` matches no resource.
+  /// Regular expressions over the names of queues and exchanges. `^$` matches no resource.
   public let configure: String
   public let write: String
   public let read: String
   public let topics: [TopicRight]
-  /// Limits of the user; `nil` means no limits.
+  /// Limits of the user. `nil` means no limits.
   public let limits: UserLimits?
 
   public init(

@@ -76,7 +76,7 @@ struct UserDifferences {
     return wrong + more
   }
 
-  /// Missing limits; a different number is the site's own choice.
+  /// Missing limits. A different number is the site's own choice.
   private func limits(of user: UserDeclaration, _ found: UserState.User) -> [TopologyDifference] {
     let missing = (user.limits?.values ?? [:]).keys.filter { (found.limits[$0] ?? -1) < 0 }.sorted()
     guard !missing.isEmpty else { return [] }

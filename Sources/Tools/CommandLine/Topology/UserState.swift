@@ -66,7 +66,7 @@ struct UserState: Sendable {
   var topicPermissions: [TopicPermission] = []
   var virtualHosts: [VirtualHost] = []
 
-  /// Maximum number of queues of the virtual host; `nil` if it is not limited.
+  /// Maximum number of queues of the virtual host. `nil` if it is not limited.
   var maxQueues: Int? { virtualHosts.lazy.compactMap { $0.limits["max-queues"] }.first { $0 >= 0 } }
 
   func topics(of user: String) -> [TopicPermission] { topicPermissions.filter { $0.user == user } }

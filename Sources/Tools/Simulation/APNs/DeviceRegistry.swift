@@ -2,17 +2,17 @@ import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// Registered devices; Apple does not know any other token.
+/// Registered devices. Apple does not know any other token.
 final class DeviceRegistry: Sendable {
   static let maxDevices = 200_000
 
   private struct Device: Sendable {
-    /// Environment in which its token is valid; `nil` means both, which no real token is.
+    /// Environment in which its token is valid. `nil` means both, which no real token is.
     let environment: SimulatedAPNsEnvironment?
-    /// App that its token is for; `nil` means any, which no real token is.
+    /// App that its token is for. `nil` means any, which no real token is.
     let topic: String?
     let reason: ProviderError?
-    /// Number of pushes still to refuse; `nil` means all.
+    /// Number of pushes still to refuse. `nil` means all.
     var remaining: Int?
   }
 

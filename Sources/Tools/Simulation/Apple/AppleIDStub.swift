@@ -89,8 +89,8 @@ struct AppleIDStub: ProviderStub {
 
   func failure(_ status: Int) -> ProviderError { ProviderError("", status: status) }
 
-  /// `{"error": …}` with status 400 (https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse);
-  /// for any other status a body that a client cannot read.
+  /// `{"error": …}` with status 400 (https://developer.apple.com/documentation/signinwithapplerestapi/errorresponse).
+  /// For any other status a body that a client cannot read.
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
     guard !error.code.isEmpty else {
       return HTTPServerResponse(
@@ -107,7 +107,7 @@ struct ReceivedRevocation: Sendable {
   let clientID: String
   let token: String
   let tokenTypeHint: String?
-  /// Authorization code that the token came from; `nil` for a token that was not issued here.
+  /// Authorization code that the token came from. `nil` for a token that was not issued here.
   let code: String?
   let receivedAt: UnixTime
 

@@ -8,7 +8,7 @@ struct AuthorizationCode: Sendable {
 
   let text: String
   let clientID: String
-  /// Redirect URI of the authorization request; `nil` for a code that an app got.
+  /// Redirect URI of the authorization request. `nil` for a code that an app got.
   let redirectURI: String?
   let expiresAt: UnixTime
   /// Error that the exchange is answered with.

@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// Problem of an order to the control API; its sender gets the text.
+/// Problem of an order to the control API. Its sender gets the text.
 struct ControlProblem: Error {
   let status: Int
   let text: String

@@ -30,11 +30,11 @@ struct Fault: Sendable, Equatable {
 
   let id: Int
   let kind: Kind
-  /// Provider that fails; `nil` means any.
+  /// Provider that fails. `nil` means any.
   let provider: Provider?
-  /// Number whose messages fail; `nil` means any.
+  /// Number whose messages fail. `nil` means any.
   let recipient: String?
-  /// Number of requests still to hit; `nil` means no limit.
+  /// Number of requests still to hit. `nil` means no limit.
   var remaining: Int?
   /// Probability that it hits a matching request, 0 to 1.
   let probability: Double
@@ -110,7 +110,7 @@ struct FaultOrder: ControlOrder {
   }
 }
 
-/// Active faults, in the order of their orders; a request gets the first one that matches.
+/// Active faults, in the order of their orders. A request gets the first one that matches.
 final class FaultRegistry: Sendable {
   static let maxFaults = 100
 

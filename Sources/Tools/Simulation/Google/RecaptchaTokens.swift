@@ -32,11 +32,11 @@ struct RecaptchaVerdict: Sendable, Equatable {
   /// Reason why it is not valid, in the words of reCAPTCHA Enterprise.
   var invalidReason: String?
   var score: Double
-  /// Action that the app named when it made the token; `nil` means none.
+  /// Action that the app named when it made the token. `nil` means none.
   var action: String?
-  /// App that the token was made in; `nil` means none, as on a web page.
+  /// App that the token was made in. `nil` means none, as on a web page.
   var bundleID: String?
-  /// Risk of toll fraud; `nil` means low, if it is assessed.
+  /// Risk of toll fraud. `nil` means low, if it is assessed.
   var tollFraudRisk: Double?
 
   static let malformed = RecaptchaVerdict(invalidReason: "MALFORMED", score: 0)

@@ -5,7 +5,7 @@ import Synchronization
 
 /// Account of the simulated SMPP server: accepts submissions, and assembles segments.
 final class SMPPAccount: Sendable {
-  /// Maximum number of incomplete messages; the oldest are forgotten.
+  /// Maximum number of incomplete messages. The oldest are forgotten.
   private static let maxIncomplete = 1_000
 
   private struct Key: Hashable, Sendable {

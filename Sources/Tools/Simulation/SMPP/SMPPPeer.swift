@@ -5,7 +5,7 @@ import Synchronization
 
 /// Session with the simulated SMPP server, on its own queue, which reads and blocks.
 final class SMPPPeer: Sendable {
-  /// Time of silence after which a client counts as gone; a bound one sends enquire_link more often.
+  /// Time of silence after which a client counts as gone. A bound one sends enquire_link more often.
   private static let bindSeconds = 10
   private static let idleSeconds = 300
   /// Maximum time for a client to read.

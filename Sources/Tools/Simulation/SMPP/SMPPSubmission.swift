@@ -115,7 +115,7 @@ struct SMPPSubmission: Sendable {
     return parts.contains { $0 > 0 } && parts[3] < 24 && parts[4] < 60 && parts[5] < 60
   }
 
-  /// The only optional parameter that the server accepts; `nil` if it is absent.
+  /// The only optional parameter that the server accepts. `nil` if it is absent.
   private static func payload(_ fields: inout SMPPFields) throws(SMPPRefusal) -> [UInt8]? {
     var payload: [UInt8]?
     while !fields.isAtEnd {

@@ -29,7 +29,7 @@ struct DeliveryReport: Sendable {
 
 /// Reports the fate of accepted messages: sent, then the final state.
 final class ReceiptReporter: Sendable {
-  /// Maximum number of reports in progress; further ones are dropped, as by a provider that gives up.
+  /// Maximum number of reports in progress. Further ones are dropped, as by a provider that gives up.
   private static let maxOpen = 4_096
   /// Maximum number of numbers with an order of their own.
   private static let maxOrders = 10_000

@@ -89,7 +89,7 @@ struct WebhookVerifier: Sendable {
     }
   }
 
-  /// ID of the webhook; throws the reason if it is not authentic.
+  /// ID of the webhook. Throws the reason if it is not authentic.
   func verify(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> String {
     guard let id = request.headers["webhook-id"], !id.isEmpty, let timestamp = request.headers["webhook-timestamp"],
       let signatures = request.headers["webhook-signature"]

@@ -13,14 +13,14 @@ struct CallbackURL: Sendable {
     return Self.isHost(host) && (allowsLocal || !Self.isLocal(host))
   }
 
-  /// Host without its port; `nil` if the port is not valid.
+  /// Host without its port. `nil` if the port is not valid.
   private static func host(_ authority: Substring) -> Substring? {
     guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return authority }
     guard let port = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(port) else { return nil }
     return authority[..<colon]
   }
 
-  /// Letters, digits, hyphens and dots; Twilio's error 21609 mentions underscores.
+  /// Letters, digits, hyphens and dots. Twilio's error 21609 mentions underscores.
   private static func isHost(_ host: Substring) -> Bool {
     if host.hasPrefix("["), host.hasSuffix("]") { return host.utf8.count > 2 }
     let labels = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -32,7 +32,7 @@ struct TokenKeys: Sendable {
     return key
   }
 
-  /// Key ID and claims of a token; `nil` unless the signature is valid and names its key.
+  /// Key ID and claims of a token. `nil` unless the signature is valid and names its key.
   func verify(_ token: String) -> (keyID: String, claims: TokenClaims)? {
     for key in keys {
       // Signed with another key, or not at all: Apple does not distinguish, and the next key may match.

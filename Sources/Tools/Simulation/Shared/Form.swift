@@ -9,7 +9,7 @@ struct Form: Sendable {
 
   init(_ body: [UInt8]) { fields = FormEncoding.decode(body) }
 
-  /// Value of a field; an empty one counts as missing.
+  /// Value of a field. An empty one counts as missing.
   subscript(_ name: String) -> String? {
     fields.first { $0.name == name && !$0.value.isEmpty }?.value
   }

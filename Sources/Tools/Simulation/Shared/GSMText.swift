@@ -35,7 +35,7 @@ enum GSMText {
     units <= single ? 1 : (units + part - 1) / part
   }
 
-  /// Text of a message with one septet per octet; `nil` for octets outside the alphabet.
+  /// Text of a message with one septet per octet. `nil` for octets outside the alphabet.
   static func decode(_ octets: [UInt8]) -> String? {
     var text = String.UnicodeScalarView()
     var isEscaped = false

@@ -5,7 +5,7 @@ struct Ring<Element: Sendable>: Sendable {
   private struct Entry {
     var element: Element
     let key: String
-    /// Number of the previous entry of the same key, or -1; it may be forgotten already.
+    /// Number of the previous entry of the same key, or -1. It may be forgotten already.
     let previous: Int
   }
 
@@ -48,7 +48,7 @@ struct Ring<Element: Sendable>: Sendable {
     return forgotten?.element
   }
 
-  /// The newest elements, oldest first; of one key, if given.
+  /// The newest elements, oldest first. Of one key, if given.
   func elements(of key: String?, limit: Int) -> [Element] {
     guard let key else { return (max(oldest, next - min(limit, capacity))..<next).map { self[$0] } }
     var found: [Element] = []

@@ -24,7 +24,7 @@ struct ProviderCall {
 
 /// Error of a provider's API.
 struct ProviderError: Error, Sendable, Equatable {
-  /// The provider's own name or number of the error; empty if it has none.
+  /// The provider's own name or number of the error. Empty if it has none.
   let code: String
   let text: String
   let status: Int

@@ -16,7 +16,7 @@ struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.capacity = capacity
   }
 
-  /// A new entry is the newest one; a changed one keeps its place.
+  /// A new entry is the newest one. A changed one keeps its place.
   subscript(_ key: Key) -> Value? {
     get { entries[key]?.value }
     set {

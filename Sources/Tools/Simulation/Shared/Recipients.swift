@@ -35,7 +35,7 @@ enum Recipients {
       && bytes.allSatisfy { isDigit($0) || (0x41...0x5A).contains($0 & 0xDF) && $0 < 0x80 || $0 == 0x20 }
   }
 
-  /// E.164: a plus sign, a digit other than 0, at most 15 digits; the shortest numbers in use have 7.
+  /// E.164: a plus sign, a digit other than 0, at most 15 digits. The shortest numbers in use have 7.
   static func isE164(_ number: String) -> Bool {
     let digits = number.utf8.dropFirst()
     return number.utf8.first == UInt8(ascii: "+") && digits.first != UInt8(ascii: "0")

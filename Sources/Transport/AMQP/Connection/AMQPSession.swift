@@ -1,7 +1,7 @@
 import CountersignConcurrency
 import Dispatch
 
-/// An open connection with its event sources; owned by the connection's actor.
+/// An open connection with its event sources. Owned by the connection's actor.
 final class AMQPSession {
   let link: AMQPLink
   let openedAt: ContinuousClock.Instant
@@ -37,7 +37,7 @@ final class AMQPSession {
     timer.activate()
   }
 
-  /// Schedules `onTick`; if an earlier one is scheduled, that one stays and schedules the next.
+  /// Schedules `onTick`. If an earlier one is scheduled, that one stays and schedules the next.
   func tick(at time: ContinuousClock.Instant, now: ContinuousClock.Instant) {
     guard !isEnded else { return }
     if let tickAt, tickAt > now, tickAt <= time { return }

@@ -3,26 +3,26 @@
 protocol ChannelRole: AnyObject {
   typealias Instant = ContinuousClock.Instant
 
-  /// Notes a new connection; `opened` follows.
+  /// Notes a new connection. `opened` follows.
   func connected()
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Handles an event from the broker.
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Does pending work: at the end of each turn, after a call was added, and when the socket has room again.
   func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp
-  /// Decides whether to replace the channel before the next `work`; if so, `lost` and `opened` follow.
+  /// Decides whether to replace the channel before the next `work`. If so, `lost` and `opened` follow.
   func takesNewChannel(now: Instant) -> Bool
   /// Called at the end of a turn, when the status reflects its effects.
   func turnEnded()
-  /// Latest time for the next `tick`; `nil`: no deadline is pending.
+  /// Latest time for the next `tick`. `nil`: no deadline is pending.
   func due(isBlocked: Bool, now: Instant) -> Instant?
-  /// Checks deadlines; called regularly, and at the time returned by `due`.
+  /// Checks deadlines. Called regularly, and at the time returned by `due`.
   func tick(_ link: AMQPLink, now: Instant) throws(AMQPError)
-  /// Whether a new channel suffices after the broker closed this one; otherwise the connection is ended.
+  /// Whether a new channel suffices after the broker closed this one. Otherwise the connection is ended.
   func mayReopen(after closure: AMQPLink.Closure) -> Bool
-  /// The broker closed the connection; a call of `lost` follows.
+  /// The broker closed the connection. A call of `lost` follows.
   func connectionClosed(_ error: AMQPError)
-  /// The channel is gone, and its delivery and publish numbers are void; another channel may follow.
+  /// The channel is gone, and its delivery and publish numbers are void. Another channel may follow.
   func lost(_ error: AMQPError)
   /// Handles calls that were added while there is no channel.
   func workOffline()

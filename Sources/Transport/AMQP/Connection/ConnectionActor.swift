@@ -1,14 +1,12 @@
 import CountersignConcurrency
 import Dispatch
 
-/// Connects, keeps the connection alive and replaces it when it is lost, at the next host if there are several, until it
-/// is stopped.
+/// Connects, keeps the connection alive and replaces it when it is lost, until it is stopped.
 ///
 ///     idle -> connecting -> open -> (lost) -> waiting -> connecting -> ... -> stopped
 ///
-/// Everything runs on one serial queue, in turns. A turn begins when data arrives, a caller adds a call, the socket has
-/// room, or a timer fires; it reads the arrived data and lets the role do its pending work. A turn may block for as
-/// long as the limits in `ConnectionOptions` allow, so it must not run on the cooperative pool.
+/// Everything runs on one serial queue, in turns. A turn reads arrived data and lets the role work. It may block, so it
+/// must not run on the cooperative pool.
 actor ConnectionActor {
   typealias Instant = ContinuousClock.Instant
 
@@ -27,7 +25,7 @@ actor ConnectionActor {
   private enum Phase {
     case idle
     case open(AMQPSession)
-    /// The number identifies the current retry; timers of earlier ones are ignored.
+    /// The number identifies the current retry. Timers of earlier ones are ignored.
     case waiting(retry: UInt64)
     case stopped
   }
@@ -264,7 +262,7 @@ actor ConnectionActor {
     }
   }
 
-  /// Reopens a closed channel where that helps; any other error ends the connection.
+  /// Reopens a closed channel where that helps. Any other error ends the connection.
   private func recover(_ error: AMQPError, _ session: AMQPSession) {
     let link = session.link
     reportRole()

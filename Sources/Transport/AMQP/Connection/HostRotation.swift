@@ -1,14 +1,9 @@
 import CountersignConcurrency
 
-/// Order in which a connection tries the hosts of its broker, the time each attempt has, and the wait before the next.
+/// Order in which a connection tries the hosts of its broker, and the waits between attempts.
 ///
-/// - **Order.** Each connection draws an order of its own when it is made, and keeps it. So a fleet spreads over the
-///   hosts, and so do the connections that a host loses, which with the URL's order would all go to the next one. A
-///   connection that holds stays where it is.
-/// - **Wait.** The retry delay grows once a round, when each host has failed; within a round the next host follows after
-///   a fraction of a second, at random, lest all connections of a lost host arrive at once.
-/// - **Time.** A host that swallows everything costs `patience`. Where all hosts are slow, as after a restart of the
-///   whole cluster, that would never end: each round without an answer in time doubles it.
+/// Each connection draws its own order, so a fleet spreads over the hosts. Within a round the next host follows soon.
+/// The retry delay grows once a round. Each round without an answer in time doubles the time of an attempt.
 struct HostRotation {
   /// Time for TCP, TLS and login together while there is another host to try.
   static let patience: Duration = .seconds(3)
@@ -26,7 +21,7 @@ struct HostRotation {
   private var patience = Self.patience
   /// Whether an attempt timed out since the last login.
   private var wasSlow = false
-  /// Last failure that waiting does not mend, its host and its number.
+  /// Last failure that waiting does not fix, its host and its number.
   private var grave: (error: AMQPError, host: BrokerHost, number: Int)?
 
   init(
@@ -39,7 +34,7 @@ struct HostRotation {
   /// Host of the connection, or of the next attempt.
   var host: BrokerHost { hosts[index] }
 
-  /// Time for the next attempt, from TCP to the login; `nil`, with one host, leaves it to the options.
+  /// Time for the next attempt, from TCP to the login. `nil`, with one host, leaves it to the options.
   func timeout(_ options: ConnectionOptions) -> Duration? {
     hosts.count == 1 ? nil : min(options.connectTimeout, patience)
   }
@@ -50,7 +45,7 @@ struct HostRotation {
     wasSlow = false
   }
 
-  /// Records the lifetime of a connection that is lost; a call of `failed` follows.
+  /// Records the lifetime of a connection that is lost. A call of `failed` follows.
   mutating func ended(after lifetime: Duration) {
     backoff.recordEnd(after: lifetime)
     if lifetime >= Self.stableAfter { (failures, grave) = (0, nil) }

@@ -1,12 +1,8 @@
-/// Lock that keeps other connections from consuming a queue: the exclusive consumer of a second, empty queue. Quorum
-/// queues do not support exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix), so the second one is
-/// classic.
+/// Lock that keeps other connections from consuming a queue: the exclusive consumer of a second, classic, empty queue.
+/// Quorum queues do not support exclusive consumers (RabbitMQ guide "Quorum Queues", feature matrix).
 ///
-/// The lock ends with its connection, so a consumer never lacks it, and a process that dies releases it. It needs no
-/// declaration at run time: a virtual host at its queue limit does no harm.
-///
-/// A shared lock is an ordinary consumer of that queue: any number may hold it, but the broker refuses an exclusive
-/// consumer beside them, and them beside an exclusive one.
+/// The lock ends with its connection. A shared lock is an ordinary consumer: the broker refuses an exclusive one beside
+/// it.
 struct ConsumerLock {
   let queue: String
   let consumed: String

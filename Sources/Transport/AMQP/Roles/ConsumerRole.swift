@@ -13,13 +13,13 @@ final class ConsumerRole: ChannelRole {
   private let lock: ConsumerLock?
   private let prefetch: Int
   private let wantedTag: String
-  /// Number of the channel over the life of the consumer; a further one once all was returned.
+  /// Number of the channel over the life of the consumer. A further one once all was returned.
   private var epoch: UInt32 = 0
   private var window = AckWindow()
   private var arrived: [Delivery] = []
   private var acks: AckSchedule
   private var events: [ConnectionEvent] = []
-  /// Tag of the active consumer; `nil` if there is none.
+  /// Tag of the active consumer. `nil` if there is none.
   private var tag: String?
   private var restartAt: Instant?
   /// Prefetch of the consumer started last.

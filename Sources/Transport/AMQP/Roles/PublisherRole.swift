@@ -15,7 +15,7 @@ final class PublisherRole: ChannelRole {
 
   /// Closures of the connection after which a publication is given up. Fewer may be a passing problem of the broker.
   private static let maxClosures = 3
-  /// Bytes sent between checks whether the socket has room; a send buffer is far larger.
+  /// Bytes sent between checks whether the socket has room. A send buffer is far larger.
   private static let bytesPerLook = 8 << 10
   /// Approximate size of a message without its body, on the wire and in memory.
   private static let overheadBytes = 512
@@ -28,7 +28,7 @@ final class PublisherRole: ChannelRole {
   private var tracker = ConfirmTracker<Entry>()
   private var window: SendWindow
   private var outstandingBytes = 0
-  /// Number of entries at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
+  /// Number of entries at the head of `waiting`, one of which made the broker close the channel. Sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
   private var renewal = ChannelRenewal()

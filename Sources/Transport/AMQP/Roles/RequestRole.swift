@@ -30,7 +30,7 @@ final class RequestRole: ChannelRole {
   private var refused = RingBuffer<(ticket: RequestTicket, retryAt: Instant)>()
   private var tracker = ConfirmTracker<Entry>()
   private var asked: [String: RequestTicket] = [:]
-  /// Number of tickets at the head of `waiting`, one of which made the broker close the channel; sent one at a time.
+  /// Number of tickets at the head of `waiting`, one of which made the broker close the channel. Sent one at a time.
   private var suspects = 0
   private var confirms: ConfirmClock
   private var renewal = ChannelRenewal()

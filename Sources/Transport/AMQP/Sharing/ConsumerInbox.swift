@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Deliveries do not pass through an `Inbox`: their consumer is a task that is resumed with the deliveries.
 final class ConsumerInbox: Sendable {
-  /// Wanted state of the consumer; from `stopped` on there is no way back.
+  /// Wanted state of the consumer. From `stopped` on there is no way back.
   enum Wish: Int, Comparable {
     case consuming
     /// Consuming with one delivery at a time.
@@ -16,7 +16,7 @@ final class ConsumerInbox: Sendable {
     case aside
     case stopped, closed
 
-    /// Maximum number of unsettled deliveries; `nil`: there is no consumer.
+    /// Maximum number of unsettled deliveries. `nil`: there is no consumer.
     func limit(prefetch: Int) -> Int? {
       switch self {
       case .consuming: prefetch
@@ -48,7 +48,7 @@ final class ConsumerInbox: Sendable {
 
   private let state = Mutex(State())
   private let settlements = Inbox<Settlement>()
-  /// Number of the channel on which deliveries can be settled; 0 if there is none.
+  /// Number of the channel on which deliveries can be settled. 0 if there is none.
   private let epoch = Atomic<UInt32>(0)
 
   // MARK: - Callers
@@ -110,7 +110,7 @@ final class ConsumerInbox: Sendable {
   func channelOpened(_ number: UInt32) { epoch.store(number, ordering: .releasing) }
   func channelLost() { epoch.store(0, ordering: .releasing) }
 
-  /// Drops deliveries that no caller has taken; the broker delivers them again.
+  /// Drops deliveries that no caller has taken. The broker delivers them again.
   func dropDeliveries() { state.withLock { $0.deliveries = [] } }
 
   func takeSettlements() -> [Settlement] { settlements.takeAll() }

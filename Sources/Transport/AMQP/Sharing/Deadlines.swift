@@ -22,7 +22,7 @@ final class Deadlines: Sendable {
   private struct State {
     var lastNumber: UInt64 = 0
     var slots: [Int64: [UInt64: @Sendable () -> Void]] = [:]
-    /// Slot for which the queue is woken; later slots are scheduled then.
+    /// Slot for which the queue is woken. Later slots are scheduled then.
     var wakesAt: Int64?
   }
 

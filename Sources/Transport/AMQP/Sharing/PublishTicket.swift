@@ -24,7 +24,7 @@ final class PublishTicket: Sendable {
         outcomes: [PublishOutcome](repeating: .nacked, count: publications.count), missing: publications.count))
   }
 
-  /// Whether the wait is over; publications that were not sent yet need not be.
+  /// Whether the wait is over. Publications that were not sent yet need not be.
   var isDecided: Bool { decision.isResolved }
 
   /// Whether the caller still waits and wants the rest to be sent.

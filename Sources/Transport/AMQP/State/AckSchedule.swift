@@ -2,7 +2,7 @@
 struct AckSchedule {
   typealias Instant = ContinuousClock.Instant
 
-  /// Part of the prefetch that may wait for its acknowledgement; the broker sends no replacements for it.
+  /// Part of the prefetch that may wait for its acknowledgement. The broker sends no replacements for it.
   static let gatheredPart = 4
   /// Maximum time a finished delivery waits for an earlier, unfinished one. It is then acknowledged individually, so
   /// that the broker does not repeat it if the connection is lost.
@@ -21,7 +21,7 @@ struct AckSchedule {
     self.prefetch = prefetch
   }
 
-  /// End of the wait behind a gap; `nil` if no delivery is behind one.
+  /// End of the wait behind a gap. `nil` if no delivery is behind one.
   var gapDue: Instant? { gapSince.map { $0 + Self.gapInterval } }
 
   /// Notes that finished deliveries wait for their acknowledgement.

@@ -2,9 +2,8 @@ import CountersignConcurrency
 
 /// The unsettled deliveries of one channel, and which of them are finished but not acknowledged.
 ///
-/// Delivery tags of a channel count up from 1, so the window is an array that begins at the first unsettled tag.
-/// Deliveries finished without a gap are acknowledged by one `ack(multiple)` up to the low-water mark. Those behind a
-/// gap wait for it to close: an individual acknowledgement costs a quorum queue as much as one for hundreds.
+/// Delivery tags count up from 1, so the window is an array from the first unsettled tag. Deliveries finished without a
+/// gap are acknowledged by one `ack(multiple)`: an individual one costs a quorum queue as much as one for hundreds.
 struct AckWindow {
   /// Acknowledgements to send.
   struct Flush: Equatable {

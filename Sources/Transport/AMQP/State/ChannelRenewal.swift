@@ -1,9 +1,8 @@
 /// Decides when a channel that publishes is replaced because the broker refuses what is published.
 ///
-/// A channel learns from a quorum queue's record which member leads it, when it first publishes to it. If that host has
-/// just died, the channel refuses everything for that queue for as long as the host is down, although the queue has
-/// another leader and room (RabbitMQ 3.10.8, rabbit_fifo_client.erl, `enqueue/3`, `{badrpc, nodedown}`). A new channel
-/// reads the record again. A queue that is full refuses on every channel: the pauses grow.
+/// A channel learns a quorum queue's leader when it first publishes to it. If that host dies, the channel refuses for
+/// as long as the host is down (RabbitMQ 3.10.8, rabbit_fifo_client.erl, `enqueue/3`). A full queue refuses on every
+/// channel: the pauses grow.
 struct ChannelRenewal {
   typealias Instant = ContinuousClock.Instant
 
@@ -14,7 +13,7 @@ struct ChannelRenewal {
   /// Longest time for which nothing is sent, so that all that was sent is answered: one queue without a majority must not
   /// hold up the others. The next such time comes after the longest pause.
   static let longestHold: Duration = .seconds(1)
-  /// Maximum number of remembered targets; all are forgotten when there are more.
+  /// Maximum number of remembered targets. All are forgotten when there are more.
   static let maxTargets = 256
 
   private struct Target: Hashable {
@@ -33,7 +32,7 @@ struct ChannelRenewal {
   private var heldSince: Instant?
   private var last: (at: Instant, pause: Duration)?
 
-  /// Notes the broker's answer to a publication; nothing if it was returned, because no queue was asked.
+  /// Notes the broker's answer to a publication. Nothing if it was returned, because no queue was asked.
   mutating func record(_ publication: Publication, isAck: Bool, isReturned: Bool, now: Instant) {
     guard !isReturned else { return }
     if isAck { recordConfirm(of: publication) } else { recordRefusal(of: publication, now: now) }
@@ -74,7 +73,7 @@ struct ChannelRenewal {
     return true
   }
 
-  /// Time of the next decision; `nil`: none is pending.
+  /// Time of the next decision. `nil`: none is pending.
   func due(now: Instant) -> Instant? {
     if let dueAt, now < dueAt { return dueAt }
     if let heldSince, now < heldSince + Self.longestHold { return heldSince + Self.longestHold }

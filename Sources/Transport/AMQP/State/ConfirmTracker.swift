@@ -43,7 +43,7 @@ struct ConfirmTracker<Entry> {
     return false
   }
 
-  /// Settles the publication `tag`, or all up to it; calls `body` for each with its return, if there was one.
+  /// Settles the publication `tag`, or all up to it. Calls `body` for each with its return, if there was one.
   mutating func settle(
     _ tag: UInt64, multiple: Bool, _ body: (Entry, _ returned: (code: Int, text: String)?) -> Void
   ) -> Bool {
@@ -79,7 +79,7 @@ struct ConfirmClock {
   typealias Instant = ContinuousClock.Instant
 
   private let timeout: Duration
-  /// Time at which the broker began to read; earlier waiting does not count.
+  /// Time at which the broker began to read. Earlier waiting does not count.
   private var readsSince: Instant?
 
   init(timeout: Duration) { self.timeout = timeout }

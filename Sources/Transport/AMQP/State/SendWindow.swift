@@ -1,8 +1,7 @@
 /// Decides when a publisher sends waiting messages: after an interval that lets others join them, or, if it is prompt,
 /// at once while nothing is unconfirmed.
 ///
-/// Nagle's algorithm (RFC 896) applied to messages: a broker that gets twenty at a time does less work for each, with
-/// one read, one log entry and one confirm. A prompt window does not delay a caller that waits for each confirm.
+/// It is Nagle's algorithm (RFC 896) for messages: a broker that gets twenty at a time does less work for each.
 struct SendWindow {
   typealias Instant = ContinuousClock.Instant
 

@@ -1,8 +1,7 @@
 /// Detects a broken consumer: the process is alive and the queue fills, but no delivery arrives.
 ///
-/// After `timeout` without a delivery, and with room in the prefetch, the queue is asked for its ready messages; if it
-/// has some and still none arrives until a second check, the consumer is broken. One check is not enough: messages may
-/// have arrived in the queue at that very moment.
+/// After `timeout` without a delivery, and with room in the prefetch, the queue is asked for its ready messages. If it
+/// has some and still none arrives until a second check, the consumer is broken.
 struct StallDetector {
   typealias Instant = ContinuousClock.Instant
 

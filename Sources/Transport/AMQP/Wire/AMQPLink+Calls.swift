@@ -110,7 +110,7 @@ extension AMQPLink {
     }
   }
 
-  /// Inspects an existing queue; a missing one closes the channel.
+  /// Inspects an existing queue. A missing one closes the channel.
   func inspectQueue(_ name: String) throws(AMQPError) -> DeclaredQueue {
     try declareQueue(AMQPQueueDeclaration(name: name, isPassive: true))
   }
@@ -182,7 +182,7 @@ extension AMQPLink {
     return result
   }
 
-  /// Closes the channel; its close-ok proves that the broker has read all earlier methods.
+  /// Closes the channel. Its close-ok proves that the broker has read all earlier methods.
   func closeChannel() throws(AMQPError) {
     var arguments = amqp_channel_close_t()
     arguments.reply_code = 200

@@ -3,7 +3,7 @@ import CountersignConcurrency
 import Glibc
 
 extension AMQPLink {
-  /// Proposed frame size; the broker may reduce it.
+  /// Proposed frame size. The broker may reduce it.
   private static let frameBytes = AMQP_DEFAULT_FRAME_SIZE
 
   /// Time-outs of an attempt.

@@ -1,11 +1,11 @@
 import CountersignCRabbitMQ
 import CountersignConcurrency
 
-/// One connection with one channel; the only owner of the library's handle.
+/// One connection with one channel, and the only owner of the library's handle.
 ///
-/// Not `Sendable`: it is created, used and destroyed inside one actor whose executor is a serial queue, because the
-/// library allows one thread at a time. Its calls may block that queue, for at most `rpcTimeout` or until the watchdog
-/// ends them. After any error except a closed channel, the handle can only be destroyed.
+/// Not `Sendable`: used inside one actor with a serial queue, because the library allows one thread at a time. Its
+/// calls block that queue for at most `rpcTimeout` or until the watchdog ends them. After any error except a closed
+/// channel, the handle can only be destroyed.
 final class AMQPLink {
   /// The one channel. Several on one connection can lose frames in librabbitmq 0.11.
   static let channel: amqp_channel_t = 1
@@ -13,7 +13,7 @@ final class AMQPLink {
   /// Reason the broker gave for closing the channel.
   struct Closure {
     var error: AMQPError
-    /// Method at fault, as class << 16 | method; 0 if it was none.
+    /// Method at fault, as class << 16 | method. 0 if it was none.
     var method: UInt32
   }
 
@@ -29,7 +29,7 @@ final class AMQPLink {
   var texts = RepeatedTexts()
   /// Events that arrived while a call waited for its answer. Bounded by the prefetch or the outstanding confirms.
   var pending = RingBuffer<ChannelEvent>()
-  /// Set when the broker has closed the channel; `openChannel` clears it.
+  /// Set when the broker has closed the channel. `openChannel` clears it.
   var closure: Closure?
   /// Set when the broker has closed the connection.
   var connectionClosure: AMQPError?

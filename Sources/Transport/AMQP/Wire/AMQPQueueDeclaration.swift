@@ -9,7 +9,7 @@ struct AMQPQueueDeclaration {
 
 /// State of a queue, as reported by the broker.
 public struct DeclaredQueue: Sendable, Hashable {
-  /// Queue name; chosen by the broker if the declaration had none.
+  /// Queue name. Chosen by the broker if the declaration had none.
   public let name: String
   /// Number of ready messages, i.e. those not held by a consumer.
   public let messageCount: Int

@@ -1,7 +1,7 @@
 import CountersignCRabbitMQ
 
 extension String {
-  /// Copies the bytes; invalid UTF-8 becomes U+FFFD, which may triple the length. Only for texts that people read.
+  /// Copies the bytes. Invalid UTF-8 becomes U+FFFD, which may triple the length. Only for texts that people read.
   init(_ bytes: amqp_bytes_t) {
     self.init(decoding: UnsafeRawBufferPointer(bytes), as: UTF8.self)
   }

@@ -1,6 +1,6 @@
 import CountersignCRabbitMQ
 
-/// A text that is the same in nearly every message of a channel, such as its type; kept from one message to the next to
+/// A text that is the same in nearly every message of a channel, such as its type. Kept from one message to the next to
 /// save copies.
 struct RepeatedText {
   private var last = ""

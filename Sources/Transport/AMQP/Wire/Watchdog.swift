@@ -4,7 +4,7 @@ import Synchronization
 
 /// Detects a hanging library call and ends it by shutting the socket down.
 ///
-/// `amqp_basic_publish` has no deadline, and in librabbitmq 0.11 it may wait for ever for a peer that is gone (issues
+/// `amqp_basic_publish` has no deadline, and in librabbitmq 0.11 it may wait forever for a peer that is gone (issues
 /// 519 and 780 of rabbitmq-c). The connection's queue is then stuck, so the watchdog runs on another one.
 final class Watchdog: Sendable {
   private static let looks = 4
@@ -16,7 +16,7 @@ final class Watchdog: Sendable {
     var repeats = 0
   }
 
-  /// Odd while the connection's queue is inside the library; grows with each sign of life.
+  /// Odd while the connection's queue is inside the library. Grows with each sign of life.
   private let progress = Atomic<UInt64>(0)
   private let fired = Atomic<Bool>(false)
   private let watch = Mutex(Watch())

@@ -18,7 +18,7 @@ public struct CommandStatus: RawRepresentable, Sendable, Hashable {
   public static let incorrectBindStatus = CommandStatus(rawValue: 0x04)
   /// The account already has as many sessions as it may.
   public static let alreadyBound = CommandStatus(rawValue: 0x05)
-  /// The bind failed; the server does not say why.
+  /// The bind failed. The server does not say why.
   public static let bindFailed = CommandStatus(rawValue: 0x0D)
   /// Wrong password.
   public static let invalidPassword = CommandStatus(rawValue: 0x0E)

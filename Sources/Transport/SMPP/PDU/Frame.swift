@@ -12,7 +12,7 @@ struct FrameReader {
   /// Maximum length of a PDU: a payload of 64 KiB and the largest other fields.
   static let maxBytes = 0x1_1000
 
-  /// Received bytes; those from `start` on are not handed out yet.
+  /// Received bytes. Those from `start` on are not handed out yet.
   private var buffer: [UInt8] = []
   private var start = 0
 

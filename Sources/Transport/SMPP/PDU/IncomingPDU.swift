@@ -4,7 +4,7 @@
 /// of 2 KiB and writes beyond its end, and rejects whole PDUs for a vendor's status or a parameter longer than 1 KiB.
 enum IncomingPDU: Sendable, Hashable {
   case bindResponse(CommandStatus)
-  /// The server's ID of the SMS; `nil` if it gave none.
+  /// The server's ID of the SMS. `nil` if it gave none.
   case submitResponse(CommandStatus, messageID: String?)
   case deliver(DeliveredMessage)
   case enquireLink

@@ -15,7 +15,7 @@ public struct BindRequest: Sendable, Hashable {
   /// Maximum lengths in bytes (SMPP 3.4, 4.1.1 and 5.2.1 to 5.2.3). libsmpp34 would truncate longer values.
   public static let maxSystemID = 15
   public static let maxPassword = 8
-  /// Maximum length of a password; more than the protocol allows, because many servers accept it.
+  /// Maximum length of a password. More than the protocol allows, because many servers accept it.
   public static let maxLongPassword = 64
   public static let maxSystemType = 12
 

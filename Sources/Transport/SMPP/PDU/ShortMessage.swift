@@ -27,7 +27,7 @@ public struct ShortMessage: Sendable, Hashable {
     case whole([UInt8])
     /// A text of one segment, whose octets follow a user data header with these information elements.
     case headed([UInt8], [UInt8])
-    /// One segment of a longer text; its octets follow a user data header.
+    /// One segment of a longer text. Its octets follow a user data header.
     case part(Concatenation, [UInt8])
     /// A longer text as the parameter `message_payload`.
     case payload([UInt8])
@@ -56,9 +56,9 @@ public struct ShortMessage: Sendable, Hashable {
   public var source: Address
   public var destination: Address
   public var content: Content
-  /// 0: the server's default alphabet; 8: UCS-2 (SMPP 3.4, 5.2.19).
+  /// 0: the server's default alphabet. 8: UCS-2 (SMPP 3.4, 5.2.19).
   public var dataCoding: UInt8
-  /// Validity period for the network; `nil`: the server's default.
+  /// Validity period for the network. `nil`: the server's default.
   public var validity: Duration?
   /// Whether the server is asked for a delivery report.
   public var wantsReceipt: Bool

@@ -17,7 +17,7 @@ public enum MessageState: Sendable, Hashable {
     }
   }
 
-  /// From the text of a delivery report, where it has seven letters (SMPP 3.4, appendix B); some servers spell it out.
+  /// From the text of a delivery report, where it has seven letters (SMPP 3.4, appendix B). Some servers spell it out.
   init?(word: String) {
     switch word.uppercased().prefix(7) {
     case "ENROUTE", "BUFFERE", "BUFFRED": self = .enroute

@@ -16,9 +16,9 @@ public struct SMPPReceipt: Sendable, Hashable {
   /// The server's ID of the SMS, as in the response to its submission.
   public var messageID: String
   public var state: MessageState
-  /// The network's error code as received, if any; `000` often means no error.
+  /// The network's error code as received, if any. `000` often means no error.
   public var errorCode: String?
-  /// The caller's reference; `nil` if the SMS was not sent on this session, or too long ago.
+  /// The caller's reference. `nil` if the SMS was not sent on this session, or too long ago.
   public var origin: MessageOrigin?
 
   public init(messageID: String, state: MessageState, errorCode: String? = nil, origin: MessageOrigin? = nil) {

@@ -1,4 +1,4 @@
-/// Submissions whose callers gave up before the response, by sequence number; the oldest are dropped.
+/// Submissions whose callers gave up before the response, by sequence number. The oldest are dropped.
 struct OverdueMessages {
   static let capacity = 1_024
 

@@ -18,7 +18,7 @@ struct SessionState {
     case connecting
     case binding(sequence: UInt32, until: Instant)
     case bound
-    /// Nothing new is sent; outstanding responses may still arrive.
+    /// Nothing new is sent. Outstanding responses may still arrive.
     case draining(Farewell, until: Instant)
     case unbinding(sequence: UInt32, until: Instant)
   }

@@ -17,7 +17,7 @@ enum SessionAction: Sendable, Hashable {
   case send(OutgoingPDU, sequence: UInt32, ticket: UInt64?)
   /// Resume the caller with the outcome: the server's ID, if it gave one.
   case finish(ticket: UInt64, Result<String?, SMPPError>)
-  /// Hand a delivery report over; `receiptHandled` records the outcome.
+  /// Hand a delivery report over. `receiptHandled` records the outcome.
   case deliver(SMPPReceipt, sequence: UInt32)
   case bound
   /// The server throttles: the session pauses for this time.

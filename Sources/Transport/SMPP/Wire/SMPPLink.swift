@@ -27,7 +27,7 @@ final class SMPPLink {
     return SMPPLink(socket, tls)
   }
 
-  /// For event sources; valid until `close`.
+  /// For event sources. Valid until `close`.
   var descriptor: Int32 { socket.number }
 
   /// Reads available bytes. The end of the connection is a failure.

@@ -109,6 +109,6 @@ final class TLSLayer {
     _ = SSL_shutdown(ssl)
   }
 
-  /// OpenSSL writes without MSG_NOSIGNAL; a closed connection must not end this process.
+  /// OpenSSL writes without MSG_NOSIGNAL. A closed connection must not end this process.
   private static let ignorePipeSignal: Void = { _ = signal(SIGPIPE, SIG_IGN) }()
 }

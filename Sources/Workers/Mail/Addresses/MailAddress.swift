@@ -44,7 +44,7 @@ public struct MailAddress: Sendable, Hashable {
       }
   }
 
-  /// Two or more labels, the last one not a number (RFC 1123, 2.1); international ones as letters (RFC 6531, 3.3).
+  /// Two or more labels, the last one not a number (RFC 1123, 2.1). International ones as letters (RFC 6531, 3.3).
   static func isDomain(_ text: String) -> Bool {
     let labels = text.split(separator: ".", omittingEmptySubsequences: false)
     guard text.utf8.count <= maxDomainBytes, labels.count >= 2, let last = labels.last,

@@ -7,7 +7,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   public let common: CommonConfiguration
   /// Prefetch, ledger, repetitions.
   public let worker: WorkerSettings
-  /// Minimum time until the deadline; with less, nothing is sent.
+  /// Minimum time until the deadline. With less, nothing is sent.
   public let minValidity: Duration
   /// Templates of the texts.
   public let templates: MailTemplateSettings
@@ -15,14 +15,14 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   public let suppressions: SuppressionSettings
   /// Requirements of Apple's relay.
   public let relay: RelayRules
-  /// Senders; the first one is for jobs that name none.
+  /// Senders. The first one is for jobs that name none.
   public let senders: [SenderSettings]
   /// Lanes in the order in which they are tried.
   let lanes: [LaneSettings<SMTPProvider>]
-  /// The meaning of the servers' replies; `nil` for a table with a problem, which was reported.
+  /// The meaning of the servers' replies. `nil` for a table with a problem, which was reported.
   let table: ReplyTable?
 
-  /// Maximum number of lanes of one worker; each has connections and metrics of its own.
+  /// Maximum number of lanes of one worker. Each has connections and metrics of its own.
   static let maxLanes = 16
 
   public init(_ section: ConfigurationSection) {
@@ -74,7 +74,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
 public struct MailTemplateSettings: Sendable {
   /// App name for jobs without one.
   public let appName: String?
-  /// Content of the files; `nil` for one with a problem, which was reported.
+  /// Content of the files. `nil` for one with a problem, which was reported.
   public let templates: MailTemplates?
 
   init(_ section: ConfigurationSection) {

@@ -37,7 +37,7 @@ struct MailPolicy: Sendable {
     }
   }
 
-  /// The sender of a job; the first one if the job names none.
+  /// The sender of a job. The first one if the job names none.
   private func sender(_ from: String?) -> Sender? {
     guard let from else { return senders.first }
     guard let address = MailAddress(from) else { return nil }

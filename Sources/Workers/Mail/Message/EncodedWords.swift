@@ -29,7 +29,7 @@ enum EncodedWords {
     return words
   }
 
-  /// Characters, which must not be divided (RFC 2047, 5); one that is too long for a line is divided between scalars.
+  /// Characters, which must not be divided (RFC 2047, 5). One that is too long for a line is divided between scalars.
   private static func pieces(_ text: String) -> [[UInt8]] {
     text.flatMap { character -> [[UInt8]] in
       let bytes = Array(character.utf8)

@@ -2,7 +2,7 @@
 enum HeaderField {
   /// Length that lines should not exceed (RFC 5322, 2.1.1).
   private static let columns = 78
-  /// Maximum length of a plain word; a longer one cannot be folded, and is encoded.
+  /// Maximum length of a plain word. A longer one cannot be folded, and is encoded.
   private static let longestWord = 76
 
   /// A text for people: `Subject`.

@@ -12,7 +12,7 @@ enum TransferEncoding: String {
   /// RFC 2045, 6.7 and 6.8.
   private static let maxEncodedLine = 76
 
-  /// Encodes a text; every line break of any system becomes CRLF, and one is added at the end.
+  /// Encodes a text. Every line break of any system becomes CRLF, and one is added at the end.
   static func encode(_ text: String) -> (encoding: TransferEncoding, bytes: [UInt8]) {
     let lines = lines(text)
     if lines.allSatisfy(isPlain) { return (.sevenBit, join(lines)) }

@@ -3,9 +3,8 @@ import ServiceRuntime
 
 /// Requirements of Apple's private relay on senders. It drops other mail, often without notice.
 ///
-/// Registered with Apple have to be the address or domain of `From` and the domain of the envelope sender, exactly; and
-/// mail has to be signed for the domain of `From` (DKIM), while the envelope sender's domain has an SPF record, which
-/// `countersign doctor mail` looks up.
+/// The address or domain of `From` and the domain of the envelope sender have to be registered with Apple. Mail has to
+/// be signed for the domain of `From` (DKIM). `countersign doctor mail` looks up the SPF record.
 public struct RelayRules: Sendable, Hashable {
   /// Domains of relay addresses.
   public var domains: Set<String>

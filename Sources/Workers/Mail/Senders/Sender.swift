@@ -115,10 +115,10 @@ public struct Sender: Sendable {
   public let from: MailAddress
   /// Display name.
   public let name: String?
-  /// Envelope sender, which receives reports of failed delivery; its domain has the SPF record.
+  /// Envelope sender, which receives reports of failed delivery. Its domain has the SPF record.
   public let envelope: MailAddress
   public let replyTo: MailAddress?
-  /// DKIM keys; each signs.
+  /// DKIM keys. Each signs.
   public let keys: [DKIMKey]
 
   /// - Parameters:

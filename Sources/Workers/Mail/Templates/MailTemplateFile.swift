@@ -22,7 +22,7 @@ struct MailTemplateFile: Decodable, Sendable {
     let text: String?
     /// `{code}`, large.
     let code: String?
-    /// Label of a button that leads to `{link}`; in plain text, the line before the address.
+    /// Label of a button that leads to `{link}`. In plain text, the line before the address.
     let button: String?
     let small: String?
     /// A variable without which the block is left out.

@@ -156,6 +156,6 @@ struct MailTemplateProblem: Error, Sendable, Hashable {
   }
 
   let code: Code
-  /// The problem and its fix; never the value of a variable.
+  /// The problem and its fix. Never the value of a variable.
   let detail: String
 }

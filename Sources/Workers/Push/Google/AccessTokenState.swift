@@ -20,7 +20,7 @@ struct AccessTokenState: Sendable {
 
   enum Step: Sendable {
     case use(AccessToken)
-    /// The token is good; the caller starts its renewal.
+    /// The token is good. The caller starts its renewal.
     case useAndRenew(AccessToken)
     case wait
     case waitAndRenew

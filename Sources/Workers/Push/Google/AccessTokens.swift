@@ -73,7 +73,7 @@ final class AccessTokens: Sendable {
   /// of one token cost one renewal.
   func reject(_ token: AccessToken) { state.withLock { $0.token.drop(token) } }
 
-  /// Waits for a request in progress; its transport was shut down before.
+  /// Waits for a request in progress. Its transport was shut down before.
   func shutdown() async { await state.withLock { $0.renewal }?.value }
 
   /// The token, if there is one. A caller that finds it about to expire starts the renewal and does not wait for it.

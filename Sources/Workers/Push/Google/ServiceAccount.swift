@@ -11,7 +11,7 @@ struct ServiceAccount: Sendable {
   let email: String
   /// Key for assertions (RS256), with the ID Google gave it.
   let key: SigningKey
-  /// Address at which Google exchanges assertions for access tokens; also the audience of an assertion.
+  /// Address at which Google exchanges assertions for access tokens. Also the audience of an assertion.
   let tokenURI: String
 
   /// Maximum length of an address (RFC 5321, 4.5.3.1: 64 and 255 octets).
@@ -59,7 +59,7 @@ struct ServiceAccount: Sendable {
     guard key.algorithm == .rs256 else { throw ServiceAccountProblem("has a private_key that is not of type RSA") }
   }
 
-  /// Maximum size, as of any file with a secret; Google's has about 2,400 bytes.
+  /// Maximum size, as of any file with a secret. Google's has about 2,400 bytes.
   private static let maxFileBytes = 64 << 10
 
   private static func read(_ file: Secret) throws(ServiceAccountProblem) -> File {

@@ -10,7 +10,7 @@ public enum ServiceAccountCheck {
     public let lane: String
     /// Address of the account.
     public let account: String
-    /// Reason why Google gives it no access token; `nil` if it does. Safe to show.
+    /// Reason why Google gives it no access token. `nil` if it does. Safe to show.
     public let problem: String?
   }
 

@@ -6,7 +6,7 @@ import HTTPClient
 import JobEngine
 
 /// Google's token endpoint, which exchanges the assertion of a service account for an access token (RFC 7523, section
-/// 2.1; https://developers.google.com/identity/protocols/oauth2/service-account, "Making the access token request").
+/// 2.1. Https://developers.google.com/identity/protocols/oauth2/service-account, "Making the access token request").
 struct TokenEndpoint: Sendable {
   /// Grant type of an assertion (RFC 7523, section 2.1).
   static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
@@ -16,7 +16,7 @@ struct TokenEndpoint: Sendable {
   private static let maxResponseBytes = 16 * 1024
 
   let account: ServiceAccount
-  /// Address of the endpoint; the account's own `token_uri`, unless the configuration has another one.
+  /// Address of the endpoint. The account's own `token_uri`, unless the configuration has another one.
   let url: String
   let table: ProviderTable
   let http: any HTTPCaller

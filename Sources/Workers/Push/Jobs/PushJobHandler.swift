@@ -96,7 +96,7 @@ public struct PushJobHandler: JobHandler {
 
 /// An app that is pushed to.
 public struct PushApp: Sendable {
-  /// Name of the app at APNs; the bundle ID, most often.
+  /// Name of the app at APNs. The bundle ID, most often.
   let topic: String
   let payload: PushPayload
   var lanes: [DeviceEnvironment: String] = [:]

@@ -5,10 +5,9 @@ public import JobEngine
 
 /// Has reCAPTCHA tokens assessed, and judges the assessments by the rules of the app.
 ///
-/// A token is claimed in the memory before it is assessed, and its verdict is recorded there before it is published. A
-/// token therefore counts once, whichever messages are delivered twice and whenever a worker is killed. If an answer
-/// was lost, and reCAPTCHA calls our own second question a duplicate, the outcome is `unknown`, not a refusal of an
-/// innocent user.
+/// A token is claimed in the memory before it is assessed, and its verdict recorded before it is published, so it
+/// counts once. If an answer was lost and reCAPTCHA calls our second question a duplicate, the outcome is `unknown`,
+/// not a refusal.
 public struct RecaptchaJobHandler: JobHandler {
   public typealias Body = RecaptchaAssessJob
   public typealias Job = AssessmentRequest

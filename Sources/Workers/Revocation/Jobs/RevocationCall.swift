@@ -14,7 +14,7 @@ struct RevocationCall: Sendable {
   let step: RevocationJob.Step
   /// Earlier calls of the job with an unknown outcome.
   var unknownCalls = 0
-  /// Writes the next stage of the job; `nil` for a step that yields no token.
+  /// Writes the next stage of the job. `nil` for a step that yields no token.
   var nextStage: NextStageWriter?
 }
 
@@ -23,7 +23,7 @@ struct NextStageWriter: Sendable {
   /// A token that a code was exchanged for.
   enum Token: Sendable {
     case refreshToken(Secret)
-    /// There was no refresh token; revoking this one ends the grant as well.
+    /// There was no refresh token. Revoking this one ends the grant as well.
     case accessToken(Secret)
   }
 

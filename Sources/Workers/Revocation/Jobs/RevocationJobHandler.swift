@@ -5,9 +5,8 @@ public import JobEngine
 
 /// Carries out `apple.revoke` jobs: a code is exchanged for a token, a token is revoked.
 ///
-/// The token of a code exists once, and the code does not work again. It therefore becomes the next stage of the job
-/// before anything else happens: the same job with the token in the place of the code, sealed, in the ledger and on the
-/// broker.
+/// A code works once, so its token becomes the next stage of the job before anything else happens: the same job with
+/// the sealed token in the place of the code, in the ledger and on the broker.
 public struct RevocationJobHandler: JobHandler {
   public typealias Body = AppleRevokeJob
   public typealias Job = RevocationJob

@@ -15,15 +15,15 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let limits: SMSLimits
   /// Rules for the numbers that get messages.
   public let recipients: RecipientRules
-  /// Minimum time until the deadline; with less nothing is sent, because it would arrive too late.
+  /// Minimum time until the deadline. With less nothing is sent, because it would arrive too late.
   public let minValidity: Duration
   let tables: ProviderTables
   /// Delivery reports over HTTP.
   let reports: ReportSettings
-  /// Table of lanes with `transliterate`; `nil` if there is no such lane, or if the table has a problem, which is
+  /// Table of lanes with `transliterate`. `nil` if there is no such lane, or if the table has a problem, which is
   /// reported.
   let transliteration: Transliteration?
-  /// Share of messages that can wait; `nil` if the worker takes none.
+  /// Share of messages that can wait. `nil` if the worker takes none.
   public let bulk: BulkSettings?
   /// Lanes in the order in which they are tried.
   public let lanes: [SMSLaneSettings]
@@ -33,7 +33,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     Set(lanes.filter { $0.provider?.reportsOnItsOwnConnection == true }.map(\.lane.name))
   }
 
-  /// Maximum number of lanes of a worker; each has connections and metrics of its own.
+  /// Maximum number of lanes of a worker. Each has connections and metrics of its own.
   static let maxLanes = 32
 
   public init(_ section: ConfigurationSection) { self.init(section, providers: SMSProviders.all) }

@@ -17,8 +17,8 @@ public struct RecipientRules: Sendable {
   /// Decides whether a job's `to` gets messages.
   ///
   /// It has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), with an existing country code, and not too
-  /// short for it. Numbering plans grow, and the tables of a machine lag behind: in tables of 2022, all mobile numbers
-  /// of Benin are too long. So other lengths are left to the provider, unless the overrides list them as gone.
+  /// short for it. Numbering plans grow faster than a machine's tables, so other lengths are left to the provider,
+  /// unless the overrides list them as gone.
   func judge(_ text: String) -> Verdict {
     if let problem = Self.problem(with: text) { return .refused(problem) }
     let known: PhoneNumber

@@ -108,7 +108,7 @@ public struct SMSLimits: Sendable, Hashable {
   /// Whether a job's own text may end with a line that binds a code to a domain (`@example.com #482913`).
   public var allowsDomainBoundCodes: Bool
 
-  /// Twilio's limit of `Body`; other providers do not take longer texts either.
+  /// Twilio's limit of `Body`. Other providers do not take longer texts either.
   public static let maxTextLengthOfProviders = 1600
 
   public init(

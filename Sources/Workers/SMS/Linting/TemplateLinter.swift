@@ -107,7 +107,7 @@ public struct TemplateLinter: Sendable {
 public struct TemplateFinding: Sendable, Hashable, CustomStringConvertible {
   /// Name of the file, or of the directory for a problem of several files.
   public let file: String
-  /// Place in the file, such as `verification.plain[0]`; empty for the whole file.
+  /// Place in the file, such as `verification.plain[0]`. Empty for the whole file.
   public let place: String
   /// The problem and its fix.
   public let problem: String

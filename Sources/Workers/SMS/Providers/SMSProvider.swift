@@ -37,7 +37,7 @@ public enum SMSProviders {
   ]
 }
 
-/// The ways of delivery reports into the worker; `nil` for those that it does not offer.
+/// The ways of delivery reports into the worker. `nil` for those that it does not offer.
 public struct ReportWays: Sendable {
   /// Addresses for delivery reports over HTTP.
   public var addresses: ReportAddresses?

@@ -8,7 +8,7 @@ public protocol ProviderReportReader: Sendable {
   /// Methods of the provider's requests.
   var methods: [String] { get }
 
-  /// Status that tells the provider that its report was taken; 204 by default.
+  /// Status that tells the provider that its report was taken. 204 by default.
   var takenStatus: Int { get }
 
   /// Reads one report, and makes sure that the provider sent it.
@@ -26,7 +26,7 @@ extension ProviderReportReader {
 
 /// Content of a delivery report.
 public enum ReportReading: Sendable, Hashable {
-  /// The message is on its way; nothing is published.
+  /// The message is on its way. Nothing is published.
   case progress
   /// The message has arrived or will not arrive.
   case end(SMSDeliveryReport.State, reference: String?, reason: Reason?, at: UnixTime?)

@@ -73,7 +73,7 @@ public struct ReportAddresses: Sendable {
     }
   }
 
-  /// Name of the lane that a report claims to be for; ``resolve(_:lane:now:)`` verifies it.
+  /// Name of the lane that a report claims to be for. ``resolve(_:lane:now:)`` verifies it.
   static func lane(of request: HTTPServerRequest) -> String {
     String(request.path.dropFirst(path.count).prefix { $0 != "/" })
   }

@@ -76,7 +76,7 @@ struct ReportEndpoint: Sendable {
 struct PendingReport: Sendable, Hashable {
   var delivery: SMSDeliveryReport
   var correlationID: String?
-  /// User that sent the job; `nil` if the job is not known.
+  /// User that sent the job. `nil` if the job is not known.
   var sender: String?
 }
 

@@ -30,7 +30,7 @@ public struct SessionReport: Sendable, Hashable {
   public var correlationID: String?
   /// The provider's own code (`000`, `30003`, `UNDELIV`), if there is one.
   public var providerCode: String?
-  /// Reason that the message will not arrive, in words of this system; `nil` for one that did or still may.
+  /// Reason that the message will not arrive, in words of this system. `nil` for one that did or still may.
   public var reason: Reason?
   /// Time at which the provider says that the state was reached, else the time of the report's arrival.
   public var at: UnixTime

@@ -29,7 +29,7 @@ public struct RouteRules: Sendable, Hashable {
   public var prefixes: [String]
   /// Apps that jobs name.
   public var apps: Set<String>
-  /// Share among neighboring lanes with a weight; `nil`: the lane keeps its place.
+  /// Share among neighboring lanes with a weight. `nil`: the lane keeps its place.
   public var weight: Double?
 
   /// - Parameters:

@@ -19,7 +19,7 @@ struct RouteTable: Sendable {
     everyLane = routes.allSatisfy { $0.rules == RouteRules() } ? routes.map(\.lane) : nil
   }
 
-  /// Lanes for a message, in the order in which they are tried; none if no lane takes it.
+  /// Lanes for a message, in the order in which they are tried. None if no lane takes it.
   ///
   /// Neighboring lanes with a weight are drawn by lot. The lot depends on the job, so its order is the same on every
   /// delivery and every worker.

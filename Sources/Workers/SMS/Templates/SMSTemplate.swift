@@ -54,7 +54,7 @@ enum MessageTail: Sendable, Hashable {
   /// `@example.com #482913`, exactly, for iPhones and for browsers (draft-wells-origin-bound-one-time-codes, section
   /// 3).
   case domain(String, code: String)
-  /// Hash of an Android app, for the SMS Retriever; older Play services also look for `<#>` at the beginning.
+  /// Hash of an Android app, for the SMS Retriever. Older Play services also look for `<#>` at the beginning.
   case androidHash(String)
 
   init?(_ values: [TemplateVariable: String]) {

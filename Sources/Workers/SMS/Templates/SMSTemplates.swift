@@ -106,7 +106,7 @@ public struct SMSTemplateProblem: Error, Sendable, Hashable, CustomStringConvert
   }
 
   public let code: Code
-  /// The problem and its fix; never repeats the value of a variable.
+  /// The problem and its fix. Never repeats the value of a variable.
   public let detail: String
 
   /// Safe to log.

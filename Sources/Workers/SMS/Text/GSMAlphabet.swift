@@ -10,7 +10,7 @@ enum GSMAlphabet {
   }
 
   /// Scalar of the alphabet that is canonically equivalent to a character, such as é for e and a combining acute
-  /// accent; `nil` if there is none.
+  /// accent. `nil` if there is none.
   static func precomposed(_ character: Character) -> Unicode.Scalar? { compositions[character] }
 
   /// Basic table without the escape, which is not a character. Upper case Ç at 0x09 is correct: the alphabet has no
@@ -19,7 +19,7 @@ enum GSMAlphabet {
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?"
     + "¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 
-  /// Extension table; each character follows an escape septet.
+  /// Extension table. Each character follows an escape septet.
   static let extended = "\u{0C}^{}\\[~]|€"
 
   /// Number of septets by scalar value. It ends after Ω (U+03A9), the highest of the basic table; only € lies beyond.

@@ -13,7 +13,7 @@ public struct NationalShift: Sendable, Hashable {
     (single.map { [0x24, 1, $0.rawValue] } ?? []) + (locking.map { [0x25, 1, $0.rawValue] } ?? [])
   }
 
-  /// Language of the tables; both are of the same one here.
+  /// Language of the tables. Both are of the same one here.
   public var language: NationalLanguage? { locking ?? single }
 
   /// Number of septets of a message that is sent alone: 140 octets less the header, in whole septets.

@@ -1,4 +1,4 @@
-/// National language tables of 3GPP TS 23.038, annex A: 128 places each, in order; `…` is a place without a character,
+/// National language tables of 3GPP TS 23.038, annex A: 128 places each, in order. `…` is a place without a character,
 /// such as the escape of a locking shift table.
 enum NationalTables {
   /// Locking shift table (A.3), which replaces the default alphabet. Spanish has none.

@@ -7,14 +7,14 @@ public struct SMSText: Sendable, Hashable {
   /// Text for the provider, canonically equivalent to the one that was given.
   public let text: String
   public let encoding: SMSEncoding
-  /// National tables of the encoding; `nil` for the default alphabet and for UCS-2.
+  /// National tables of the encoding. `nil` for the default alphabet and for UCS-2.
   public let shift: NationalShift?
   /// Length of the whole text: septets in GSM 7 bit, code units in UCS-2.
   public let units: Int
-  /// Number of segments; an empty text takes one.
+  /// Number of segments. An empty text takes one.
   public let segments: Int
 
-  /// - Parameter text: any text; the caller limits its length.
+  /// - Parameter text: any text. The caller limits its length.
   public init(_ text: String) {
     if let units = Self.septets(of: text, GSMAlphabet.septets) {
       self.init(text: text, encoding: .gsm7, units: units)
@@ -28,7 +28,7 @@ public struct SMSText: Sendable, Hashable {
   /// Makes a text in UCS-2, even if it fits into GSM 7 bit.
   init(ucs2 text: String) { self.init(text: text, encoding: .ucs2, units: text.utf16.count) }
 
-  /// Makes a text in GSM 7 bit with national tables; `nil` if they lack one of its characters.
+  /// Makes a text in GSM 7 bit with national tables. `nil` if they lack one of its characters.
   init?(_ text: String, _ shift: NationalShift) {
     guard let tables = SeptetTables.national[shift], let units = Self.septets(of: text, tables.septets)
     else { return nil }
@@ -52,7 +52,7 @@ public struct SMSText: Sendable, Hashable {
     segments == 1 ? [text] : Self.packer(encoding, shift).pack(text).map { String(text[$0]) }
   }
 
-  /// Octets of one of `parts`: in GSM 7 bit one septet in each octet, as in SMPP; in UCS-2 those of UTF-16, big-endian.
+  /// Octets of one of `parts`: in GSM 7 bit one septet in each octet, as in SMPP. In UCS-2 those of UTF-16, big-endian.
   public func octets(of part: String) -> [UInt8] {
     switch encoding {
     case .gsm7:

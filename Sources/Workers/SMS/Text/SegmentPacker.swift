@@ -1,8 +1,7 @@
 /// Splits a text that is too long for one SMS into parts.
 ///
-/// A grapheme cluster (an emoji with its skin tone, a Devanagari syllable, CR LF) is not split, unless it alone is
-/// longer than a part; then it is split between scalars. An escape sequence of a GSM extension table and a surrogate
-/// pair are never split: each comes from one scalar.
+/// A grapheme cluster is not split unless it alone is longer than a part, then between scalars. An escape sequence of a
+/// GSM extension table and a surrogate pair are never split: each comes from one scalar.
 struct SegmentPacker {
   /// Maximum number of units of a part.
   let limit: Int

@@ -16,7 +16,7 @@ struct SeptetTables: Sendable {
     return extended[scalar] != nil ? 2 : 0
   }
 
-  /// Codes of a character; none if it is in neither table.
+  /// Codes of a character. None if it is in neither table.
   func codes(of scalar: Unicode.Scalar) -> [UInt8] {
     if let code = basic[scalar] { return [code] }
     return extended[scalar].map { [Self.escape, $0] } ?? []

@@ -2,7 +2,7 @@
 public struct TextOptions: Sendable, Hashable {
   /// Whether the text may be written with national language tables, which the provider and the phones must support.
   public var nationalShiftTables: Bool
-  /// Replacements for characters that keep the text out of GSM 7 bit; `nil`: the spelling stays.
+  /// Replacements for characters that keep the text out of GSM 7 bit. `nil`: the spelling stays.
   public var transliteration: Transliteration?
 
   public init(nationalShiftTables: Bool = false, transliteration: Transliteration? = nil) {
@@ -26,7 +26,7 @@ extension SMSText {
     return best
   }
 
-  /// Shortest form with national tables; `nil` if no language has all the characters.
+  /// Shortest form with national tables. `nil` if no language has all the characters.
   public func withNationalTables() -> SMSText? {
     guard encoding == .ucs2 else { return nil }
     return NationalShift.all.lazy.compactMap { SMSText(text, $0) }.min { $0.segments < $1.segments }

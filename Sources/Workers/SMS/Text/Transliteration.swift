@@ -43,7 +43,7 @@ public struct Transliteration: Sendable, Hashable {
     }
   }
 
-  /// The text in another spelling; `nil` if that does not bring it into GSM 7 bit.
+  /// The text in another spelling. `nil` if that does not bring it into GSM 7 bit.
   public func apply(to text: SMSText) -> SMSText? {
     var spelling = ""
     for character in text.text { spelling += replacements[character] ?? String(character) }

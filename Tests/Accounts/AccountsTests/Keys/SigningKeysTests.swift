@@ -293,11 +293,11 @@ import Testing
       let after = try await start(setting)
       await after.maintenance.tidy()
       #expect(!after.parts.idTokens.keys.isReady)
-      guard case .failing(let what, let mend) = after.parts.idTokens.keys.health else {
+      guard case .failing(let what, let hint) = after.parts.idTokens.keys.health else {
         Issue.record("it is ready")
         return
       }
-      #expect(what.contains("can be opened") && mend?.contains("tokenKeysFile") == true)
+      #expect(what.contains("can be opened") && hint?.contains("tokenKeysFile") == true)
       let id = after.nextID()
       let command = try after.refreshing(before.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
       let error = try await after.error(command, id: id)

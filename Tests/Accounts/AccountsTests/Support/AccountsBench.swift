@@ -101,7 +101,7 @@ final class AccountsBench: EngineBench {
     await deliver(batches: [messages])
   }
 
-  /// A secret, sealed for a command; bound to the requester's key if its reply has secrets.
+  /// A secret, sealed for a command. Bound to the requester's key if its reply has secrets.
   func sealed(_ secret: Secret, _ type: MessageType, id: String) throws -> SecretField {
     let isBound = [SignInWithPhone.type, RefreshSession.type].contains(type)
     let context = AccountCommandFields.context(

@@ -25,7 +25,7 @@ final class ScriptedCoordinator {
     self.keys = keys
   }
 
-  /// The answer to a check; it throws for one that the coordinator would not take.
+  /// The answer to a check. It throws for one that the coordinator would not take.
   func answer(_ check: Publication, at now: UnixTime) throws -> Delivery {
     #expect(check.exchange == Topology.Exchanges.commands && check.routingKey == "verification.check")
     #expect(check.message.userID == Topology.Users.accounts)

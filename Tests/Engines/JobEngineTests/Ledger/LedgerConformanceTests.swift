@@ -4,7 +4,7 @@ import Testing
 
 @testable import JobEngine
 
-/// Promises of every ledger, run on each; promises of a ledger with a memory, run on those that have one.
+/// Promises of every ledger, run on each. Promises of a ledger with a memory, run on those that have one.
 @Suite struct LedgerConformanceTests {
   private static let remembering: [LedgerKind] = [.sqlite, .postgresql, .memory]
   private static let stored: [LedgerKind] = [.sqlite, .postgresql]

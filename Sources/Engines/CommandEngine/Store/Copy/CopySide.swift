@@ -2,14 +2,14 @@ import SQLite
 
 /// One of the two databases of a copy, which no process of a service has meanwhile.
 protocol CopySide: Sendable {
-  /// The service that the database belongs to; `nil` before any has used it.
+  /// The service that the database belongs to. `nil` before any has used it.
   var kind: DatabaseKind? { get }
   /// The database, for texts.
   var name: String { get }
 
-  /// Rows of a table behind a key, in the order of their keys; the first ones for `nil`.
+  /// Rows of a table behind a key, in the order of their keys. The first ones for `nil`.
   func rows(of table: CopiedTable, behind key: [Value]?, limit: Int) async throws(StoreError) -> [[Value]]
-  /// Key of the last row; `nil` for an empty table.
+  /// Key of the last row. `nil` for an empty table.
   func last(of table: CopiedTable) async throws(StoreError) -> [Value]?
   func count(_ table: CopiedTable) async throws(StoreError) -> Int
 
@@ -38,7 +38,7 @@ struct CopyMark: Sendable, Hashable {
 }
 
 extension StoreError {
-  /// Reason for a service not to start on a database that holds a part of another one; `nil` without one.
+  /// Reason for a service not to start on a database that holds a part of another one. `nil` without one.
   static func isPart(_ mark: CopyMark?) -> StoreError? {
     guard let mark, mark.isTarget else { return nil }
     return StoreError(

@@ -7,7 +7,7 @@ struct PostgreSQLCopySide: CopySide {
   let name: String
   private let store: PostgreSQLStore
 
-  /// - Parameter kind: the service whose data the database is to hold; `nil` where it has to hold some.
+  /// - Parameter kind: the service whose data the database is to hold. `nil` where it has to hold some.
   static func open(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, creating kind: DatabaseKind?
   ) async throws(StoreError) -> PostgreSQLCopySide {

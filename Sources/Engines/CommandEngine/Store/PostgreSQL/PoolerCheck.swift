@@ -3,7 +3,7 @@ public import PostgreSQL
 extension PostgreSQLStore {
   /// Checks that no pooler shares sessions of the server between connections.
   ///
-  /// A pooler in transaction mode gives each transaction whatever session is free: a lock would belong to nobody.
+  /// A pooler in transaction mode gives each transaction whatever session is free: a lock would have no owner.
   /// - Throws: ``StoreError/Code/schema`` with the remedy; failures of the server.
   public static func verifySession(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions()

@@ -6,7 +6,7 @@ import Synchronization
 struct PostgreSQLLoad {
   let session: PostgreSQLSession
   /// Records to lock, beside those of the first round, until the end of the transaction, so that no other writer is
-  /// faster; `nil` for a load without locks.
+  /// faster. `nil` for a load without locks.
   var locked: [RecordID]?
   /// Whether all statements see one state. Otherwise each sees what is committed by then.
   var isOneState = false

@@ -7,7 +7,7 @@ extension PostgreSQLStore {
   typealias Attempt<Value> =
     @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
 
-  /// Runs a transaction, again while another writer is faster; competition is an outcome.
+  /// Runs a transaction, again while another writer is faster. Competition is an outcome.
   func repeating<Value: Sendable>(
     only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
   ) async throws(StoreError) -> StoreOutcome<Value> {

@@ -2,15 +2,11 @@ public import CountersignTelemetry
 public import PostgreSQL
 import Synchronization
 
-/// A store in PostgreSQL, which coordinators on several hosts share.
+/// A store in PostgreSQL, which processes on several hosts share.
 ///
-/// All that it writes goes through one connection, its *session*, which holds the locks that tell others that it lives.
-/// A store that lost its session cannot commit, and publishes nothing that it had in hand. A new connection is a new
-/// owner.
-/// Looks have connections of their own.
-///
-/// Writers work side by side. A transaction loads, works without locks, and writes under guards; when another writer was
-/// faster it is repeated, with the records locked from the first look on. Increments of counters add up.
+/// One connection, its *session*, does all writing and holds the locks that tell others that it lives. A store that
+/// lost its session publishes nothing that it had in hand. A transaction loads, works without locks, writes under
+/// guards, and is repeated, with records locked, when another writer was faster.
 public final class PostgreSQLStore: Store {
   let connection: PostgreSQLConnection
   let readers: PostgreSQLPool

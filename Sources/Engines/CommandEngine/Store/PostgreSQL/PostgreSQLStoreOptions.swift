@@ -15,7 +15,7 @@ public struct PostgreSQLStoreOptions: Sendable {
   /// Age of the session's last answer from which nothing is published: well below the time in which the server finds a
   /// dead host, and others may claim what it had in hand.
   public var longestSilence = Duration.seconds(5)
-  /// The service that uses the database, and whose it is from then on; `nil` to leave that open.
+  /// The service that uses the database, and whose it is from then on. `nil` to leave that open.
   public var kind: DatabaseKind?
   /// Whether no other store may use the database meanwhile: for a copy.
   public var isExclusive = false
@@ -56,7 +56,7 @@ public struct PostgreSQLStoreStatus: Sendable {
   public var commits: Int
   /// Time that they took, from the begin to the answer to the commit.
   public var commitTime: Duration
-  /// Time by which the server's clock is ahead of the host's; negative when it is behind.
+  /// Time by which the server's clock is ahead of the host's. Negative when it is behind.
   public var clockDifference: Duration
   /// Transactions since the oldest snapshot that any session holds, when ``Store/figures()`` were taken last: the server
   /// keeps every version of a row that was replaced since.

@@ -134,7 +134,7 @@ extension PostgreSQLWrite {
     }
   }
 
-  /// Keys are given free before any is taken, whichever records they move between.
+  /// Releases keys before taking any, so a key can move between records in one batch.
   private mutating func add(_ keys: KeyChanges) {
     add(Self.freeKeys, keys.freed.map { ($0.key.bytes, $0.id) })
     add(Self.leaveGroups, keys.left.map { ($0.key.bytes, $0.id) })

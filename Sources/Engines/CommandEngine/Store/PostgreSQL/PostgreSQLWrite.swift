@@ -1,11 +1,11 @@
 import CountersignTelemetry
 import PostgreSQL
 
-/// Writes the changes of a working set, and settles messages: all in one round trip. A guard that does not hold ends it
+/// Writes the changes of a working set, and settles messages, all in one round trip. A guard that does not hold ends it
 /// as a conflict.
 ///
-/// Every writer takes the rows of a table in the order of their keys, and the tables in one order, lest two of them
-/// lock each other out. Counters come last, because all writers meet there: they are held for one commit.
+/// Every writer takes tables and rows in one order, so that two of them cannot lock each other out. Counters come last,
+/// because all writers meet there.
 struct PostgreSQLWrite {
   /// A statement, and what its result tells.
   private struct Step {
@@ -17,7 +17,7 @@ struct PostgreSQLWrite {
   /// Owner of the messages.
   let owner: Int64
   let now: UnixTime
-  /// Whether the messages wait for ``Store/claimMessages(limit:at:)``; otherwise the caller publishes them.
+  /// Whether the messages wait for ``Store/claimMessages(limit:at:)``. Otherwise the caller publishes them.
   let isForClaims: Bool
   private var steps: [Step] = []
   private var outgoing: [OutboxMessage] = []

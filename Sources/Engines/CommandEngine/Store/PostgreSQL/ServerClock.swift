@@ -22,7 +22,7 @@ final class ServerClock: WallClock {
   }
 
   private struct State {
-    /// The server's time at ``ServerClock/origin``; `nil` before the first session.
+    /// The server's time at ``ServerClock/origin``. `nil` before the first session.
     var atOrigin: UnixTime?
     var shown: UnixTime?
     var steps = 0
@@ -59,7 +59,7 @@ final class ServerClock: WallClock {
   /// time that no longer counts.
   var steps: Int { state.withLock { $0.steps } }
 
-  /// Time by which the server is ahead of the host's clock; negative when it is behind.
+  /// Time by which the server is ahead of the host's clock. Negative when it is behind.
   var difference: Duration { state.withLock { $0.difference } }
 
   // MARK: Readings

@@ -8,7 +8,7 @@ final class StoreOwner: Sendable {
   struct Current: Sendable {
     /// Number of the connection, counted by the client.
     var generation = 0
-    /// Number of the owner; 0 before the first session.
+    /// Number of the owner. 0 before the first session.
     var number: Int64 = 0
     /// The server's process, which a pooler may change.
     var process = 0
@@ -115,7 +115,7 @@ final class StoreOwner: Sendable {
     return cause
   }
 
-  /// Ends the ownership at once; the server would notice the end of the connection a little later.
+  /// Ends the ownership at once. The server would notice the end of the connection a little later.
   func end(_ session: PostgreSQLSession) throws(PostgreSQLError) {
     guard current.generation == session.generation else { return }
     // The lock that all share as well: a copy that begins now must not find a process.

@@ -2,10 +2,10 @@ public import PostgreSQL
 
 /// The tables of a store in PostgreSQL. Times are milliseconds since 1970.
 public enum StoreSchemaPostgreSQL {
-  /// To change the tables of databases that exist, a script goes to the end of the part; released ones stay as they are.
+  /// To change the tables of databases that exist, a script goes to the end of the part. Released ones stay as they are.
   ///
   /// Hashes, and names that others choose, are bytes: a text of PostgreSQL takes no U+0000. Kinds and IDs are ASCII,
-  /// compared by their bytes. Keys lead to the ID of their record; whoever deletes a record deletes its keys with it.
+  /// compared by their bytes. Keys lead to the ID of their record and are deleted with it.
   ///
   /// `retry` of the outbox is empty while its owner has the message in hand, and the end of the hold while it is held.
   /// Its rows live for milliseconds, and those of counters change all the time: these tables are vacuumed by a number

@@ -107,7 +107,7 @@ public final class SQLiteStore: Store {
 
   // MARK: Database
 
-  /// Runs a transaction; competition is an outcome.
+  /// Runs a transaction. Competition is an outcome.
   func transaction<Value: Sendable>(
     _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> (Value, [StoredMessage])
   ) async throws(StoreError) -> StoreOutcome<Value> {
@@ -121,7 +121,7 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Runs a body that writes; an error undoes its changes.
+  /// Runs a body that writes. An error undoes its changes.
   @discardableResult
   func change<Value: Sendable>(
     _ failure: StoreFailure = StoreFailure(),

@@ -3,7 +3,7 @@ import SQLite
 
 extension SQLiteWrite {
   func write(_ changes: [StoreChanges.Change]) throws(StoreError) {
-    // Keys are given free before any is taken, whichever records they move between.
+    // Releases keys before taking any, so a key can move between records in one batch.
     for change in changes {
       switch change {
       case .delete(let record):

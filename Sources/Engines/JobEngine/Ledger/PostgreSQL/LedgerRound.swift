@@ -3,9 +3,8 @@ import PostgreSQL
 
 /// Entries of a batch, at most one a job, which are carried out together.
 ///
-/// New jobs and ends cost one run of statements. What is known about the others is read in a second run, and a job that
-/// is taken over is changed in a third, if it is still the one that was read. Each run is a transaction of its own, so
-/// that no lock is held while this side decides, and no host that dies leaves one.
+/// New jobs and ends cost one run of statements, known jobs a second, takeovers a third. Each run is a transaction of
+/// its own, so that no lock is held while this side decides.
 struct LedgerRound: Sendable {
   /// Part of a round that ``LedgerSQL`` has a statement for.
   private enum Step {
@@ -24,7 +23,7 @@ struct LedgerRound: Sendable {
   private(set) var answers: [Int: Result<LedgerAnswer, LedgerError>] = [:]
   /// Entries without an answer, in the order of their keys: two batches that meet wait for each other in one direction.
   private var open: [Item] = []
-  /// Claims that nobody begins, and that are still to be forgotten. A row that knows of an earlier call stays as it is:
+  /// Abandoned claims that still have to be deleted. A row that knows of an earlier call stays as it is:
   /// who finds it after its lease has to look that call up.
   private var forgotten = LedgerColumns()
   /// The server's time in the last run, when it told it.

@@ -3,15 +3,11 @@ public import CountersignTelemetry
 import PostgreSQL
 import Synchronization
 
-/// The ledger in a PostgreSQL database that the workers of all hosts share: a job that is delivered again, wherever,
-/// finds its claim.
+/// The ledger in a PostgreSQL database that the workers of all hosts share.
 ///
-/// Leases and retentions are durations of the claimant and times of the server, so a host whose clock is wrong neither
-/// takes over another's job nor loses its own. A step of the server's clock, or a standby with another clock, is left
-/// out of judging as long as an earlier lease may run: see ``StepFilter``.
-///
-/// New jobs and ends cost one round trip a batch, their commit included; known jobs a second one; jobs that are taken
-/// over a third.
+/// Leases are durations of the claimant and times of the server, so a host with a wrong clock neither takes over
+/// another's job nor loses its own. A step of the server's clock is ignored while an earlier lease may run: see
+/// ``StepFilter``.
 public final class PostgreSQLLedger: Ledger {
   /// Maximum duration of a batch, with all that it waits for. `JobRules.leaseMargin` counts with it.
   static let longestWrite: Duration = .milliseconds(3_750)
@@ -36,7 +32,7 @@ public final class PostgreSQLLedger: Ledger {
   private let longestRun: Duration
   private let filter: Mutex<StepFilter>
   private let estimate = Mutex(LedgerEstimate())
-  /// Claims that failed here, and may have been committed all the same: nobody begins their calls.
+  /// Claims that failed here, and may have been committed anyway: their calls must not begin.
   private let doubtful = Mutex<[DoubtfulClaim]>([])
 
   /// Connects when it is first used.

@@ -6,7 +6,7 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
   /// The meaning of a reply.
   enum Class: String, Decodable, Sendable { case refused, otherLane, retry, laneDown }
 
-  /// Stages of the reply: names of `SMTPStage`; any if absent.
+  /// Stages of the reply: names of `SMTPStage`. Any if absent.
   let stages: [String]?
   /// Codes, `550`, or their beginnings, `5`.
   let codes: [String]?
@@ -23,7 +23,7 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
   let suppress: Bool?
   /// Retry delay, if the reply does not state one.
   let delaySeconds: Int?
-  /// Whether the table's row takes the lane down, and this copy does not; never in a file.
+  /// Whether the table's row takes the lane down, and this copy does not. Never in a file.
   var isDowngraded = false
 
   static let keys = CodingKeys.allCases.map(\.rawValue)
@@ -57,7 +57,7 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
 
 /// The retry delay in the text of a reply: `try again in 300 seconds`, `retry after 5 minutes`.
 enum ReplyDelay {
-  /// Maximum delay; a longer one is cut.
+  /// Maximum delay. A longer one is cut.
   static let longest = Duration.seconds(86_400)
 
   static func parse(_ text: String) -> Duration? {

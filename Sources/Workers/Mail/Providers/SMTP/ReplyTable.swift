@@ -66,7 +66,7 @@ struct ReplyTable: Sendable {
     return nil
   }
 
-  /// The row of a reply that reports a failure; without one, its class follows from the first digit.
+  /// The row of a reply that reports a failure. Without one, its class follows from the first digit.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
     // Servers break sentences into lines at any place.
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -9,7 +9,7 @@ struct SMTPProvider: LaneProvider {
   /// Replies have a table of another form, a ``ReplyTable``.
   static let tables: [ProviderTables.Source] = []
 
-  /// Number of connections; each has a thread while it is used.
+  /// Number of connections. Each has a thread while it is used.
   static let connections = 1...256
 
   private let smtp: SMTPConfiguration

@@ -23,11 +23,11 @@ struct APNsAPI: HTTPProviderAPI {
     let push: SilentPush
     /// ID under which APNs knows the push.
     let id: String
-    /// Token to show; `nil` where the connection's certificate identifies the sender.
+    /// Token to show. `nil` where the connection's certificate identifies the sender.
     let token: ProviderToken?
   }
 
-  /// Largest response that is read; one of APNs has at most some hundred bytes.
+  /// Largest response that is read. One of APNs has at most some hundred bytes.
   private static let maxResponseBytes = 16 * 1024
 
   let environment: DeviceEnvironment
@@ -78,7 +78,7 @@ struct APNsAPI: HTTPProviderAPI {
 struct APNsAnswer: Sendable {
   /// Reasons that concern the token or the connection, besides what the table says about the push.
   enum Reason {
-    /// The provider token is too old; a connection stays bound to the first token it was shown.
+    /// The provider token is too old. A connection stays bound to the first token it was shown.
     static let expiredProviderToken = "ExpiredProviderToken"
     static let closing: Set<String> = ["IdleTimeout", "Shutdown"]
   }

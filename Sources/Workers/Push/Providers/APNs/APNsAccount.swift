@@ -16,7 +16,7 @@ struct APNsAccount: Sendable {
   let identity: Identity
   private(set) var apps: [String]
   private let settings: APNsCredential
-  /// Suffix of its lanes' names; empty where it is the only one.
+  /// Suffix of its lanes' names. Empty where it is the only one.
   private let suffix: String
 
   /// Properties that make two credentials the same.
@@ -102,7 +102,7 @@ struct APNsAccount: Sendable {
     return transport
   }
 
-  /// Connections are opened when they are needed; problems with their files must show at the start.
+  /// Connections are opened when they are needed. Problems with their files must show at the start.
   private static func checkFiles(
     _ transport: HTTPClient.Configuration, of entry: PushLaneSettings
   ) throws(WorkerError) {

@@ -49,7 +49,7 @@ struct APNsLane: ProviderLane {
 
   private enum TryOutcome {
     case final(Classification)
-    /// Another try may follow at once; otherwise this is the outcome.
+    /// Another try may follow at once. Otherwise this is the outcome.
     case again(Classification)
   }
 

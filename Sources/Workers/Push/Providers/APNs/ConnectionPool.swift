@@ -60,7 +60,7 @@ final class ConnectionPool: Sendable {
     if isGivenUp, case .silent = report { await lease.connection.shutdown() }
   }
 
-  /// Gives up all connections; pushes in flight on them continue.
+  /// Gives up all connections. Pushes in flight on them continue.
   func replaceAll() {
     state.withLock { state in
       state.givenUp += state.connections.count

@@ -1,14 +1,10 @@
 import CountersignTelemetry
 
-/// Chooses the connection of the next push, and decides when one is given up. It knows no sockets.
+/// Chooses the connection of the next push, and decides when one is given up.
 ///
-/// APNs allows one push at a time on a connection until a valid token has come over it, and again after it refused a
-/// push, until the next one it takes. Proofs meet many tokens that are refused. A connection therefore counts as
-/// *narrow* until it has taken a push, and after each refusal; pushes go where there is room, first to connections that
-/// are not narrow, then to narrow ones, then to a new one, and wait in line only when no further one may be opened.
-///
-/// A connection that lets a push run into its timeout, and has answered nothing else since that push was sent, is taken
-/// for dead. APNs and the networks in front of it leave such connections behind, and everything sent over one is lost.
+/// APNs allows one push at a time on a connection until it has taken a push, and again after a refusal: such a
+/// connection is *narrow*. Wide connections come first, then narrow ones, then a new one. One that has answered nothing
+/// since a timed-out push is dead.
 struct ConnectionSelector: Sendable {
   struct Slot: Sendable, Hashable {
     let id: Int

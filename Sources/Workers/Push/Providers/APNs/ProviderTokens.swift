@@ -17,7 +17,7 @@ final class ProviderTokens: Sendable {
     case renewed
     /// A new one has been made meanwhile.
     case replaced
-    /// It is too young to be expired; the clock of this machine may be wrong.
+    /// It is too young to be expired. The clock of this machine may be wrong.
     case tooYoung
   }
 

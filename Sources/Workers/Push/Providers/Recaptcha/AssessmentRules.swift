@@ -7,7 +7,7 @@ struct AssessmentRules: Sendable, Hashable {
   var androidPackages: Set<String> = []
   /// Hosts of pages that act for the app.
   var hosts: Set<String> = []
-  /// Whether the keys give actions and scores; those of the old check box do not.
+  /// Whether the keys give actions and scores. Those of the old check box do not.
   var hasScores = true
   /// A lower score is refused.
   var minScore = 0.5
@@ -51,7 +51,7 @@ struct AssessmentRules: Sendable, Hashable {
     }
   }
 
-  /// Status for a reason that the table does not list; the answer itself has the status 200.
+  /// Status for a reason that the table does not list. The answer itself has the status 200.
   private static let invalidStatus = 400
 
   private func extras(_ assessment: RecaptchaAssessment) -> ResultExtras {

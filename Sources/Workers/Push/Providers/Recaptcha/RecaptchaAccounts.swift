@@ -37,7 +37,7 @@ struct RecaptchaAccounts: Sendable {
     for source in tokens { await source.shutdown() }
   }
 
-  /// The credential of a lane; lanes of one service account share its tokens.
+  /// The credential of a lane. Lanes of one service account share its tokens.
   mutating func credential(
     _ settings: GoogleCredential, _ entry: PushLaneSettings, _ context: PushLaneContext
   ) throws(WorkerError) -> EnterpriseLane.Credential {

@@ -2,7 +2,7 @@
 struct RecaptchaAssessment: Sendable, Hashable {
   /// reCAPTCHA's own name of the assessment.
   var reference: String?
-  /// Reason why the token is invalid, in reCAPTCHA's words; `nil` for a valid one.
+  /// Reason why the token is invalid, in reCAPTCHA's words. `nil` for a valid one.
   var invalidReason: String?
   /// Action of the user, as the app stated it to reCAPTCHA.
   var action: String?
@@ -35,7 +35,7 @@ enum AssessmentText {
     return text
   }
 
-  /// A number from 0 to 1; a missing one is 0.
+  /// A number from 0 to 1. A missing one is 0.
   static func fraction(_ number: Double?) -> Double {
     min(max(number ?? 0, 0), 1)
   }

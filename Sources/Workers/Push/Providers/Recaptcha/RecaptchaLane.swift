@@ -64,7 +64,7 @@ extension AssessmentRequest: CustomStringConvertible, CustomReflectable {
 
 /// A token that an app got from reCAPTCHA, with the hash it is remembered by.
 struct RecaptchaToken: Sendable {
-  /// Maximum length; reCAPTCHA's tokens have about 1,500 to 7,000 characters.
+  /// Maximum length. ReCAPTCHA's tokens have about 1,500 to 7,000 characters.
   static let maxLength = 16 * 1024
 
   let text: Secret

@@ -4,7 +4,7 @@ import ServiceRuntime
 
 /// Lanes to reCAPTCHA.
 protocol RecaptchaProvider: PushProvider {
-  /// Whether its keys give actions and scores; those of the old check box do not.
+  /// Whether its keys give actions and scores. Those of the old check box do not.
   var hasScores: Bool { get }
   /// Whether an assessment names the site's key.
   var namesSiteKey: Bool { get }

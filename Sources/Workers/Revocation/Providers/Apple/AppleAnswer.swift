@@ -18,7 +18,7 @@ struct AppleAnswer: Sendable {
     }
   }
 
-  /// Maximum length of an error code; Apple has no longer one.
+  /// Maximum length of an error code. Apple has no longer one.
   private static let maxErrorLength = 64
 
   private let response: ProviderResponse<Body>

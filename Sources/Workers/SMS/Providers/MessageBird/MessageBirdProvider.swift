@@ -9,7 +9,7 @@ struct MessageBirdProvider: SMSProvider {
 
   let configuration: MessageBirdConfiguration
   let accessKey: Secret
-  /// Verifies MessageBird's reports; `nil` if none are asked for.
+  /// Verifies MessageBird's reports. `nil` if none are asked for.
   let signature: MessageBirdSignature?
 
   init(_ section: ConfigurationSection) {

@@ -9,7 +9,7 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
   enum LongMessages: String, Sendable, Hashable, CaseIterable {
     /// Split here, each segment with a user data header.
     case udh
-    /// Whole, as the parameter `message_payload`; the server splits it.
+    /// Whole, as the parameter `message_payload`. The server splits it.
     case payload
   }
 

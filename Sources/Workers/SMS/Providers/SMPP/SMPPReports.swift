@@ -26,7 +26,7 @@ extension SessionReport.State {
 }
 
 extension Reason {
-  /// Reason that a message in this state will not arrive; `nil` if it may.
+  /// Reason that a message in this state will not arrive. `nil` if it may.
   fileprivate init?(_ state: MessageState, providerCode: String?) {
     switch state {
     case .enroute, .accepted, .delivered, .unknown: return nil

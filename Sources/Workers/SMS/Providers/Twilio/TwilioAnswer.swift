@@ -21,7 +21,7 @@ struct TwilioAnswer: Sendable {
       case errorCode = "error_code"
     }
 
-    /// The resource of a message that was taken; `nil` for any other JSON.
+    /// The resource of a message that was taken. `nil` for any other JSON.
     init?(_ json: PlainJSON) {
       guard let sid = json.text("sid"), let word = json.text("status"), !json.has("code"), !json.has("error_code")
       else { return nil }

@@ -9,7 +9,7 @@ struct VonageProvider: SMSProvider {
 
   let configuration: VonageConfiguration
   let secret: Secret
-  /// Verifies Vonage's reports; `nil` if none are asked for.
+  /// Verifies Vonage's reports. `nil` if none are asked for.
   let signature: VonageSignature?
 
   init(_ section: ConfigurationSection) {

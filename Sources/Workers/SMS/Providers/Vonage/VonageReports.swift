@@ -66,7 +66,7 @@ struct VonageReports: ProviderReportReader {
     }
   }
 
-  /// A member of the JSON; arrays and objects are skipped.
+  /// A member of the JSON. Arrays and objects are skipped.
   private struct Scalar: Decodable {
     let text: String?
 

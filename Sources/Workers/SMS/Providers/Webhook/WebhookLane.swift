@@ -57,9 +57,8 @@ struct WebhookLane: HTTPLane {
 /// Makes the header `webhook-id` of a job: `msg_` and 32 letters, digits, hyphens and underscores, the same on every
 /// try.
 ///
-/// It is a hash of sender and ID. The sender chooses a job's own ID, which may contain full stops: `A.1700000000.{…}`
-/// would make a signature over `id.timestamp.body` valid for another timestamp and body. The job's own ID is `data.id`
-/// of the payload.
+/// It is a hash of sender and ID. A job's own ID may contain full stops, which would make a signature over
+/// `id.timestamp.body` valid for another timestamp and body. That ID is `data.id` of the payload.
 enum WebhookID {
   /// Bytes of the hash that are used: 192 bits, too many for a collision.
   private static let bytes = 24

@@ -4,12 +4,10 @@ import CountersignTelemetry
 import JobEngine
 
 /// Signs webhooks (Standard Webhooks 1.0.0, "Signature scheme"): `v1,` and the base64 of HMAC-SHA-256 over
-/// `id.timestamp.body`, once for each secret, separated by spaces.
+/// `id.timestamp.body`, once for each secret, separated by spaces. Several secrets allow rotation.
 ///
-/// Several secrets allow rotation: configure both, wait until the receiver knows the new one, remove the old one.
-///
-/// The ID must not contain a full stop and must not be chosen by others ("Signature scheme"), or the signed text could
-/// be split in another way; ``WebhookID`` makes one.
+/// The ID must not contain a full stop and must not be chosen by others, or the signed text could be split in another
+/// way: see ``WebhookID``.
 struct WebhookSigner: Sendable {
   /// Length of a secret, in bytes.
   static let keyLength = 24...64
