@@ -28,7 +28,7 @@ struct ConnectionParameters {
     addTLS(endpoint.tls)
   }
 
-  /// Settings that only look at a server's certificate: whoever it is gets no password.
+  /// Settings that only look at a server's certificate: the server gets no password.
   init(looking endpoint: PostgreSQLEndpoint, address: ServerAddress, number: String?, options: PostgreSQLOptions) {
     var endpoint = endpoint
     endpoint.password = ""

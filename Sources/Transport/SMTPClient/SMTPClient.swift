@@ -130,8 +130,7 @@ public final class SMTPClient: Sendable {
 }
 
 extension SMTPFailure {
-  /// That a connection used before was closed by the server meanwhile, which is no news about this message: nothing of
-  /// it has been said, or the server answered its first command with a farewell (421).
+  /// Whether a reused connection turned out to be closed: nothing of this message had been sent.
   fileprivate var isStaleConnection: Bool {
     isReusedConnection && (stage == .sender || stage == .check) && (kind == .lost || reply?.code == 421)
   }

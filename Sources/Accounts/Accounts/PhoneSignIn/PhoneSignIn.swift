@@ -22,7 +22,7 @@ struct ProvenNumber: Sendable, Hashable {
 ///
 /// ```
 /// number           without ID token             with ID token
-/// of nobody        a new account (1)            is put on the token's account
+/// of no account    a new account (1)            is put on the token's account
 /// of the account   a session                    tokens of the token's session
 /// of another one                                a temporary proof; for a temporary proof PHONE_NUMBER_EXISTS
 /// ```

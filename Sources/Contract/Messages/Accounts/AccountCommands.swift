@@ -5,7 +5,7 @@ public import CountersignTelemetry
 /// Parts that all commands to `accounts` have. Secret fields are sealed to the public key of `accounts`
 /// (``PublicSealer``); their recipient is ``AccountCommandFields/recipient``.
 public enum AccountCommandFields {
-  /// Context of the secrets of a command. It binds the key for the reply: with another one, whoever gets hold of the
+  /// Context of the secrets of a command. It binds the key for the reply: with another one, a thief who gets hold of the
   /// command, a dead letter for instance, would have the tokens of the reply sealed to itself.
   /// - Parameters:
   ///   - type: type of the command.

@@ -27,7 +27,7 @@ struct ConversionFlow: Flow {
 
   var commands: [CommandKind] {
     [
-      // Its figures come from the store by more than look-ups, so it is no look; it changes nothing all the same.
+      // Its figures come from the store by more than look-ups, so it is not a look; it changes nothing all the same.
       CommandKind(ListConversions.self, users: .operators) { [conversions] command, _, _ throws(APIError) in
         try ConversionListOrder(command, conversions)
       },

@@ -51,7 +51,7 @@ struct Limit: Sendable {
     (self.isBudget, self.field, self.reason, self.help, self.text) = (isBudget, field, reason, help, text)
   }
 
-  /// A refusal that is no matter of counting up to a figure, and so has no key.
+  /// A refusal that does not depend on a count, and so has no key.
   init(_ label: String, reason: String, text: @escaping @Sendable (LimitRefusal) -> String) {
     self.init("", label, 0, .hour, counter: "", reason: reason, help: "", text: text)
   }
@@ -155,7 +155,7 @@ extension Limit {
     help: "Messages in all within a day in UTC: the cap on what can be spent."
   ) { "the budget of \($0.figure) messages a day is used up" }
 
-  /// Beyond it nobody learns which numbers are fictional.
+  /// Beyond it a client no longer learns which numbers are fictional.
   static let refusedStartsPerAddressPerHour = Limit(
     "refusedStartsPerAddressPerHour", "address_refused_starts", 300, .hour, counter: "r", field: "client.ip",
     help: "Starts without a proof that were refused, from one IPv4 address or IPv6 /64 within an hour."

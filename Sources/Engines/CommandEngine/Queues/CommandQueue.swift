@@ -216,7 +216,7 @@ struct CommandQueue: BatchQueue {
 }
 
 extension Envelope {
-  /// The envelope of a command with its original sender in `userID`, whoever republished it: rights and identity go by
+  /// The envelope of a command with its original sender in `userID`, not its republisher: rights and identity go by
   /// the sender.
   func resolved(sender: String) -> Envelope {
     var copy = self

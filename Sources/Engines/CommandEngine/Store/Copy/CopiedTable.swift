@@ -45,7 +45,7 @@ struct CopiedTable: Sendable {
     CopiedTable("store_unique", leadsToRecord: true, [bytes("key"), recordID]),
     CopiedTable("store_group", keyCount: 2, leadsToRecord: true, [bytes("key"), text("id")]),
     CopiedTable("store_counter", keyCount: 2, [bytes("key"), integer("slot"), integer("count"), integer("keep")]),
-    // Without the owner: whoever opens the copy claims all, as of a process that ended.
+    // Without the owner: the process that opens the copy claims all, as of a process that ended.
     CopiedTable(
       "store_outbox",
       [
