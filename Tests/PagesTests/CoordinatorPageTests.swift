@@ -18,7 +18,7 @@ import Testing
     page.expect(
       "\(word(VerificationPolicy.maxHandles)) handles",
       "\(word(VerificationPolicy.handlesForProven)) for proven devices",
-      "\(word(policy.checks(ofHandle: 2)));", "\(word(VerificationPolicy.checksForProvenHandles)) of them for proven")
+      "\(word(policy.checks(ofHandle: 2))).", "\(word(VerificationPolicy.checksForProvenHandles)) of them for proven")
     #expect(policy.checks(ofHandle: 1) == policy.laterChecks)
   }
 

@@ -10,16 +10,17 @@ public enum HostResolver {
   public static let maxAddresses = 8
   /// Time for a look-up without a limit of its own: two name servers that do not answer, and a third one that does.
   public static let usualLimit = Duration.seconds(15)
-  /// Maximum number of look-ups in progress in this process. A further one finds nothing.
+  /// Maximum number of names that are looked up at a time in this process. A further one is not found.
   private static let maxLookUps = 32
   /// Time between two questions whether the caller gave up.
   private static let interval = DispatchTimeInterval.milliseconds(50)
 
-  private static let lookUps = Mutex(0)
+  /// Look-ups in progress, one a name: a name whose servers are silent takes one place, however often it is asked for.
+  private static let lookUps = Mutex<[String: LookUp]>([:])
 
-  private final class Answer: Sendable {
+  private final class LookUp: Sendable {
     let addresses = Mutex<[HostAddress]>([])
-    let isReady = DispatchSemaphore(value: 0)
+    let isDone = DispatchGroup()
   }
 
   /// Addresses of a host, in the order of the system's preference. Blocks the thread for the limit at most.
@@ -34,25 +35,28 @@ public enum HostResolver {
     isCanceled: () -> Bool = { false }
   ) -> [HostAddress] {
     let own = ask(host, AI_NUMERICHOST)
-    guard own.isEmpty, enter() else { return own }
-    let answer = Answer()
-    DispatchQueue(label: "countersign.names").async {
-      let found = ask(host, 0)
-      lookUps.withLock { $0 -= 1 }
-      answer.addresses.withLock { $0 = found }
-      answer.isReady.signal()
-    }
+    guard own.isEmpty, let lookUp = lookUp(of: host) else { return own }
     while ContinuousClock.now < deadline, !isCanceled() {
-      if answer.isReady.wait(timeout: .now() + interval) == .success { return answer.addresses.withLock { $0 } }
+      if lookUp.isDone.wait(timeout: .now() + interval) == .success { return lookUp.addresses.withLock { $0 } }
     }
     return []
   }
 
-  private static func enter() -> Bool {
-    lookUps.withLock { count in
-      guard count < maxLookUps else { return false }
-      count += 1
-      return true
+  /// The look-up of a name, begun if there is none.
+  private static func lookUp(of host: String) -> LookUp? {
+    lookUps.withLock { running in
+      if let begun = running[host] { return begun }
+      guard running.count < maxLookUps else { return nil }
+      let lookUp = LookUp()
+      lookUp.isDone.enter()
+      running[host] = lookUp
+      DispatchQueue(label: "countersign.names").async {
+        let found = ask(host, 0)
+        lookUp.addresses.withLock { $0 = found }
+        lookUps.withLock { $0[host] = nil }
+        lookUp.isDone.leave()
+      }
+      return lookUp
     }
   }
 

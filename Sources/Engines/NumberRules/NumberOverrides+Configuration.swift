@@ -21,7 +21,7 @@ extension NumberOverrides {
       }
       return try JSONReader(maxBytes: maxFileBytes, syntax: .json5).decode(NumberOverrides.self, from: data)
     } catch let error as JSONRefusal {
-      section.problem(key, "\(path) \(error)")
+      section.problem(key, "\(path) \(error); make it with deploy/renew-number-overrides")
     } catch let error as DecodingError {
       section.problem(
         key, "\(path) is not a table of numbers: \(text(of: error)); make it with deploy/renew-number-overrides")

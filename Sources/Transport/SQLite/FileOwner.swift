@@ -1,18 +1,26 @@
 import Glibc
+import Synchronization
 
 /// A process's claim to be the only one that works with a file, kept by a lock on a file beside it.
 ///
 /// SQLite lets processes share a file, which one that keeps state in memory, or publishes its rows, must not. The
 /// kernel releases the lock however the process ends.
 public final class FileOwner: Sendable {
-  private let descriptor: Int32
+  /// `nil` once it is released.
+  private let descriptor: Mutex<Int32?>
 
   private init(descriptor: Int32) {
-    self.descriptor = descriptor
+    self.descriptor = Mutex(descriptor)
   }
 
-  deinit {
-    close(descriptor)
+  deinit { release() }
+
+  /// Ends the claim at once.
+  public func release() {
+    descriptor.withLock { descriptor in
+      if let descriptor { close(descriptor) }
+      descriptor = nil
+    }
   }
 
   /// - Parameters:

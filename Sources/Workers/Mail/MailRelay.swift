@@ -29,7 +29,9 @@ public struct MailRelay: Sendable {
     let (writer, counts) = (MailWriter(signer: signer), SMTPMetrics(metrics))
     var ways: [SMTPLane] = []
     for entry in configuration.lanes {
-      guard let client = try entry.provider?.client(entry) else { continue }
+      guard let client = try entry.provider?.client(entry) else {
+        throw WorkerError(.invalidConfiguration, "lanes: \(entry.lane.name) has no provider")
+      }
       ways.append(
         SMTPLane(name: entry.lane.name, submitter: client, writer: writer, table: table, metrics: counts))
     }

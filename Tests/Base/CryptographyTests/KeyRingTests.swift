@@ -22,7 +22,7 @@ import Testing
 
   @Test(
     arguments: [
-      ("", "it is no JSON"), (String(repeating: "[", count: 513), "it is no JSON"), ("[]", "form"),
+      ("", "it is not JSON"), (String(repeating: "[", count: 513), "it is not JSON"), ("[]", "form"),
       ("{}", "keys is missing"),
       ("{\"keys\": [{\"kid\": \"a\"}]}", "keys[0].kty is missing"),
       ("{\"keys\": [{\"kty\": \"oct\", \"k\": 5}]}", "keys[0].k is of the wrong type"), ("{\"keys\": []}", "0 keys"),

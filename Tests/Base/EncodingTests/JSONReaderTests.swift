@@ -112,6 +112,13 @@ private func nested(_ depth: Int) -> String {
     #expect(refusal(#"[{"a":{"a":1}},{"a":[{"a":1}]}]"#) == nil)
   }
 
+  /// As RabbitMQ's management API does for some queues (rabbitmq-server, issue 10929).
+  @Test func `Answers of servers may have a name twice, and the first counts`() throws {
+    let reader = JSONReader(maxBytes: 100, allowsRepeatedNames: true)
+    #expect(try reader.value(of: Array(#"{"a":1,"b":2,"a":3}"#.utf8)).members?["a"] == reader.value(of: [0x31]))
+    #expect(try reader.decode([String: Int].self, from: #"{"a":1,"b":2,"a":1}"#) == ["a": 1, "b": 2])
+  }
+
   // MARK: Bounds
 
   /// Each of these ends a process that hands it to the decoder of Swift 6.3.1.

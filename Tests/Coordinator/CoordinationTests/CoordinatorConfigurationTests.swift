@@ -259,9 +259,9 @@ import Testing
       ("verification: { lifetimeSeconds: 700 }", "must not be below"),
       ("regions: { allowed: ['usa'] }", "did you mean US?"), ("regions: { allowed: ['UK'] }", "did you mean GB?"),
       ("regions: { allowed: ['QQ'] }", "QQ is not a region's code of ISO 3166-1"),
-      ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is no region's code"),
+      ("limits: { countryBudgets: { UK: 5 } }", "limits.countryBudgets: must name regions: UK is not a region's code"),
       ("numberOverrides: 'nowhere.json5'", "numberOverrides: cannot read"),
-      ("numberOverrides: 'pepper'", "pepper is not a table of numbers"),
+      ("numberOverrides: 'pepper'", "make it with deploy/renew-number-overrides"),
       ("numberOverrides: 'keys.json'", "keys.json is not a table of numbers: date is missing"),
       ("apps: { a: { name: 'A', verification: 'off', androidHash: 'FA+9qCX9VS' } }", "must be 11 letters, digits"),
       (

@@ -63,8 +63,7 @@ import Testing
   }
 
   @Test(arguments: StoreUnderTest.allCases)
-  func `Unreadable rows are stepped around and counted, and go when they are over`(_ kind: StoreUnderTest) async throws
-  {
+  func `Unreadable rows are skipped and counted, and go when they are over`(_ kind: StoreUnderTest) async throws {
     try await kind.with { data in
       let store = try await data.open()
       for text in ["a", "b", "c"] {

@@ -11,7 +11,7 @@ import Testing
     arguments: [("UK", "GB"), ("EL", "GR"), ("uk", "GB"), ("gb", "GB"), ("usa", "US"), ("JA", "JP"), ("de", "DE")])
   func `A mistake is corrected`(name: String, meant: String) throws {
     let problem = try #require(RegionName.problem(with: name))
-    #expect(problem.hasPrefix("\(name) is no region"))
+    #expect(problem.hasPrefix("\(name) is not a region"))
     #expect(problem.hasSuffix("did you mean \(meant)?"))
   }
 

@@ -61,13 +61,13 @@ final class SMTPScript: Sendable {
 
   private func serve(_ peer: RawServer.Peer) {
     journalBox.withLock { $0.connections += 1 }
-    guard act("GREETING", "220 server.example.com ESMTP", peer) else { return }
+    guard act("GREETING", "220 server.example.com ESMTP", peer) != nil else { return }
     while let line = Self.readLine(peer) {
       let verb = line.prefix { $0 != " " }.uppercased()
       journalBox.withLock { $0.commands.append(line) }
-      guard act(verb, usual(verb), peer) else { return }
+      guard let reply = act(verb, usual(verb), peer) else { return }
       if verb == "QUIT" { return }
-      if verb == "DATA", !readMessage(peer) { return }
+      if verb == "DATA", reply.hasPrefix("354"), !readMessage(peer) { return }
     }
   }
 
@@ -83,8 +83,8 @@ final class SMTPScript: Sendable {
     }
   }
 
-  /// Whether the connection goes on.
-  private func act(_ verb: String, _ usual: String, _ peer: RawServer.Peer) -> Bool {
+  /// - Returns: the reply; `nil` when the connection ends.
+  private func act(_ verb: String, _ usual: String, _ peer: RawServer.Peer) -> String? {
     let count = journalBox.withLock { journal in
       verb == "GREETING"
         ? journal.connections
@@ -92,17 +92,18 @@ final class SMTPScript: Sendable {
           + (verb == "DOT" ? journal.messages.count : 0)
     }
     switch script(verb, count) {
-    case nil: peer.write(usual + "\r\n")
-    case .reply(let text): peer.write(text + "\r\n")
-    case .farewell(let text):
-      peer.write(text + "\r\n")
-      return false
-    case .close: return false
-    case .hang:
-      peer.hang()
-      return false
+    case nil: return say(usual, to: peer)
+    case .reply(let text): return say(text, to: peer)
+    case .farewell(let text): peer.write(text + "\r\n")
+    case .close: break
+    case .hang: peer.hang()
     }
-    return true
+    return nil
+  }
+
+  private func say(_ reply: String, to peer: RawServer.Peer) -> String {
+    peer.write(reply + "\r\n")
+    return reply
   }
 
   private func readMessage(_ peer: RawServer.Peer) -> Bool {
@@ -111,7 +112,7 @@ final class SMTPScript: Sendable {
       if message.isEmpty, let act = script("CONTENT", 1), case .close = act { return false }
       if line == "." {
         journalBox.withLock { $0.messages.append(message) }
-        return act("DOT", "250 2.0.0 Ok: queued as 4Tk1", peer)
+        return act("DOT", "250 2.0.0 Ok: queued as 4Tk1", peer) != nil
       }
       message += line + "\r\n"
     }

@@ -86,7 +86,13 @@ struct JSONParser {
       let start = parser.position
       let name = try parser.name()
       try parser.expect(":")
-      guard members.updateValue(try parser.value(), forKey: name) == nil else {
+      let value = try parser.value()
+      // The first counts.
+      if members[name] == nil {
+        members[name] = value
+        return
+      }
+      guard parser.limits.allowsRepeatedNames else {
         parser.position = start
         throw .repeatedName(line: parser.line)
       }

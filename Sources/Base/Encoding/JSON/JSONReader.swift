@@ -22,6 +22,7 @@ public struct JSONReader: Sendable {
   public let maxBytes: Int
   /// The language of the texts.
   public let syntax: Syntax
+  let allowsRepeatedNames: Bool
   let maxDepth: Int
   let maxValues: Int
   private let decoder = JSONDecoder()
@@ -29,14 +30,21 @@ public struct JSONReader: Sendable {
   /// - Parameters:
   ///   - maxBytes: the longest text that is read.
   ///   - syntax: the language of the texts.
-  public init(maxBytes: Int, syntax: Syntax = .json) {
-    self.init(maxBytes: maxBytes, maxDepth: Self.maxDepth, maxValues: .max, syntax: syntax)
+  ///   - allowsRepeatedNames: whether an object may have a name twice: answers of servers, some of which do so, must not
+  ///     be lost for it.
+  public init(maxBytes: Int, syntax: Syntax = .json, allowsRepeatedNames: Bool = false) {
+    self.init(
+      maxBytes: maxBytes, maxDepth: Self.maxDepth, maxValues: .max, syntax: syntax,
+      allowsRepeatedNames: allowsRepeatedNames)
   }
 
   /// A reader of texts with fewer levels, or a bounded number of values.
-  package init(maxBytes: Int, maxDepth: Int, maxValues: Int, syntax: Syntax = .json) {
+  package init(
+    maxBytes: Int, maxDepth: Int, maxValues: Int, syntax: Syntax = .json, allowsRepeatedNames: Bool = false
+  ) {
     self.maxBytes = maxBytes
     self.syntax = syntax
+    self.allowsRepeatedNames = allowsRepeatedNames
     self.maxDepth = maxDepth
     self.maxValues = maxValues
   }

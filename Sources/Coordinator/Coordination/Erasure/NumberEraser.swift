@@ -44,7 +44,7 @@ struct ForgetNumberCommand: CommandOrder {
 struct NumberEraser: Sendable {
   /// Time limit of an erasure. It searches all recorded replies of the last hour, some 200,000 a second, and a
   /// repetition searches from the beginning.
-  static let longest = Duration.seconds(600)
+  static let longest = Duration.seconds(60)
 
   private let rules: CoordinatorRules
   private let limits: RateLimits

@@ -39,7 +39,7 @@ public struct LaneSettings<Provider: Sendable>: Sendable {
     let type = providers.first { $0.typeName == name }
     provider = type?.init(section) as? Provider
     table = type?.tables.first
-    if provider == nil, !name.isEmpty { section.unknownType(valid: names) }
+    if provider == nil, providers.count == 1 || !name.isEmpty { section.unknownType(valid: names) }
   }
 
   /// Reads the key `lanes`, which has at least one entry. Problems are reported to the section.

@@ -58,5 +58,5 @@ extension ProviderResponse where Body == IgnoredBody {
 
 extension JSONReader {
   /// Reads responses of providers, up to the longest one the transport takes by default.
-  public static let answers = JSONReader(maxBytes: 1 << 20)
+  public static let answers = JSONReader(maxBytes: 1 << 20, allowsRepeatedNames: true)
 }

@@ -24,7 +24,7 @@ enum WorkerHeader {
   }
 
   static func unknownCalls(_ message: Message) -> Int {
-    message.headers[unknownCalls]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0
+    min(message.headers[unknownCalls]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0, mostRedeliveries)
   }
 
   /// Number of earlier deliveries of a message, as far as the broker knows.

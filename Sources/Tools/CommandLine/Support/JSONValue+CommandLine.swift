@@ -45,5 +45,5 @@ extension JSONValue {
 
 extension JSONReader {
   /// Reads answers of the management API and of processes, and the operator's files. A list of queues may be long.
-  static let commandLine = JSONReader(maxBytes: 16 << 20)
+  static let commandLine = JSONReader(maxBytes: 16 << 20, allowsRepeatedNames: true)
 }

@@ -13,7 +13,7 @@ import Testing
 @Suite struct SteppingAroundTests {
   private static let other = "+14155550177"
 
-  @Test func `A verification is stepped around: the others expire, its number is free, and it is deleted in its time`()
+  @Test func `A verification is skipped: the others expire, its number is free, and it is deleted in its time`()
     async throws
   {
     try await Bench.with { bench in
@@ -26,9 +26,9 @@ import Testing
       _ = try await bench.relay()
       #expect(bench.events() == ["verification.expired"])
       #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="verification"} 1"#))
-      #expect(bench.logs.events.filter { "\($0.message)".contains("stepped around") }.count == 1)
+      #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
       _ = try await bench.sweep()
-      #expect(bench.logs.events.filter { "\($0.message)".contains("stepped around") }.count == 1)
+      #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
       #expect(try await bench.start().resent == false)
       bench.clock.advance(by: .seconds(86_400))
       _ = try await bench.sweep()
@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `An assessment is stepped around: what else waits is answered`() async throws {
+  @Test func `An assessment is skipped: what else waits is answered`() async throws {
     try await Bench.with { bench in
       await bench.deliver([
         try bench.message(

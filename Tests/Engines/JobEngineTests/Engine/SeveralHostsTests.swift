@@ -41,6 +41,14 @@ import Testing
     }
   }
 
+  @Test func `Whatever a sender says of unknown calls, one more can be counted`() throws {
+    var message = try job()
+    message.headers["x-unknown-calls"] = 9_223_372_036_854_775_807
+    #expect(WorkerHeader.unknownCalls(message) < 10_000_000)
+    message.headers["x-unknown-calls"] = -1
+    #expect(WorkerHeader.unknownCalls(message) == 0)
+  }
+
   @Test func `A delay before the claim does not make it new`() async throws {
     let lanes = [LaneConfiguration(name: "a", concurrency: 1)]
     let ledger = MemoryLedger()

@@ -111,7 +111,7 @@ import Testing
         LedgerClaim(messageID: id, token: token, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
       }
       _ = try await ledger.claim(claim("damaged", 1))
-      let database = try await Database.open(path: path, migrations: LedgerSchema.migrations)
+      let database = try await Database.open(path: path, kind: .ledger, migrations: LedgerSchema.migrations)
       _ = try await database.write { session throws(DatabaseError) in
         try session.execute("UPDATE job SET state = 7 WHERE key = 'damaged'")
       }
@@ -135,7 +135,7 @@ import Testing
         .claim(claim("before", 1)), .settle(claim("large", 2), result: Array(repeating: 1, count: 200_000), at: start),
         .claim(claim("after", 3)),
       ]
-      let database = try await Database.open(path: path, migrations: LedgerSchema.migrations)
+      let database = try await Database.open(path: path, kind: .ledger, migrations: LedgerSchema.migrations)
       do {
         try await database.write(isSingleChange: true) { session throws(DatabaseError) in
           let pages = try session.first("PRAGMA page_count") { row throws(DatabaseError) in row.int(0) } ?? 0

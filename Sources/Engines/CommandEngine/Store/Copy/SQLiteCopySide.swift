@@ -7,7 +7,6 @@ struct SQLiteCopySide: CopySide {
   var name: String { database.path }
   private let database: Database
   private let store: SQLiteStore
-  /// Released when the database is closed.
   private let owner: FileOwner
 
   /// Opens the file of any service on the engine.
@@ -172,6 +171,7 @@ struct SQLiteCopySide: CopySide {
   func close() async {
     await store.close()
     await database.close()
+    owner.release()
   }
 }
 

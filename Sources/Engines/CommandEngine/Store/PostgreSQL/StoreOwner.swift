@@ -67,6 +67,7 @@ final class StoreOwner: Sendable {
       throw error
     }
     try lock(session)
+    if !isExclusive { try checkWhole(session) }
     if let kind { try claim(session, for: kind) }
     let number = try Self.owners.enroll(session)
     let asked = clock.ask()
@@ -91,6 +92,14 @@ final class StoreOwner: Sendable {
         ? refuse(.busy, "a process uses the database: stop all of them first", .lockTimeout)
         : refuse(.unavailable, "another program has the database to itself: it is being copied", .lockTimeout)
     }
+  }
+
+  /// Refuses a part of a copy also to a process that used the database before the copy began, and lost its session.
+  private func checkWhole(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+    guard let row = try session.run("SELECT id, other FROM store_copy WHERE target").first else { return }
+    let mark = CopyMark(id: try row.text(0), isTarget: true, other: try row.text(1))
+    guard let error = StoreError.isPart(mark) else { return }
+    throw refuse(error.code, error.message, .missingRelation)
   }
 
   /// Makes a database that none has used the service's own.
