@@ -60,7 +60,10 @@ class Attack(unittest.TestCase):
         self.running = Process("coordinator")
         self.running.replace_limits(self.LIMITS)
         self.running.replace(
-            r"\n  regions: ", f"\n  verification: {{ resendGapsSeconds: [{self.RESEND_SECONDS}] }},\n  regions: ")
+            r"\n  regions: ",
+            # In its long form the tests' wrong codes would have the country closed, as those of pumped traffic are.
+            "\n  conversion: { enabled: false },"
+            f"\n  verification: {{ resendGapsSeconds: [{self.RESEND_SECONDS}] }},\n  regions: ")
         self.running.start()
         self.addCleanup(self.running.__exit__)
         self.running.ready()

@@ -276,7 +276,7 @@ class DoctorTest(unittest.TestCase):
         gateway.variables["COUNTERSIGN_ACCOUNTS_KEYS_FILE"] = str(public)
         gateway.start().ready()
         self.settings["COUNTERSIGN_GATEWAY_HEALTH_URLS"] = f"http://127.0.0.1:{gateway.port}"
-        self.assert_cause("^keys of gateway", "seals to the key new, which accounts at .* does not have: nobody signs in")
+        self.assert_cause("^keys of gateway", "seals to the key new, which accounts at .* does not have: sign-in fails")
 
     # The broker.
 

@@ -56,7 +56,6 @@ func grouped(_ number: some BinaryInteger) -> String {
   }.joined()
 }
 
-/// A small number in words.
 func word(_ number: Int) -> String {
   let words = [
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",

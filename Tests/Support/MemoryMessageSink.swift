@@ -29,10 +29,6 @@ public final class MemoryMessageSink: MessageSink {
   private let maxBodyBytes: Int
   private let onEvent: @Sendable (BrokerEvent) -> Void
 
-  /// - Parameters:
-  ///   - user: the broker's user of the connection; publications in another user's name are returned.
-  ///   - maxBodyBytes: a longer body throws `tooLarge`.
-  ///   - onEvent: called for each confirmed publication and when the sink is stopped.
   public init(
     user: String, maxBodyBytes: Int = 4 << 20, onEvent: @escaping @Sendable (BrokerEvent) -> Void = { _ in }
   ) {

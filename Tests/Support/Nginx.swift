@@ -70,7 +70,6 @@ package struct Nginx {
       """
   }
 
-  /// A certificate that signs itself.
   private static func makeCertificate(_ file: String, key: String, for names: String) throws {
     try execute([
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",

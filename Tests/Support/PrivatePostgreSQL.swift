@@ -273,7 +273,6 @@ private struct ServerAccount: Sendable {
   }
 
   /// Runs a program and waits for its end.
-  /// - Returns: its output.
   @discardableResult
   func run(_ arguments: [String]) throws -> String {
     let file = "/tmp/countersign-output-\(UInt64.random(in: 0 ... .max))"

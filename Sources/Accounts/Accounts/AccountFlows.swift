@@ -24,7 +24,6 @@ struct AccountParts: Sendable {
     var tokenKeys: KeyRing
     var sealingKeys: PrivateSealingKeys
 
-    /// Check values of those that accounts alone has.
     var checkValues: [CheckValue] {
       hashes.checkValues + CheckValue.all(tokenKeys, file: "tokenKeysFile")
         + CheckValue.all(sealingKeys.publicKeys, file: "sealingKeysFile")

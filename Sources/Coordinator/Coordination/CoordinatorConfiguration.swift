@@ -53,7 +53,6 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     report.guarded?.checkValues += peppers
   }
 
-  /// Check values of the peppers.
   var peppers: [CheckValue] {
     [pepper?.checkValue(isUsed: true), previousPepper?.checkValue(isUsed: false)].compactMap { $0 }
   }

@@ -30,8 +30,8 @@ struct Flows: Sendable {
       rules, appProofs: appProofs, sealer: sealer, limits: limits, conversions: conversions, verifications: records,
       metrics: metrics)
     let verifications = VerificationService(
-      rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, conversions: conversions,
-      metrics: metrics, logger: logger)
+      rules, codes: codes, jobs: smsJobs, limits: limits, gate: gate, records: records, metrics: metrics,
+      logger: logger)
     let starts = StartDecoder(
       verifications, proofs: ProofDecoder(hashes: hashes, keys: keys), requesters: hashes,
       fictional: fictional ?? FictionalNumbers(rules))

@@ -7,7 +7,6 @@ struct Router: Sendable {
   let gate: ProviderGate
   let receipts: ReceiptReporter
   private let aws: AWSStub
-  /// Providers by their path.
   private let paths: [String: any ProviderStub]
   /// Providers by the first part of their paths, which go on with an account, a token or a project.
   private let roots: [Substring: any ProviderStub]

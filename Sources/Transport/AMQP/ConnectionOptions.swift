@@ -39,7 +39,7 @@ public struct ConnectionOptions: Sendable {
     name: String, heartbeat: Duration = .seconds(20), connectTimeout: Duration = .seconds(10),
     rpcTimeout: Duration = .seconds(10), publishStallTimeout: Duration = .seconds(15),
     confirmTimeout: Duration = .seconds(30), reconnectDelay: ReconnectDelay = ReconnectDelay(),
-    maxBodyBytes: Int = 4 << 20, password: (@Sendable () -> String?)? = nil
+    maxBodyBytes: Int = 4 << 20
   ) {
     precondition(heartbeat >= .seconds(1) && heartbeat <= .seconds(600), "heartbeat must be 1 s...600 s")
     precondition(connectTimeout > .zero && rpcTimeout > .zero, "time-outs must be positive")
@@ -53,6 +53,5 @@ public struct ConnectionOptions: Sendable {
     self.confirmTimeout = confirmTimeout
     self.reconnectDelay = reconnectDelay
     self.maxBodyBytes = maxBodyBytes
-    self.password = password
   }
 }

@@ -25,13 +25,11 @@ struct ReplyKeyTests {
   /// A command that yields secrets, for a key of the reply.
   private struct Case: Sendable {
     let type: MessageType
-    /// Prepares the accounts, and makes the command.
     let command: @Sendable (AccountsBench, _ replyKey: String) async throws -> any KeyedCommand
     /// Whether the coordinator is asked before it is answered.
     var waits = false
   }
 
-  /// Seals a secret for a command with any key for the reply.
   private static func seal<C: SecretReplyCommand>(
     _ secret: Secret, _ type: C.Type, _ bench: AccountsBench, _ replyKey: String
   ) throws -> SecretField {

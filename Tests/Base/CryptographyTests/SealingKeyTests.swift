@@ -186,7 +186,6 @@ enum InvalidPoint {
     jwk(x: Array(repeating: 0, count: 32), y: Array(repeating: 0, count: 32), id: id)
   }
 
-  /// Numbers above the field's prime.
   static func beyondTheField(_ id: String) -> String {
     jwk(x: Array(repeating: 0xFF, count: 32), y: Array(repeating: 0xFF, count: 32), id: id)
   }

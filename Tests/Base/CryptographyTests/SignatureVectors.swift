@@ -61,7 +61,6 @@ enum RFC7515 {
     -----END EC PRIVATE KEY-----
     """
 
-  /// Its public part.
   static let publicKey = """
     -----BEGIN PUBLIC KEY-----
     MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEf83OJ3D2xF1Bg8vub9tLe1gHMzV7

@@ -102,7 +102,6 @@ private func nested(_ depth: Int) -> String {
     #expect(refusal("/* a\n", Self.json5) == .endsEarly)
   }
 
-  /// Readers would take different ones.
   @Test func `A name twice in one object is refused`() throws {
     for text in [#"{"a":1,"a":1}"#, #"[{"b":{"a":1,"\u0061":2}}]"#, #"{"é":1,"e\u0301":2}"#] {
       #expect(refusal(text) == .repeatedName(line: 1), "\(text)")

@@ -23,7 +23,6 @@ import Testing
       candidates.first { $0["name"]?.text == type.text }?["payload"], "\(type) is not in the document")
   }
 
-  /// The messages that a channel carries, resolved.
   private func messages(of channel: JSONValue) -> [JSONValue] {
     (channel["messages"]?.object ?? [:]).keys.compactMap { messages[$0] }
   }

@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Messages of accounts.
 extension Sample {
   private static let project = "example"
   private static let account = "Zf3kP0aVqN7cYt5LwJx2RbUe8HsD"

@@ -3,7 +3,6 @@ import TestSupport
 
 /// Checks JSON against the JSON Schemas of the AsyncAPI document: the keywords that the document uses, and no others.
 struct SchemaChecker {
-  /// Named schemas.
   let schemas: [String: JSONValue]
 
   private static let knownKeywords: Set<String> = [
@@ -52,7 +51,6 @@ struct SchemaChecker {
     return schemas[String(name)] ?? .null
   }
 
-  /// The paths of all properties that a schema describes.
   func properties(_ schema: JSONValue, at path: String = "$") -> Set<String> {
     let schema = resolved(schema)
     var found: Set<String> = []
@@ -80,7 +78,6 @@ struct SchemaChecker {
 extension JSONValue {
   var strings: [String] { array.compactMap(\.text) }
 
-  /// The paths of all properties of a value.
   func properties(at path: String = "$") -> Set<String> {
     var found: Set<String> = []
     for (name, value) in object {

@@ -14,7 +14,6 @@ import Testing
 @testable import Coordination
 
 @Suite struct CoordinatorConfigurationTests {
-  /// Loads a configuration with everything that is required, and the given keys.
   private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
     let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -23,7 +23,6 @@ final class CuttingProxy: Sendable {
   private let server: Mutex<RawServer?> = Mutex(nil)
   let port: Int
 
-  /// - Parameter port: port of the server.
   init(to port: Int) {
     let box = Box()
     let server = RawServer { _, peer, _ in box.proxy.withLock { $0 }?.forward(peer.descriptor, to: port) }

@@ -38,7 +38,6 @@ final class FlowBench: EngineBench {
     MemoryMessageSink(user: author.userID, maxBodyBytes: MessageLimits.maxBodyBytes)
   }
 
-  /// Runs a body with a service on a store.
   static func with(
     _ kind: StoreUnderTest = .sqlite, _ body: (FlowBench) async throws -> Void
   ) async throws {
@@ -82,7 +81,6 @@ final class FlowBench: EngineBench {
     BatchPipeline(source: source, work: ReportQueue(context), context, retryDelays: .zero...(.zero))
   }
 
-  /// Delivers notes in batches.
   @discardableResult
   func put(_ batches: [[String]]) async throws -> MemoryMessageSource {
     await deliver(batches: try batches.map { batch in try batch.map { try note($0) } })
@@ -112,6 +110,5 @@ final class FlowBench: EngineBench {
     try await store.store.found(try id(text, NoteFlow.kind))
   }
 
-  /// Messages in the outbox.
   func outbox() async throws -> Int { try await store.figures().messages }
 }

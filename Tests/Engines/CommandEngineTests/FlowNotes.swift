@@ -10,12 +10,10 @@ struct PutNote: Command {
   static let type = MessageType("note.put")
 
   var text: String
-  /// Messages that go with it.
   var sends: [Sending]?
 
   enum Sending: String, Codable {
     case job, heldJob, event, command
-    /// Content of another version.
     case unreadable, heldUnreadable
     /// An event whose correlation ID AMQP has no room for.
     case tooLong
@@ -71,9 +69,7 @@ struct NoteFlow: Flow {
   /// Counts notes once they are stored.
   let stored: Counter
   let stages: StageScript
-  /// Counts notes that expired.
   let ended: Counter
-  /// Rounds of the maintenance.
   let rounds: Counter
 
   var commands: [CommandKind] {
@@ -175,7 +171,6 @@ final class StageScript: Sendable {
 
 struct Note {
   let text: String
-  /// Outcome of its job.
   var word = ""
 
   init(text: String) { self.text = text }

@@ -22,7 +22,6 @@ import Testing
     if let error = failure.withLock({ $0 }) { throw StoreError(.misuse, "\(error)") }
   }
 
-  /// Adds to a record.
   private static func add(_ number: UInt8, to id: RecordID, in set: inout WorkingSet) throws(StoreError) {
     guard var record = try set.record(id) else { throw StoreError(.misuse, "the record is missing") }
     record.body[0] += number

@@ -136,7 +136,6 @@ import Testing
 
   // MARK: On a server
 
-  /// A reading of a server that is ahead.
   private static func reading(of clock: ServerClock, ahead: Duration) -> ServerClock.Reading {
     clock.reading((SystemClock().now() + ahead).milliseconds, asked: clock.ask())
   }

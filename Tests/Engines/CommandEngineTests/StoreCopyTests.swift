@@ -83,7 +83,6 @@ import Testing
 
   private static let count = StoreCopy.pageRows + 90
 
-  /// Fills a store with something of everything.
   private func fill(_ store: any Store, large: Int? = nil) async throws {
     for first in stride(from: 0, to: Self.count, by: 200) {
       try await store.add { set throws(StoreError) in

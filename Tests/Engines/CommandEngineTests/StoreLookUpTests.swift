@@ -100,7 +100,6 @@ import Testing
     }
   }
 
-  /// Exceeds one of several bounds.
   private static func exceed(
     _ number: Int, _ id: RecordID, _ keys: [UniqueKey], in set: inout WorkingSet
   ) throws(StoreError) {

@@ -34,7 +34,6 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
     }
   }
 
-  /// The same with one store on it.
   func withStore(_ body: (any Store) async throws -> Void) async throws {
     try await with { data in try await body(data.open()) }
   }
@@ -61,7 +60,6 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
 
 /// Data that several stores share, as processes share a database.
 struct SharedData: Sendable {
-  /// Opens one more store on the data.
   let open: @Sendable () async throws -> any Store
   /// Makes a record unreadable for this version of the program.
   let spoil: @Sendable (RecordID) async throws -> Void

@@ -59,7 +59,6 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  /// Another process goes on.
   func restart() { state.withLock { $0.isDead = false } }
 
   private func change(_ keys: [MessageKey], _ body: (inout MarkRecord?) -> Void) {

@@ -30,7 +30,6 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  /// A database with the table of the marks.
   static func database() async throws -> PostgreSQLEndpoint {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: .patient)

@@ -8,7 +8,6 @@ import Testing
 
 @Suite("The worked example of docs/adding-a-flow.md", .timeLimit(.minutes(10)))
 struct TicketFlowTests {
-  /// As the mail worker publishes the result of its job.
   private func result(of job: Publication, _ outcome: JobOutcome, user: String = "mail-worker") throws -> Delivery {
     let id = try #require(job.message.messageID)
     let body = JobResult(
@@ -21,7 +20,6 @@ struct TicketFlowTests {
       routingKey: "mail.relay.\(outcome.rawValue)")
   }
 
-  /// As the coordinator answers a command.
   private func reply(
     _ body: some MessageBody, to command: Publication, user: String = Topology.Users.coordinator
   ) throws -> Delivery {
@@ -36,6 +34,28 @@ struct TicketFlowTests {
   private static let started = VerificationStarted(
     verificationID: "v1", app: TicketService.app, phoneNumber: "+14155550123", codeLength: 6,
     expiresAt: UnixTime(seconds: 1_782_907_500), resendAfter: 60, resent: false, testNumber: false)
+
+  @Test func `A visit counts once for a message, across processes, and a day after the last one it is forgotten`()
+    async throws
+  {
+    try await TicketService.several { start in
+      func visits(_ id: String, _ service: TicketService) async throws -> Int {
+        try VisitAdded(json: try await service.ask(service.message(AddVisit(page: "home"), id: id)).body).visits
+      }
+      let first = try await start()
+      #expect(try await visits("a", first) == 1)
+      #expect(try await visits("a", first) == 1)
+      await first.die()
+      let service = try await start()
+      #expect(try await visits("a", service) == 1)
+      #expect(try await visits("b", service) == 2)
+      #expect(try await service.refusal(AddVisit(page: "two words")) == .invalidArgument)
+      service.clock.advance(by: .seconds(86_400))
+      await service.maintenance.tidy()
+      #expect(try await visits("c", service) == 1)
+      await service.die()
+    }
+  }
 
   // MARK: Opening
 

@@ -5,7 +5,7 @@ import CountersignTelemetry
 import TestSupport
 import Testing
 
-/// A service with the flow of tickets, without a broker.
+/// A service with the flows of the page, without a broker.
 final class TicketService: EngineBench {
   static let author = Author(appID: "ticket-service", userID: Topology.Users.accounts)
   static let app = "com.example.app"
@@ -18,7 +18,7 @@ final class TicketService: EngineBench {
       opened: metrics.counter("tickets_opened_total", "Tickets that were opened."))
     super.init(
       EngineContext(
-        FlowRegistry([flow]), store: store,
+        FlowRegistry([flow, VisitFlow()]), store: store,
         rules: EngineRules(
           commandQueue: Topology.Queues.accountsCommands, reportQueue: Topology.Queues.accountsReplies,
           operators: ["desk"]),

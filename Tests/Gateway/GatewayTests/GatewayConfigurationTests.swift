@@ -11,7 +11,6 @@ import Testing
 @Suite struct GatewayConfigurationTests {
   private let file = Repository.config + "/gateway.json5"
 
-  /// Runs a test with the files that a configuration names.
   private func withFiles<Result>(_ body: ([String: String]) throws -> Result) throws -> Result {
     let folder = FileManager.default.temporaryDirectory.appending(path: "gateway-\(UInt64.random(in: 0...UInt64.max))")
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -4,7 +4,6 @@ import Glibc
 /// Sends bytes to a port of loopback and reads all that comes back, on a thread of its own: it waits for handlers that
 /// need the threads of the tasks.
 enum RawRequest {
-  /// - Returns: the answer, up to the first pause of the server. Empty if the connection ended without one.
   static func send(_ text: String, to port: UInt16) async -> String {
     await withCheckedContinuation { continuation in
       Thread.detachNewThread { continuation.resume(returning: exchange(Array(text.utf8), port)) }

@@ -47,15 +47,12 @@ final class FakeBroker: CommandTransport {
       return state.isReady
     }
   }
-  /// Commands that were sent.
   var commands: [Message] { state.withLock { $0.commands } }
-  /// Breaches of the contract.
   var violations: [String] { state.withLock { $0.violations } }
 
   func setReady(_ isReady: Bool) { state.withLock { $0.isReady = isReady } }
   /// Lets the connection be up at the look of that number.
   func becomeReady(atLook number: Int) { state.withLock { $0.looksUntilReady = number } }
-  /// Fails every following command.
   func fail(_ error: AMQPError?) { state.withLock { $0.failure = error } }
   /// Time that every following command takes.
   func delay(_ delay: Duration) { state.withLock { $0.delay = delay } }
@@ -145,7 +142,6 @@ final class GatewayBench: Sendable {
     return project
   }
 
-  /// - Parameter routes: routes of the gateway, made of rules and broker.
   init(
     _ broker: FakeBroker = FakeBroker(), project: Project = GatewayBench.project, isDevelopment: Bool = false,
     simulatorURL: String? = nil, proxies: [String] = [], maxInFlight: Int = 64,
@@ -185,8 +181,6 @@ final class GatewayBench: Sendable {
   var port: UInt16 { server.port }
   var url: String { "http://127.0.0.1:\(server.port)" }
 
-  /// Sends a request.
-  /// - Parameter target: path and query.
   func send(
     _ method: String, _ target: String, headers: [(name: String, value: String)] = [], body: [UInt8]? = nil
   ) async throws -> BenchAnswer {
@@ -197,7 +191,6 @@ final class GatewayBench: Sendable {
     return try BenchAnswer(response)
   }
 
-  /// Posts JSON with the API key.
   func post(
     _ path: String, _ json: String, key: String? = GatewayBench.apiKey,
     headers: [(name: String, value: String)] = []
@@ -222,14 +215,10 @@ struct BenchAnswer: Sendable {
     content = response.body.isEmpty ? .object([:]) : try JSONValue(parsing: response.body)
   }
 
-  /// Names of the object's fields.
   var names: Set<String> { content.names }
   subscript(name: String) -> JSONValue? { content[name] }
-  /// `error.message`.
   var message: String? { content["error"]?["message"]?.text }
-  /// `error.status`.
   var word: String? { content["error"]?["status"]?.text }
-  /// `error.errors[0].reason`.
   var reason: String? { content["error"]?["errors"]?[0]?["reason"]?.text }
 
   /// Whether it is an error in the protocol's form, of this status.
@@ -240,12 +229,10 @@ struct BenchAnswer: Sendable {
   }
 }
 
-/// A log in memory.
 final class MemoryLog: LogSink {
   private let lines = Mutex<[String]>([])
 
   func write(_ event: LogEvent) { lines.withLock { $0.append("\(event)") } }
 
-  /// All that was logged, in one text.
   var text: String { lines.withLock { $0.joined(separator: "\n") } }
 }

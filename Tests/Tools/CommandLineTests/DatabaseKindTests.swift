@@ -10,7 +10,6 @@ import Testing
 
 /// A path that names the file of another service is refused by that service's name.
 @Suite struct DatabaseKindTests {
-  /// Opens a file as each service does.
   private static let services: [(name: String, open: @Sendable (String) async throws -> Void)] = [
     ("the coordinator", { try await open($0, .coordinator) }), ("accounts", { try await open($0, .accounts) }),
     ("the workers' ledger", { try await SQLiteLedger.open(path: $0).close() }),

@@ -17,7 +17,6 @@ final class FakeDeadQueue: DeadQueue {
 
   let contents: Mutex<Contents>
   let user: String
-  /// The one that has something.
   private let queue: String
 
   init(

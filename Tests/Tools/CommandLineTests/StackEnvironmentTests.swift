@@ -9,7 +9,6 @@ import Testing
 @testable import CommandLine
 
 @Suite struct StackEnvironmentTests {
-  /// A directory with the file of a development stack.
   private func withStackFile<Result>(mode: Int, _ body: (String) async throws -> Result) async throws -> Result {
     let directory = FileManager.default.temporaryDirectory.appending(path: "stack-env-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

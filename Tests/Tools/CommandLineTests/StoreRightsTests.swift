@@ -29,7 +29,6 @@ import Testing
     return endpoint
   }
 
-  /// Changes every table of a store.
   private static func changeEverything(_ set: inout WorkingSet) throws(StoreError) {
     guard let id = RecordID(ticket, "a") else { return }
     try set.put(

@@ -9,9 +9,6 @@ private final class FakeNames: Sendable {
   let port: UInt16
   private let descriptor: Int32
 
-  /// - Parameters:
-  ///   - code: RCODE of the answer (RFC 1035, 4.1.1).
-  ///   - records: TXT records, each of one or more strings.
   init(code: UInt8, records: [[String]]) {
     let descriptor = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
     self.descriptor = descriptor

@@ -108,7 +108,6 @@ import Testing
 }
 
 extension [UserDeclaration] {
-  /// The state of a broker that has exactly these users.
   var asState: UserState {
     UserState(
       users: map { .init(name: $0.name, tags: $0.tags, limits: $0.limits?.values ?? [:]) },

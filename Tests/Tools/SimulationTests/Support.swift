@@ -68,7 +68,6 @@ struct Bench {
       ], body: Array(body.utf8), timeout: timeout)
   }
 
-  /// Sends a signed webhook.
   func webhook(
     id: String = "job.1", to: String = "+14155550123", text: String = "Your code is 123456.", age: Duration = .zero,
     signature: String? = nil
@@ -102,7 +101,6 @@ struct Bench {
     return Answer(response: response)
   }
 
-  /// A form's body.
   func encode(_ fields: [String: String?]) -> [UInt8] {
     var pairs: [String] = []
     for case (let name, let value?) in fields { pairs.append("\(escape(name))=\(escape(value))") }

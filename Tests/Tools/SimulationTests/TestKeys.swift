@@ -59,7 +59,6 @@ enum TestKeys {
      "client_email": "\(account)", "token_uri": "https://oauth2.googleapis.com/token"}
     """
 
-  /// A signed token of those claims.
   static func token(_ claims: [(String, Claim)], key: String = first, id: String? = "KEY0000001") throws -> String {
     let fields = claims.map { "\"\($0.0)\":\($0.1.json)" }.joined(separator: ",")
     return try JWS.sign(Array("{\(fields)}".utf8), with: SigningKey(file: Array(key.utf8), id: id))

@@ -13,7 +13,6 @@ enum Broker {
     try BrokerEndpoint(url: variable("COUNTERSIGN_TEST_AMQP_URL", "the URL of a RabbitMQ node for tests"))
   }
 
-  /// The one host of `endpoint`.
   static func host() throws -> BrokerHost { try endpoint().hosts[0] }
 
   static func variable(_ name: String, _ meaning: String) throws -> String {
@@ -23,7 +22,6 @@ enum Broker {
     return value
   }
 
-  /// Runs rabbitmqctl against the node.
   @discardableResult
   static func ctl(_ arguments: String...) throws -> String {
     let path = try variable("COUNTERSIGN_TEST_BROKER_CTL", "a script that runs rabbitmqctl against that node")

@@ -12,7 +12,6 @@ final class Proxy: Sendable {
     case forward
     /// Whole frames of this method, with their content, disappear.
     case swallow(classID: UInt16, methodID: UInt16)
-    /// Nothing is forwarded.
     case freeze
   }
 
@@ -26,7 +25,6 @@ final class Proxy: Sendable {
     var injected: [UInt8] = []
     /// A client that sends this is told by the broker, as it were, that its connection is closed, with `closeCode`.
     var forbidden: [UInt8] = []
-    /// FRAME_ERROR.
     var closeCode: UInt16 = 501
     /// New connections are accepted and get no answer.
     var isBlackHole = false
@@ -46,7 +44,6 @@ final class Proxy: Sendable {
   private let target: UInt16
   private let state = Mutex(State())
 
-  /// - Parameter target: a port of this machine.
   init(target: Int, seesFrames: Bool = true) throws {
     self.seesFrames = seesFrames
     self.target = UInt16(target)
@@ -194,10 +191,8 @@ struct FrameFilter {
     return result
   }
 
-  /// The broker's basic.cancel of a consumer.
   static let consumerCancel: [UInt8] = [1, 0, 1, 0, 0, 0, 6, 0, 60, 0, 30, 0, 1, 0xCE]
 
-  /// The broker's connection.close.
   static func connectionClose(_ code: UInt16) -> [UInt8] {
     [1, 0, 0, 0, 0, 0, 11, 0, 10, 0, 50, UInt8(code >> 8), UInt8(code & 255), 0, 0, 0, 0, 0, 0xCE]
   }

@@ -7,7 +7,6 @@ struct ServerCertificates {
   let certificateFile: String
   let keyFile: String
 
-  /// - Parameter directory: belongs to the server's user.
   init(in directory: String) throws {
     authorityFile = "\(directory)/ca.pem"
     otherAuthorityFile = "\(directory)/other-ca.pem"

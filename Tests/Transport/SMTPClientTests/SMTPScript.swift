@@ -32,16 +32,11 @@ final class SMTPScript: Sendable {
 
   var journal: Journal { journalBox.withLock { $0 } }
 
-  /// - Parameters:
-  ///   - extensions: What it offers in reply to EHLO.
-  ///   - script: What it does at a command (`GREETING`, `EHLO`, …, `DOT`, `CONTENT` for the first line of a message), which comes for
-  ///     the given time, from 1; `nil` for the usual.
   init(extensions: [String] = ["8BITMIME"], _ script: @escaping @Sendable (String, Int) -> Act? = { _, _ in nil }) {
     self.extensions = extensions
     self.script = script
   }
 
-  /// Runs it, and a client of it.
   func run(
     security: SMTPConfiguration.Security = .none, timeouts: SMTPTimeouts = SMTPTimeouts(), username: String? = nil,
     _ body: (SMTPClient) async throws -> Void
@@ -83,7 +78,6 @@ final class SMTPScript: Sendable {
     }
   }
 
-  /// - Returns: the reply; `nil` when the connection ends.
   private func act(_ verb: String, _ usual: String, _ peer: RawServer.Peer) -> String? {
     let count = journalBox.withLock { journal in
       verb == "GREETING"

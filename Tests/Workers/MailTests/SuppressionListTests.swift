@@ -33,7 +33,6 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     }
   }
 
-  /// A database with the tables.
   private func database() async throws -> PostgreSQLSettings {
     let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
     let owner = try PostgreSQLConnection(database.endpoint, options: .patient)

@@ -16,7 +16,6 @@ final class FakeTokenSource: Sendable {
   private let state = Mutex(State())
   let clocks = ManualClocks(Sample.now)
 
-  /// Number of requests.
   var count: Int { state.withLock { $0.count } }
 
   func ask() async -> AccessTokens.Answer {

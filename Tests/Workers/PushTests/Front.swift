@@ -35,7 +35,6 @@ struct Front: Sendable {
   }
 
   /// Runs it for the length of `body`. Needs the packages nginx-light and openssl.
-  /// - Parameter refuses: Device tokens that are refused with BadDeviceToken.
   static func run(
     refusing refuses: @escaping @Sendable (String) -> Bool = { _ in false }, _ body: (Front) async throws -> Void
   ) async throws {
@@ -101,7 +100,6 @@ struct Front: Sendable {
       """
   }
 
-  /// A certificate that signs itself.
   private static func makeCertificate(_ directory: String) throws {
     try Nginx.execute([
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",

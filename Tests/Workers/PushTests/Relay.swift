@@ -34,7 +34,6 @@ final class Relay: Sendable {
   /// Swallows all that comes on the connections that are there.
   func freeze() { state.withLock { $0.frozen = $0.count } }
 
-  /// Ends the accepting thread.
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
   private func copy(from source: Int32, to target: Int32, _ number: Int) {

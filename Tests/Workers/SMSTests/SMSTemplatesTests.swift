@@ -10,7 +10,6 @@ private let languages = {
   return (names ?? []).filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
 }()
 
-/// Written from right to left.
 private let rightToLeft = ["ar", "fa", "he", "ur"]
 
 @Suite struct SMSTemplatesTests {

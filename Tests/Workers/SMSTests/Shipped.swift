@@ -5,9 +5,7 @@ import TestSupport
 
 /// The files that are shipped with the worker, as the tests find them.
 enum Shipped {
-  /// This package.
   static let package = Repository.root
-  /// `Config/` of it.
   static let config = package + "/Config"
 
   static func templates() throws(WorkerError) -> SMSTemplates {

@@ -26,7 +26,6 @@ import Testing
     (name: "status", value: "delivered"), (name: "to", value: "Nexmo CLI"), (name: "timestamp", value: "1540469429"),
     (name: "nonce", value: "aaaaaaaa-bbbb-cccc-dddd-0123456789ab"),
   ]
-  /// The time of the example.
   private static let now = UnixTime(seconds: 1_540_469_429)
 
   private static func signed(

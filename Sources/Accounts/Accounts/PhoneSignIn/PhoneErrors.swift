@@ -17,7 +17,7 @@ extension APIError {
     .sessionExpired, "the code was used already, and counts once: start a new verification", field: "sessionInfo",
     reason: "CODE_USED")
   static let approvalTooOld = APIError(
-    .sessionExpired, "the code was given back too long ago: start a new verification", field: "sessionInfo",
+    .sessionExpired, "the code was sent too late: start a new verification", field: "sessionInfo",
     reason: "APPROVAL_TOO_OLD")
   static let invalidTemporaryProof = APIError(
     .invalidTemporaryProof, "the temporary proof is wrong, used or expired: verify the number again",

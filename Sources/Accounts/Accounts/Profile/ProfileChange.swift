@@ -9,7 +9,6 @@ struct ProfileChange: Sendable, Hashable {
   static let maxPhotoBytes = 2048
   private static let phone = "phone"
 
-  /// New values. Empty ones remove.
   private let displayName: String?
   private let photoURL: String?
   /// Whether it takes the number off the account.

@@ -42,7 +42,6 @@ struct JSONParser {
 
   private var line: Int { bytes[..<position].reduce(1) { $1 == UInt8(ascii: "\n") ? $0 + 1 : $0 } }
 
-  /// The refusal of what is at the position.
   private var malformed: JSONRefusal { position < bytes.count ? .malformed(line: line) : .endsEarly }
 
   private mutating func take(_ character: Unicode.Scalar) -> Bool {

@@ -32,7 +32,7 @@ struct Limit: Sendable {
   let counter: String
   let help: String
   /// Whether it is a quota: no single caller tried too often.
-  var isBudget = false
+  var isBudget: Bool { window == .date }
   /// Whether ``Limits/wrongCodesPercent`` of the approved codes is the figure where that is more.
   var isShareOfApproved = false
   /// Field of the command that it concerns, if any.
@@ -42,18 +42,24 @@ struct Limit: Sendable {
   let text: @Sendable (LimitRefusal) -> String
 
   init(
-    _ key: String, _ label: String, _ figure: Int, _ window: Window, counter: String, isBudget: Bool = false,
-    isShareOfApproved: Bool = false, field: String? = nil, reason: String? = nil, help: String,
-    text: @escaping @Sendable (LimitRefusal) -> String
+    _ key: String, _ label: String, _ figure: Int, _ window: Window, counter: String, field: String? = nil,
+    help: String, text: @escaping @Sendable (LimitRefusal) -> String
   ) {
-    self.isShareOfApproved = isShareOfApproved
     (self.key, self.label, self.figure, self.window, self.counter) = (key, label, figure, window, counter)
-    (self.isBudget, self.field, self.reason, self.help, self.text) = (isBudget, field, reason, help, text)
+    (self.field, self.help, self.text) = (field, help, text)
+  }
+
+  /// The limit of wrong codes of many callers, which grows with the approved ones.
+  private var orShareOfApproved: Limit {
+    var limit = self
+    (limit.isShareOfApproved, limit.reason) = (true, Self.wrongCodesUsedUp)
+    return limit
   }
 
   /// A refusal that does not depend on a count, and so has no key.
   init(_ label: String, reason: String, text: @escaping @Sendable (LimitRefusal) -> String) {
-    self.init("", label, 0, .hour, counter: "", reason: reason, help: "", text: text)
+    self.init("", label, 0, .hour, counter: "", help: "", text: text)
+    self.reason = reason
   }
 
   func rule(_ figure: Int) -> LimitRule { rule(figure, counter: counter) }
@@ -124,8 +130,8 @@ extension Limit {
 
   static let sendsPerAddressPerHour = Limit(
     "sendsPerAddressPerHour", "address", 30, .hour, counter: "s", field: "client.ip",
-    help: "Messages asked for from one IPv4 address or IPv6 /64 within an hour, where the command has client.ip."
-  ) { "\($0.figure) messages were asked for from \($0.place) within an hour" }
+    help: "Messages requested from one IPv4 address or IPv6 /64 within an hour, where the command has client.ip."
+  ) { "\($0.figure) messages were requested from \($0.place) within an hour" }
 
   static let sendsPerPrefixPer10Minutes = Limit(
     "sendsPerPrefixPer10Minutes", "prefix", 20, .tenMinutes, counter: "s",
@@ -142,16 +148,16 @@ extension Limit {
   static let sendsPerDevicePerDay = Limit(
     "sendsPerDevicePerDay", "device_sends", 20, .day, counter: "d", field: "proof.receipt",
     help: "Messages that one device may have proven its app for within 24 hours."
-  ) { "\($0.figure) messages were asked for by this device within 24 hours" }
+  ) { "\($0.figure) messages were requested by this device within 24 hours" }
 
   /// For countries that ``Limits/countryBudgets`` does not name.
   static let sendsPerCountryPerDay = Limit(
-    "sendsPerCountryPerDay", "country", 2_000, .date, counter: "d", isBudget: true,
+    "sendsPerCountryPerDay", "country", 2_000, .date, counter: "d",
     help: "Messages to one country within a day in UTC."
   ) { "the budget of \($0.figure) messages a day for this country is used up" }
 
   static let sendsPerDay = Limit(
-    "sendsPerDay", "total", 10_000, .date, counter: "d", isBudget: true,
+    "sendsPerDay", "total", 10_000, .date, counter: "d",
     help: "Messages in all within a day in UTC: the cap on what can be spent."
   ) { "the budget of \($0.figure) messages a day is used up" }
 
@@ -178,16 +184,14 @@ extension Limit {
 
   /// About one code in ten is mistyped, and ``sendsPerDay`` are sent.
   static let wrongCodesPerAppPerDay = Limit(
-    "wrongCodesPerAppPerDay", "app_wrong_codes", 2_000, .day, counter: "w", isShareOfApproved: true,
-    reason: wrongCodesUsedUp,
+    "wrongCodesPerAppPerDay", "app_wrong_codes", 2_000, .day, counter: "w",
     help: "Wrong codes for one app within 24 hours; more where wrongCodesPercent of its approved ones are more."
-  ) { "\($0.figure) wrong codes were given back for this app within 24 hours" }
+  ) { "\($0.figure) wrong codes were sent for this app within 24 hours" }.orShareOfApproved
 
   static let wrongCodesPerDay = Limit(
-    "wrongCodesPerDay", "total_wrong_codes", 3_000, .day, counter: "w", isShareOfApproved: true,
-    reason: wrongCodesUsedUp,
+    "wrongCodesPerDay", "total_wrong_codes", 3_000, .day, counter: "w",
     help: "Wrong codes in all within 24 hours; more where wrongCodesPercent of the approved ones are more."
-  ) { "\($0.figure) wrong codes were given back within 24 hours" }
+  ) { "\($0.figure) wrong codes were sent within 24 hours" }.orShareOfApproved
 
   private static let wrongCodesUsedUp = "WRONG_CODES_USED_UP"
 
@@ -195,7 +199,7 @@ extension Limit {
   static let wrongCodesPerFictionalNumberPerHour = Limit(
     "wrongCodesPerFictionalNumberPerHour", "fictional_wrong_codes", 30, .hour, counter: "w",
     help: "Wrong codes for a fictional number of an app within an hour, but for networks that have given the right one."
-  ) { "\($0.figure) wrong codes were given back for this fictional number within an hour" }
+  ) { "\($0.figure) wrong codes were sent for this fictional number within an hour" }
 
   static let wrongCodesPerNetworkOfFictionalNumberPerHour = Limit(
     "wrongCodesPerNetworkOfFictionalNumberPerHour", "network_fictional_wrong_codes", 3, .hour, counter: "w",
@@ -215,25 +219,25 @@ extension Limit {
   static let proofsPerAddressPerHour = Limit(
     "proofsPerAddressPerHour", "address_proofs", 60, .hour, counter: "v", field: "client.ip",
     help: "Receipts and assessments of reCAPTCHA tokens from one IPv4 address or IPv6 /64 within an hour."
-  ) { "\($0.figure) proofs were asked for from \($0.place) within an hour" }
+  ) { "\($0.figure) proofs were requested from \($0.place) within an hour" }
 
   static let receiptsPerAppPerDay = Limit(
-    "receiptsPerAppPerDay", "app_receipts", 20_000, .date, counter: "e", isBudget: true,
+    "receiptsPerAppPerDay", "app_receipts", 20_000, .date, counter: "e",
     help: "Receipts, and so pushes, for one app within a day in UTC."
   ) { "the budget of \($0.figure) receipts a day for this app is used up" }
 
   static let receiptsPerDay = Limit(
-    "receiptsPerDay", "total_receipts", 50_000, .date, counter: "e", isBudget: true,
+    "receiptsPerDay", "total_receipts", 50_000, .date, counter: "e",
     help: "Receipts, and so pushes, in all within a day in UTC."
   ) { "the budget of \($0.figure) receipts a day is used up" }
 
   static let assessmentsPerAppPerDay = Limit(
-    "assessmentsPerAppPerDay", "app_assessments", 10_000, .date, counter: "q", isBudget: true,
+    "assessmentsPerAppPerDay", "app_assessments", 10_000, .date, counter: "q",
     help: "Assessments of reCAPTCHA tokens for one app within a day in UTC."
   ) { "the budget of \($0.figure) reCAPTCHA assessments a day for this app is used up" }
 
   static let assessmentsPerDay = Limit(
-    "assessmentsPerDay", "total_assessments", 20_000, .date, counter: "q", isBudget: true,
+    "assessmentsPerDay", "total_assessments", 20_000, .date, counter: "q",
     help: "Assessments of reCAPTCHA tokens in all within a day in UTC."
   ) { "the budget of \($0.figure) reCAPTCHA assessments a day is used up" }
 }
@@ -242,12 +246,12 @@ extension Limit {
 
 extension Limit {
   static let revocationsPerAppPerDay = Limit(
-    "revocationsPerAppPerDay", "app_revocations", 2_000, .date, counter: "o", isBudget: true,
+    "revocationsPerAppPerDay", "app_revocations", 2_000, .date, counter: "o",
     help: "Revocations for one app within a day in UTC."
   ) { "the budget of \($0.figure) revocations a day for this app is used up" }
 
   static let revocationsPerDay = Limit(
-    "revocationsPerDay", "total_revocations", 5_000, .date, counter: "o", isBudget: true,
+    "revocationsPerDay", "total_revocations", 5_000, .date, counter: "o",
     help: "Revocations in all within a day in UTC."
   ) { "the budget of \($0.figure) revocations a day is used up" }
 
@@ -257,7 +261,7 @@ extension Limit {
   ) { "\($0.figure) notices were asked for to this mail address within 24 hours" }
 
   static let noticesPerAppPerDay = Limit(
-    "noticesPerAppPerDay", "app_notices", 1_000, .date, counter: "m", isBudget: true, field: "notify.email",
+    "noticesPerAppPerDay", "app_notices", 1_000, .date, counter: "m", field: "notify.email",
     help: "Notices of revocations for one app within a day in UTC."
   ) { "the budget of \($0.figure) notices a day for this app is used up" }
 }

@@ -15,7 +15,7 @@ struct VerificationRecords: Sendable {
 
   private let retention: Duration
   private let checksPerCode: Int
-  private let conversions: Conversions
+  let conversions: Conversions
 
   init(_ rules: CoordinatorRules, conversions: Conversions) {
     retention = rules.retention

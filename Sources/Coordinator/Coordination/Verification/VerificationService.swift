@@ -18,7 +18,7 @@ final class VerificationService: Sendable {
 
   init(
     _ rules: CoordinatorRules, codes: VerificationCodes, jobs: SMSJobs, limits: RateLimits, gate: ProofGate,
-    records: VerificationRecords, conversions: Conversions, metrics: CoordinatorMetrics, logger: Logger
+    records: VerificationRecords, metrics: CoordinatorMetrics, logger: Logger
   ) {
     self.rules = rules
     self.codes = codes
@@ -26,7 +26,7 @@ final class VerificationService: Sendable {
     self.limits = limits
     self.gate = gate
     self.records = records
-    self.conversions = conversions
+    conversions = records.conversions
     self.metrics = metrics
     self.logger = logger
     events = VerificationEvents(rules, metrics: metrics)

@@ -24,7 +24,6 @@ final class WorkerContext: Sendable {
   let metrics: WorkerMetrics
   /// Reasons of the latest delays, for the doctor.
   let recentDelays = RecentDelays()
-  /// Reads a delivery. Throws a breach of the contract.
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
   /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult

@@ -30,7 +30,6 @@ struct StoreLogin: CommandOptions {
     allowsPlaintext = reader.flag("allow-plaintext", "Connects to another machine without TLS.")
   }
 
-  /// - Parameter name: the option or operand that has the URL.
   func endpoint(_ url: String, as name: String) throws(CommandLineError) -> PostgreSQLEndpoint {
     var endpoint: PostgreSQLEndpoint
     do throws(PostgreSQLError) { endpoint = try PostgreSQLEndpoint(url: url) } catch {

@@ -12,7 +12,6 @@ final class RecaptchaTokens: Sendable {
 
   private let state = Mutex(State())
 
-  /// Sets the verdict of a token.
   func add(_ order: RecaptchaOrder) { state.withLock { $0.ordered[order.token] = order.verdict } }
 
   func clear() { state.withLock { $0 = State() } }

@@ -61,7 +61,6 @@ final class ReceiptReporter: Sendable {
     report(message) { await self.send($0, write) }
   }
 
-  /// Reports on an accepted message, in the background.
   func report(_ message: ReceivedMessage, _ send: @escaping @Sendable (DeliveryReport) async -> Void) {
     let order = orders.withLock { $0[message.to] } ?? ReceiptOrder(to: message.to)
     guard open.add(1, ordering: .relaxed).newValue <= Self.maxOpen else {

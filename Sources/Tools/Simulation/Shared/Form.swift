@@ -22,7 +22,6 @@ struct Form: Sendable {
 }
 
 extension FormEncoding {
-  /// Adds fields to the query of a URL.
   static func append(_ fields: [(name: String, value: String)], to url: String) -> String {
     url + (url.contains("?") ? "&" : "?") + String(decoding: encode(fields), as: UTF8.self)
   }

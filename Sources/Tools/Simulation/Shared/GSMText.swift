@@ -1,6 +1,5 @@
 /// Texts in the default alphabet of GSM 03.38. Independent of the worker's own code, which it verifies.
 enum GSMText {
-  /// Characters by their septet.
   private static let alphabet = Array(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\u{1B}ÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
       .unicodeScalars)

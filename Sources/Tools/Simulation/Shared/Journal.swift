@@ -14,7 +14,6 @@ struct Ring<Element: Sendable>: Sendable {
   /// Number of the newest entry held, by key.
   private var newest: [String: Int] = [:]
   private let capacity: Int
-  /// Number of the next entry.
   private(set) var next = 0
 
   init(capacity: Int) {
@@ -26,7 +25,6 @@ struct Ring<Element: Sendable>: Sendable {
   var keyCount: Int { newest.count }
   private var oldest: Int { next - entries.count }
 
-  /// Element of a number that is held.
   subscript(number: Int) -> Element {
     get { entries[number % capacity].element }
     set { entries[number % capacity].element = newValue }

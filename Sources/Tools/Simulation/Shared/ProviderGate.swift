@@ -60,7 +60,6 @@ struct ProviderGate: Sendable {
     return .respond(response)
   }
 
-  /// Counts an answer, by the status of its protocol.
   func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
   /// Fault that is due for a request.

@@ -8,7 +8,6 @@ protocol ProviderStub: Sendable {
   /// Reads a request and checks its sender. Faults do not hit what is refused here.
   func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall
 
-  /// Error for a status that a fault asks for.
   func failure(_ status: Int) -> ProviderError
 
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse

@@ -10,7 +10,6 @@ import Testing
 
 @Suite("A change of the pepper of accounts", .timeLimit(.minutes(10)))
 struct PepperTests {
-  /// The settings under a new pepper.
   private static func changed(_ setting: AccountsBench.Setting) throws -> AccountsBench.Setting {
     var setting = setting
     setting.secrets.secrets.hashes = try #require(

@@ -12,7 +12,6 @@ import Testing
 @testable import Accounts
 
 extension AccountsBench {
-  /// Methods that the projects have switched on.
   static let methods: Set<Project.Method> = [.phone, .anonymous]
   static let apps = [
     ProjectApp(id: app, platform: .ios, appID: "1:100000000001:ios:0123456789abcdef"),
@@ -30,7 +29,6 @@ extension AccountsBench {
 
   // MARK: Commands
 
-  /// A command with a code.
   func command(
     _ id: String, session: String = "v1", code: String = "123456", app: String? = AccountsBench.app,
     idToken: Secret? = nil, operation: SignInWithPhone.Operation? = nil
@@ -44,7 +42,6 @@ extension AccountsBench {
     return command
   }
 
-  /// A command with a temporary proof.
   func command(
     _ id: String, proof: Secret, number: String = AccountsBench.number, app: String? = AccountsBench.app,
     idToken: Secret? = nil
@@ -78,7 +75,6 @@ extension AccountsBench {
     return try answer(try #require(replies.first), id)
   }
 
-  /// Signs in with a verification of its own.
   func signIn(
     _ id: String, verification: ScriptedCoordinator.Verification = .init(), idToken: Secret? = nil,
     operation: SignInWithPhone.Operation? = nil
@@ -99,7 +95,6 @@ extension AccountsBench {
     var idToken: Secret?
     var refreshToken: Secret?
     var proof: Secret?
-    /// Claims of the ID token.
     var claims: VerifiedIDToken?
     var ways: Ways?
     var error: APIError?
@@ -174,12 +169,10 @@ extension AccountsBench {
     try await update(idToken) { $0.deleteProviders = ["phone"] }
   }
 
-  /// A command that looks an account up.
   func lookingUp(_ idToken: Secret, id: String) throws -> LookUpAccount {
     LookUpAccount(project: Self.project, idToken: try seal(idToken, LookUpAccount.self, id))
   }
 
-  /// A command that refreshes a session.
   func refreshing(
     _ refreshToken: Secret, id: String, project: String = AccountsBench.project
   ) throws -> RefreshSession {

@@ -21,7 +21,6 @@ final class AccountsBench: EngineBench {
 
   let parts: AccountParts
   let secrets: BenchSecrets
-  /// The requester's key.
   let replyKey: PrivateSealingKey
   let coordinator: ScriptedCoordinator
 
@@ -72,7 +71,6 @@ final class AccountsBench: EngineBench {
     }
   }
 
-  /// Runs a body with accounts on a file of its own.
   static func with(
     _ change: (inout Setting) throws -> Void = { _ in }, _ body: (AccountsBench) async throws -> Void
   ) async throws {
@@ -109,7 +107,6 @@ final class AccountsBench: EngineBench {
     return try PublicSealer(key: secrets.sealingKey.publicKey).seal(secret, for: context)
   }
 
-  /// A secret of a reply.
   func opened(_ field: SecretField, _ type: MessageType, id: String) throws -> Secret {
     try field.open(
       with: PrivateSealingKeys([replyKey]),
@@ -146,7 +143,6 @@ final class AccountsBench: EngineBench {
     }
   }
 
-  /// Changes a stored account, with all of its sessions at hand.
   func change(
     _ account: AccountRecord,
     _ body: @escaping @Sendable (inout AccountRecord, inout WorkingSet) throws(StoreError) -> Void
@@ -168,7 +164,6 @@ final class AccountsBench: EngineBench {
     return try AccountRecord.find(account.localID, project: account.project, in: set)
   }
 
-  /// The account that an answer names.
   func account(of answer: Answer) async throws -> AccountRecord? {
     let localID = try #require(answer.reply.localID)
     var keys = StoreKeys()
@@ -177,7 +172,6 @@ final class AccountsBench: EngineBench {
     return try AccountRecord.find(localID, project: Self.project, in: set)
   }
 
-  /// The sessions of an account, as they are stored.
   func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
     var keys = StoreKeys()
     try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
@@ -186,7 +180,6 @@ final class AccountsBench: EngineBench {
   }
 }
 
-/// Secrets of a bench.
 struct BenchSecrets {
   let sealingKey: PrivateSealingKey
   var tokenKeys: KeyRing

@@ -16,7 +16,6 @@ final class ScriptedCoordinator {
   }
 
   var verifications: [String: Verification] = [:]
-  /// Codes that were compared.
   private(set) var compared = 0
   private var recorded: [String: (order: [String], reply: any MessageBody)] = [:]
   private let keys: KeyRing
@@ -71,8 +70,6 @@ final class ScriptedCoordinator {
       testNumber: found.isFictional)
   }
 
-  /// A reply as the broker delivers it.
-  /// - Parameter sender: the first sender, of a reply that its user publishes again.
   static func reply(
     _ body: any MessageBody, to check: Publication, user: String = Topology.Users.coordinator, sender: String? = nil
   ) -> Delivery {

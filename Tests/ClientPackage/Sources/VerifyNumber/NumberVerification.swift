@@ -4,7 +4,6 @@ import CountersignClient
 struct NumberVerification: Sendable {
   let client: CountersignClient
   let app: String
-  /// Stands in for the user, who reads the code from the phone.
   let readCode: @Sendable (_ phoneNumber: String) async throws -> String
 
   /// Starts a verification, gives back a wrong code first and then the one that was sent.
@@ -20,8 +19,6 @@ struct NumberVerification: Sendable {
     return approved
   }
 
-  /// Checks a code.
-  /// - Returns: the approval, or `nil` if the code is wrong.
   private func check(_ verificationID: String, code: String) async throws(ClientError) -> VerificationApproved? {
     do {
       return try await client.check(verificationID, code: Secret(code), app: app)

@@ -296,7 +296,6 @@ import Testing
     }
   }
 
-  /// Adds receipts of the same device.
   private func add(_ count: Int, _ state: AppProofState, like receipt: String, to bench: Bench) async throws {
     let (records, policy) = (AppProofRecords(bench.rules), bench.rules.proof)
     var keys = StoreKeys()
@@ -313,7 +312,6 @@ import Testing
     }
   }
 
-  /// Number of the receipts in a state.
   private func count(_ state: AppProofState, in bench: Bench) async throws -> Int {
     let bodies = try await bench.database.read { session throws(DatabaseError) in
       try session.query("SELECT body FROM store_record WHERE kind = 'appProof'") { $0.blob(0) }

@@ -8,7 +8,6 @@ import Testing
 
 @Suite struct AssessmentTests {
   /// Sends a start, which is not answered yet.
-  /// - Returns: the ID of the assessment's job.
   private func ask(_ bench: Bench, _ message: Message) async throws -> String {
     _ = bench.sink.takePublished()
     #expect(await bench.deliver([message]).ackedCount == 1)

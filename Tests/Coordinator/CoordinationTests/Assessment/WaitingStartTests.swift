@@ -15,7 +15,6 @@ import Testing
 
   private let check = CheckVerification(verificationID: "x", code: SecretField(Secret("1")))
 
-  /// Lets the time of what waits run out.
   private func runOut(_ bench: Bench) async throws {
     bench.clock.advance(by: .seconds(10))
     try await bench.sweep()

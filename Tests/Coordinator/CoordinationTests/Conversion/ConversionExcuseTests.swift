@@ -77,7 +77,6 @@ import Testing
     }
   }
 
-  /// The stored verifications.
   private func verifications(_ bench: Bench) async throws -> [PhoneVerification] {
     let texts = try await bench.database.read { session throws(DatabaseError) in
       try session.query("SELECT id FROM store_record WHERE kind = 'verification'") { row throws(DatabaseError) in

@@ -17,9 +17,6 @@ struct ConversionsUnderTest {
   static let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
 
   /// Conversions that conclude from four of a prefix and eight of a region.
-  /// - Parameters:
-  ///   - file: data of an earlier process, or of another one.
-  ///   - isShared: whether there may be another one.
   init(
     maxBlocks: Int = Conversions.maxBlocks, startedAt: UnixTime = begin,
     file: StoreFile? = nil, isShared: Bool = false, broker: BrokerPresence = BrokerPresence(),
@@ -52,7 +49,6 @@ struct ConversionsUnderTest {
   // MARK: Changes
 
   /// Runs a body in a transaction that has loaded what an ending leads to, and what follows it.
-  /// - Returns: the blocks that begin with it.
   @discardableResult
   func change(
     _ ending: ConversionEnding, at now: UnixTime,
@@ -78,15 +74,11 @@ struct ConversionsUnderTest {
     return new
   }
 
-  /// Counts an ending.
-  /// - Returns: the blocks that begin with it.
   func count(_ ending: ConversionEnding, at now: UnixTime) async throws -> [ConversionBlock] {
     let conversions = conversions
     return try await change(ending, at: now) { set throws(StoreError) in try conversions.count(ending, in: &set) }
   }
 
-  /// Counts several at one time.
-  /// - Returns: the keys that were blocked for them.
   func count(
     _ outcomes: [ConversionEnding.Outcome], _ prefix: String = "+1415555", _ region: String = "US", at: UnixTime,
     createdAt: UnixTime? = nil

@@ -8,7 +8,6 @@ import Testing
 @testable import Coordination
 
 @Suite struct BudgetTests {
-  /// Error that a command that goes beyond a budget is told.
   private func refusal(_ bench: Bench, _ command: some Command) async throws -> APIError {
     let error = try await bench.error(command)
     #expect(error.retryAfter != nil)

@@ -13,7 +13,6 @@ final class MemoryUsage {
   private(set) var records: [RecordID: Record] = [:]
   private var counters: [CounterKey: [Int64: Cell]] = [:]
 
-  /// Counts by the name of the counter and by the slot.
   var counts: [String: [Int64: Int64]] {
     var counts: [String: [Int64: Int64]] = [:]
     for (key, cells) in counters {
@@ -22,7 +21,6 @@ final class MemoryUsage {
     return counts
   }
 
-  /// Time from which a counter is gone.
   func end(of key: CounterKey) -> UnixTime? { counters[key]?.values.map(\.keepUntil).max() }
 
   func transact<Result>(

@@ -117,7 +117,6 @@ import Testing
   }
 
   /// Has a little of everything happen.
-  /// - Returns: texts that must not stay.
   private func fill(_ bench: Bench) async throws -> [String] {
     let started = try await bench.start(ip: "198.51.100.7")
     let code = try #require(try bench.jobs().first?.code)

@@ -62,7 +62,6 @@ extension Bench {
 
   // MARK: Results
 
-  /// A worker's report on a job.
   func report<J: Job>(
     _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,
     extras: [String: JobResult.Value] = [:]

@@ -20,7 +20,6 @@ final class Bench: EngineBench {
   let metrics: CoordinatorMetrics
   let engineMetrics: EngineMetrics
   private(set) var keys: KeyRing
-  /// Codes of the flows.
   var keeper: VerificationCodes
   private var pepper: Pepper
   private var hashes: KeyedHashes
@@ -143,7 +142,6 @@ final class Bench: EngineBench {
   override var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
 
   /// One round of the ends of due records.
-  /// - Returns: whether there may be more.
   @discardableResult
   func sweep() async throws -> Bool {
     var isMore = false
@@ -153,7 +151,6 @@ final class Bench: EngineBench {
   }
 
   /// Publishes the messages whose time has come.
-  /// - Returns: whether there may be more.
   @discardableResult
   func relay() async throws -> Bool { try await OutboxRelay(context).relay() }
 

@@ -135,7 +135,6 @@ import Testing
 }
 
 extension WorkerHarness {
-  /// Number of calls begun.
   var performed: Int {
     journal.all.filter { if case .performed = $0 { true } else { false } }.count
   }

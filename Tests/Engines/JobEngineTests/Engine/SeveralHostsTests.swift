@@ -90,7 +90,6 @@ import Testing
     }
   }
 
-  /// - Returns: what is taken ahead, or what is wrong.
   private func load(_ environment: [String: String]) -> String {
     do throws(ConfigurationError) {
       return "\(try Probe.load(file: nil, environment: environment).content.prefetch)"

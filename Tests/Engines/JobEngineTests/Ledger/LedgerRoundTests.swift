@@ -24,8 +24,6 @@ import Testing
 
   private static let losses = (1...3).flatMap { run in [true, false].map { Loss(run: run, isCommitted: $0) } }
 
-  /// Carries out a round as the ledger does, with one loss.
-  /// - Returns: the answers, and the number of losses that happened.
   private func carryOut(
     _ entries: [LedgerEntry], _ connection: PostgreSQLConnection, now: UnixTime, _ loss: Loss
   ) async throws -> ([LedgerAnswer?], Int) {

@@ -15,7 +15,6 @@ private struct Probe: Configuration {
 }
 
 @Suite struct LedgerSettingsTests {
-  /// - Returns: the settings, or what is wrong.
   private func load(_ environment: [String: String]) -> (WorkerSettings?, problem: String) {
     do throws(ConfigurationError) {
       return (try Probe.load(file: nil, environment: environment).content.worker, "")

@@ -47,7 +47,6 @@ final class MemoryLedger: Ledger {
   /// By what a job would be found again.
   func match(of id: String) -> LedgerMatch? { state.withLock { $0.matches[id] } }
 
-  /// Number of jobs it remembers.
   var count: Int { state.withLock { $0.rows.count } }
 
   func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }

@@ -78,24 +78,20 @@ struct WorkerHarness: Sendable {
     sink.confirmed.filter { $0.exchange == exchange && !Self.isDelayReport($0) }
   }
 
-  /// The reports of delays.
   var delayReports: [Publication] { sink.confirmed.filter(Self.isDelayReport) }
 
   private static func isDelayReport(_ publication: Publication) -> Bool {
     publication.message.type == JobDelayed.type(ofJob: TestJob.type).text
   }
 
-  /// The delayed jobs.
   var delayedJobs: [Publication] { sink.confirmed.filter { $0.exchange.hasPrefix(Topology.Queues.retryPrefix) } }
 
-  /// The one result on the exchange of the results.
   func result() throws -> JobResult {
     let results = published(to: Topology.Exchanges.results)
     try #require(results.count == 1)
     return try JobResult(json: results[0].message.body)
   }
 
-  /// The one delayed job.
   func delayed() throws -> Publication {
     let delayed = delayedJobs
     try #require(delayed.count == 1)
@@ -108,7 +104,6 @@ struct WorkerHarness: Sendable {
   }
 
   /// Delivers a message on the worker's queue.
-  /// - Returns: the number in the journal's entries about it.
   @discardableResult
   func deliver(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) -> UInt64 {
     source.deliver(
@@ -145,7 +140,6 @@ func withWorker(
   try result.get()
 }
 
-/// A well-formed job.
 func job(
   _ id: String = "job-1", deadline: UnixTime = start + .seconds(600), lanes: [String]? = nil,
   onUnknown: OnUnknown? = nil, replyTo: String? = nil, headers: [String: FieldValue] = [:]

@@ -53,7 +53,6 @@ struct CallFixture: Sendable {
     }
   }
 
-  /// Answer of a call with a JSON body.
   func post(
     _ path: String, _ json: String, locale: String? = nil, withApp: Bool = true
   ) async throws -> JSONValue {
@@ -61,7 +60,6 @@ struct CallFixture: Sendable {
       path, .post, body: try CallBody(json: Array(json.utf8)), locale: locale, withApp: withApp)
   }
 
-  /// Answer of a call with a form.
   func post(_ path: String, form: String) async throws -> JSONValue {
     try await call(path, .post, body: try CallBody(form: Array(form.utf8)))
   }
@@ -100,12 +98,10 @@ struct CallFixture: Sendable {
         deadline: clocks.monotonic.now() + .seconds(20)))
   }
 
-  /// Error of a call with a JSON body.
   func refusal(_ path: String, _ json: String, withApp: Bool = true) async throws -> ProtocolError {
     let error = await #expect(throws: ProtocolError.self) { try await post(path, json, withApp: withApp) }
     return try #require(error)
   }
 
-  /// Everything that was logged.
   var log: String { sink.lines(.json).joined(separator: "\n") }
 }

@@ -29,14 +29,12 @@ final class FakeServices: CommandTransport {
     /// A secret of the command in the clear, if it has one.
     func open(ifAny field: SecretField?) throws -> String? { try field.map { try open($0) } }
 
-    /// A secret for the reply.
     func seal(_ text: String, to replyKey: String) throws -> SecretField {
       let context = SealContext(
         messageType: replyType, messageID: messageID, recipient: AccountCommandFields.replyRecipient)
       return try PublicSealer(key: PublicSealingKey(jwk: Array(replyKey.utf8))).seal(Secret(text), for: context)
     }
 
-    /// Tokens for the reply.
     func tokens(to replyKey: String) throws -> SessionTokens {
       SessionTokens(
         idToken: try seal("id-token", to: replyKey), refreshToken: try seal("refresh-token", to: replyKey),
@@ -61,7 +59,6 @@ final class FakeServices: CommandTransport {
     key = try PrivateSealingKey.generate(id: "accounts-1")
   }
 
-  /// Public keys as the gateway's file has them.
   var publicKeys: PublicSealingKeys {
     get throws { try PublicSealingKeys(jwkSet: Array(PrivateSealingKeys([key]).publicSet.utf8)) }
   }
@@ -78,7 +75,6 @@ final class FakeServices: CommandTransport {
     set { state.withLock { $0.isReady = newValue } }
   }
 
-  /// Answers a command.
   func on<C: Command>(_ type: C.Type, _ answer: @escaping @Sendable (C, Asked) throws -> C.Reply) {
     handle(type) { [key] command, message in
       let asked = Asked(
@@ -88,7 +84,6 @@ final class FakeServices: CommandTransport {
     }
   }
 
-  /// Refuses a command.
   func refuse<C: Command>(_ type: C.Type, _ error: APIError) {
     handle(type) { _, message in Self.reply(ErrorReply.type, try ErrorReply(error).json(), to: message) }
   }

@@ -81,7 +81,6 @@ struct AppleBench {
     let isKnown: Bool
   }
 
-  /// Revoked tokens.
   func revocations() async throws -> [Revocation] {
     let response = try await http.send(
       HTTPRequest(method: "GET", url: simulator.url + "/control/revocations", timeouts: .patient))

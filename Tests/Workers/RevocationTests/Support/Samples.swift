@@ -23,7 +23,6 @@ enum Samples {
     sh8rmZghQickqJp+tgzqo5LDh6hU5bIJz5rWWF2qRbig7fgCkoQy+Red
     -----END PRIVATE KEY-----
     """
-  /// Another one.
   static let otherKeyFile = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgN23lxZ8BPARcfz8l

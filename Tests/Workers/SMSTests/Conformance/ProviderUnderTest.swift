@@ -11,12 +11,10 @@ import Testing
 /// A provider as the conformance suite sees it: how a lane to it is made, what it takes, and how it says what.
 struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   let name: String
-  /// A lane to a port of this machine.
   let lane: @Sendable (_ port: UInt16, _ http: any HTTPCaller) throws -> any SMSLane
   /// Problem of a request as the provider sees it. `nil` if it takes the request.
   let problem: @Sendable (HTTPServerRequest) -> String?
   let accepted: HTTPServerResponse
-  /// The reference in it.
   let reference: String
   let refused: HTTPServerResponse
   let throttled: HTTPServerResponse

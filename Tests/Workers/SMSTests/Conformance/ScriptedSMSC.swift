@@ -25,7 +25,6 @@ final class ScriptedSMSC: Sendable {
   private let replies: [Reply]
   private let state = Mutex(State())
 
-  /// - Parameter bindStatus: what a session's bind is answered with. 0 lets it in.
   init(_ replies: [Reply] = [], bindStatus: UInt32 = 0) throws(PortError) {
     let held = try RefusingPort()
     port = held.number
@@ -37,7 +36,6 @@ final class ScriptedSMSC: Sendable {
     DispatchQueue(label: "smsc").async { self.serve() }
   }
 
-  /// Submissions that were read.
   var submissions: Int { state.withLock { $0.submissions } }
 
   func stop() {
@@ -86,7 +84,6 @@ final class ScriptedSMSC: Sendable {
     return bytes
   }
 
-  /// - Returns: whether the session goes on.
   private func answer(_ pdu: PDU, _ session: Int32) -> Bool {
     switch pdu.command {
     case 0x09:  // bind_transceiver

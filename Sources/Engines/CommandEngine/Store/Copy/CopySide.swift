@@ -4,7 +4,6 @@ import SQLite
 protocol CopySide: Sendable {
   /// The service that the database belongs to. `nil` before any has used it.
   var kind: DatabaseKind? { get }
-  /// The database, for texts.
   var name: String { get }
 
   /// Rows of a table behind a key, in the order of their keys. The first ones for `nil`.
@@ -13,7 +12,6 @@ protocol CopySide: Sendable {
   func last(of table: CopiedTable) async throws(StoreError) -> [Value]?
   func count(_ table: CopiedTable) async throws(StoreError) -> Int
 
-  /// Adds rows in one transaction.
   func add(_ rows: [[Value]], to table: CopiedTable) async throws(StoreError)
   /// Deletes all rows, and sets the mark, in one transaction.
   func clear(_ mark: CopyMark) async throws(StoreError)
@@ -31,7 +29,6 @@ struct CopyMark: Sendable, Hashable {
   let id: String
   /// Whether the database is the one that is written.
   let isTarget: Bool
-  /// The other database, for texts.
   let other: String
 
   static let select = "SELECT id, target, other FROM store_copy"

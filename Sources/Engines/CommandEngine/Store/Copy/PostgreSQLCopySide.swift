@@ -7,7 +7,6 @@ struct PostgreSQLCopySide: CopySide {
   let name: String
   private let store: PostgreSQLStore
 
-  /// - Parameter kind: the service whose data the database is to hold. `nil` where it has to hold some.
   static func open(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, creating kind: DatabaseKind?
   ) async throws(StoreError) -> PostgreSQLCopySide {
@@ -133,7 +132,6 @@ struct PostgreSQLCopySide: CopySide {
 }
 
 extension CopiedTable.Form {
-  /// Types a NULL as well.
   fileprivate var cast: String {
     switch self {
     case .integer: "::bigint"
@@ -164,7 +162,6 @@ extension PostgreSQLStore {
   }
 
   /// Makes the database a service's own again: a copy of it that was interrupted is given up.
-  /// - Throws: ``StoreError/Code/schema`` for one that holds a part of another database.
   func endCopy() async throws(StoreError) {
     guard let mark = try await copyMark() else { return }
     if let error = StoreError.isPart(mark) { throw error }

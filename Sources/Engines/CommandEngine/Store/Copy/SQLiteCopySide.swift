@@ -10,7 +10,6 @@ struct SQLiteCopySide: CopySide {
   private let owner: FileOwner
 
   /// Opens the file of any service on the engine.
-  /// - Parameter kind: the service of a file that is to be made; `nil` where it has to be there.
   static func open(_ path: String, creating kind: DatabaseKind?) async throws(StoreError) -> SQLiteCopySide {
     let isThere = exists(path)
     guard isThere || kind != nil else {
@@ -185,7 +184,6 @@ extension SQLiteStore {
   }
 
   /// Makes the file a service's own again: a copy of it that was interrupted is given up.
-  /// - Throws: ``StoreError/Code/schema`` for a file that holds a part of another database.
   func endCopy() async throws(StoreError) {
     guard let mark = try await copyMark() else { return }
     if let error = StoreError.isPart(mark) { throw error }

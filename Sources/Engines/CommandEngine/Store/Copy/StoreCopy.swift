@@ -32,7 +32,6 @@ public struct StoreCopy: Sendable {
     case comparing(table: String)
   }
 
-  /// Rows of one transaction.
   static let pageRows = 512
 
   private let source, target: Place

@@ -107,7 +107,6 @@ public final class SQLiteStore: Store {
 
   // MARK: Database
 
-  /// Runs a transaction. Competition is an outcome.
   func transaction<Value: Sendable>(
     _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> (Value, [StoredMessage])
   ) async throws(StoreError) -> StoreOutcome<Value> {
@@ -121,7 +120,6 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Runs a body that writes. An error undoes its changes.
   @discardableResult
   func change<Value: Sendable>(
     _ failure: StoreFailure = StoreFailure(),
