@@ -21,6 +21,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 import broker
+import postgresql
 import simulator
 import stack
 from countersign_client import Client
@@ -122,10 +123,14 @@ class DoctorTest(unittest.TestCase):
         stack.stop_for(self, "coordinator")
         coordinator = self.enterContext(Process("coordinator"))
         coordinator.variables |= variables
-        url = f"http://127.0.0.1:{coordinator.port}"
-        self.settings |= {"COUNTERSIGN_COORDINATOR_URL": url, "COUNTERSIGN_COORDINATOR_URLS": url}
         coordinator.start()
+        self.know_coordinators(coordinator)
         return coordinator
+
+    def know_coordinators(self, *coordinators):
+        """The doctor asks these."""
+        urls = [f"http://127.0.0.1:{one.port}" for one in coordinators]
+        self.settings |= {"COUNTERSIGN_COORDINATOR_URL": urls[0], "COUNTERSIGN_COORDINATOR_URLS": ",".join(urls)}
 
     def doctor(self, *options):
         """What the doctor finds, and its exit code."""
@@ -264,6 +269,29 @@ class DoctorTest(unittest.TestCase):
         self.healthy_worker(COUNTERSIGN_REGIONS_ALLOWED="US")
         self.assert_cause("^regions of sms-worker", "which it refuses .REGION_NOT_ALLOWED", "regions.allowed of sms-worker")
 
+    def test_the_pepper_of_a_second_coordinator(self):
+        self.healthy_worker()
+        stack.stop_for(self, "coordinator")
+        cluster = postgresql.Cluster("doctor").create()
+        self.addCleanup(cluster.remove)
+        first, second = postgresql.coordinator(self, cluster), postgresql.coordinator(self, cluster)
+        self.know_coordinators(first, second)
+        self.assert_healthy()
+        wrong = self.directory / "pepper"
+        wrong.write_text("another pepper, of the same length")
+        wrong.chmod(0o600)
+        self.assertEqual(second.stop(), 0)
+        second.variables["COUNTERSIGN_PEPPER_FILE"] = str(wrong)
+        second.start().line("leaves its queues to others")
+        found = self.assert_cause(
+            f"^pepper of coordinator at http://127.0.0.1:({first.port}|{second.port})$", "differs from that of coordinator at",
+            "previousPepperFile")
+        self.assertIn("process coordinator", [one["check"] for one in found if one["status"] == "follows"])
+        del second.variables["COUNTERSIGN_PEPPER_FILE"]
+        self.assertEqual(second.stop(), 0)
+        second.start().ready()
+        self.assert_healthy()
+
     def test_keys_of_the_gateway(self):
         self.healthy_worker()
         pair = self.directory / "pair.json"
@@ -339,16 +367,27 @@ class DoctorTest(unittest.TestCase):
             worker.running.send_signal(signal.SIGCONT)
         self.assert_healthy()
 
-    def test_wrong_clocks(self):
+    def assert_clock(self, start):
+        """A process's clock is wrong in either direction, and right again."""
         steps = self.directory / "step"
+        steps.write_text("0")
+        process = start(LD_PRELOAD=self.clock, CLOCK_STEP_FILE=str(steps))
         for seconds, text in [(600, "600 s ahead of"), (-600, "600 s behind")]:
+            process.ready()
+            process.stop()
             steps.write_text(str(seconds))
-            worker = self.healthy_worker(LD_PRELOAD=self.clock, CLOCK_STEP_FILE=str(steps))
+            process.start().ready()
             self.assert_cause(
-                f"^clock of sms-worker at http://127.0.0.1:{worker.port}$", f"{text} this machine's", "synchronize")
+                f"^clock of {process.name} at http://127.0.0.1:{process.port}$", f"{text} this machine's", "synchronize")
             steps.write_text("0")
             self.assert_healthy()
-            worker.stop()
+
+    def test_wrong_clocks_of_a_worker(self):
+        self.assert_clock(self.healthy_worker)
+
+    def test_wrong_clocks_of_a_coordinator(self):
+        self.healthy_worker()
+        self.assert_clock(self.coordinator)
 
     def test_a_full_disk(self):
         self.healthy_worker()
