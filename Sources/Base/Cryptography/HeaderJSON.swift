@@ -15,7 +15,7 @@ enum HeaderJSON {
     do throws(JSONRefusal) {
       members = try reader.value(of: json).members
     } catch .repeatedName {
-      // What two readers would take for two different headers is none, at any depth.
+      // A header that two readers could read differently is refused, at any depth.
       throw JOSEError(.malformed, "the header of the \(text) has a member twice")
     } catch {
       members = nil

@@ -232,7 +232,7 @@ import Testing
         #expect(refused?.message.contains("--anew") == true)
         _ = try await StoreCopy(from: sides.database, to: place, beginsAnew: true).run { _ in }
       }
-      // What the first one got is of no copy.
+      // Rows of the copy that was given up belong to no copy.
       let refused = await error { try await sides.copy().run { _ in } }
       #expect(refused?.message.contains("whose copy was given up") == true)
       let steps = Mutex<[StoreCopy.Step]>([])

@@ -105,7 +105,7 @@ import Testing
         }
         #expect(echo == value)
       }
-      // Whoever signed it: nothing but its end is asked for.
+      // Its signer does not matter: only its end is read.
       endpoint.tls = PostgreSQLTLS()
       let end = await PostgreSQLCertificate.end(of: endpoint.hosts[0], endpoint, timeout: .seconds(60))
       let days = Double(try #require(end) - Int64(time(nil))) / 86_400

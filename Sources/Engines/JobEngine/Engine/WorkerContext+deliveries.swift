@@ -19,7 +19,7 @@ extension WorkerContext {
 
   func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
     metrics.handedBack.increment()
-    // Where a redelivered job counts as begun, an unbegun one goes back as a new message.
+    // An unbegun job goes back as a new message if a redelivered one counts as begun.
     if !wasBegun, countsRedeliveries, await delayUnbegun(delivery) { return source.ack(delivery.tag) }
     source.reject(delivery.tag, requeue: true)
   }

@@ -93,7 +93,7 @@ import Testing
       #expect(try await bench.ask(start(Bench.fictional, ip: ip), id: "m").body == first.body)
       let other = try ErrorReply(json: try await bench.ask(start(Bench.number, ip: ip), id: "m").body).error
       #expect(other.reason == "MESSAGE_ID_REUSED")
-      // What it gets is counted for nobody.
+      // Repeated answers count against no address.
       for number in 0..<3 {
         #expect(try await bench.error(start("+1415555\(1000 + number)", ip: ip)).code == .missingClientIdentifier)
       }
