@@ -107,8 +107,8 @@ let engines: [Target] = [
   library(
     "CommandEngine", at: "Engines/CommandEngine",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   library(
     "JobEngine", at: "Engines/JobEngine",
@@ -253,8 +253,8 @@ let testTargets: [Target] = [
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
-      "CountersignAMQP", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite",
-      "ServiceRuntime",
+      "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
+      "PostgreSQL", "SQLite", "ServiceRuntime",
     ]),
   // A flow of its own, as docs/adding-a-flow.md shows it.
   tests(

@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Testing
@@ -197,6 +198,15 @@ import Testing
     #expect(next.trace?.parentID != Self.trace?.parentID)
     #expect(next.replyTo == nil)
     #expect(next.attempt == 1)
+  }
+
+  @Test(arguments: [true, false]) func `The envelope of a waiting command survives`(isFull: Bool) throws {
+    let envelope =
+      isFull
+      ? Envelope(
+        type: MessageType("note.put", version: 2), messageID: "m", correlationID: "c", replyTo: "q", userID: "u",
+        trace: Self.trace) : Envelope(type: MessageType("note.put"), messageID: "m")
+    #expect(try Envelope(fields: envelope.fields()) == envelope)
   }
 
   @Test func `Long errors are cut between characters`() {

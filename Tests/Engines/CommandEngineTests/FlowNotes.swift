@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Synchronization
@@ -111,7 +112,7 @@ struct NoteFlow: Flow {
         if note.text == "untouched" { return }
         try set.send(
           .event(NoteExpired(text: note.text), id: note.text, correlationID: note.text, cause: nil, at: set.now))
-        if note.text == "half" { throw FieldReader.unreadable }
+        if note.text == "half" { throw StoreError.unreadableBody }
         set.afterCommit { ended.increment() }
         try note.store(isLive: false, in: &set)
       }
@@ -175,20 +176,11 @@ struct Note {
 
   init(text: String) { self.text = text }
 
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    text = try body.required(body.text(1))
-    word = body.text(2) ?? ""
-  }
-
   func store(isLive: Bool = true, in set: inout WorkingSet) throws(StoreError) {
-    guard let id = RecordID(NoteFlow.kind, text) else { throw FieldReader.unreadable }
-    var body = FieldWriter()
-    body.put(1, text)
-    body.put(2, word)
+    guard let id = RecordID(NoteFlow.kind, text) else { throw StoreError.unreadableBody }
     let discardAt = set.now + NoteFlow.lifetime + NoteFlow.retention
     try set.store(
-      id, body: body.bytes, dueAt: isLive ? set.now + NoteFlow.lifetime : discardAt, discardAt: discardAt,
+      id, self, dueAt: isLive ? set.now + NoteFlow.lifetime : discardAt, discardAt: discardAt,
       uniqueKeys: isLive ? [UniqueKey(NoteFlow.live, Array(text.utf8))] : [])
   }
 
@@ -199,6 +191,13 @@ struct Note {
   static func find(_ text: String, in set: WorkingSet) throws(StoreError) -> Note? {
     guard let id = RecordID(NoteFlow.kind, text), let record = try set.record(id) else { return nil }
     return try Note(record)
+  }
+}
+
+extension Note: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ note: Self?) throws(UnreadableFields) {
+    text = try fields.required(1, note?.text)
+    word = try fields.required(2, note?.word)
   }
 }
 

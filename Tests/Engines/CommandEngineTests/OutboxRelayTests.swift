@@ -240,7 +240,9 @@ import Testing
       await bench.deliver(try bench.note("a", .job), try bench.note("b", .job))
       let broken = try id("a", NoteFlow.kind)
       _ = try await bench.store.store.transact(keys(records: [broken]), at: start) { set throws(StoreError) in
-        try set.store(broken, body: [9], dueAt: nil, discardAt: nil)
+        guard var record = try set.record(broken) else { throw StoreError.unreadableBody }
+        (record.body, record.dueAt, record.discardAt, record.uniqueKeys) = ([9], nil, nil, [])
+        try set.put(record)
       }
       bench.clock.advance(by: NoteFlow.lifetime)
       await bench.maintenance.publishLeftovers()

@@ -25,7 +25,7 @@ import Testing
   private func damage(_ text: String, _ bench: FlowBench) async throws {
     let id = try id(text, NoteFlow.kind)
     _ = try await bench.store.store.transact(keys(records: [id]), at: start) { set throws(StoreError) in
-      var record = try FieldReader([1]).required(set.record(id))
+      guard var record = try set.record(id) else { throw StoreError.unreadableBody }
       record.body = [9]
       try set.put(record)
     }

@@ -24,19 +24,19 @@ import Testing
   @Test(arguments: results) func `A result is read back`(_ result: JobResult) throws {
     for id in [result.jobID, "another message"] {
       let record = RecordedEnding.result(result).record(of: id)
-      guard case .result(let read) = try RecordedEnding(record, of: id) else { throw RecordReader.damaged }
+      guard case .result(let read) = try RecordedEnding(record, of: id) else { throw RecordedEnding.unreadable }
       #expect(read == result)
       #expect(read.fastJSON == result.fastJSON)
     }
   }
 
-  @Test func `A record is much smaller than its JSON`() {
+  @Test func `A record is less than half of its JSON`() {
     let result = JobResult(
       jobID: "0190a6b4-6f3c-7d2a-9d1f-3a5b7c9e1f20.sms.1", outcome: .accepted, lane: "twilio-eu",
       reference: "SM0123456789abcdef0123456789abcdef", attempts: 1, startedAt: start,
       finishedAt: start + .milliseconds(350)
     ).adding(["segments": 1, "encoding": "GSM-7"])
-    #expect(RecordedEnding.result(result).record(of: result.jobID).count < 100)
+    #expect(RecordedEnding.result(result).record(of: result.jobID).count < 115)
     #expect(result.fastJSON.count > 230)
   }
 
@@ -54,7 +54,7 @@ import Testing
     var generator = SystemRandomNumberGenerator()
     for _ in 0..<20_000 {
       var bytes = (0..<Int.random(in: 1..<60)).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
-      bytes[0] = [1, 2, 3].randomElement() ?? 1
+      bytes[0] = 1
       // Whatever it says, it says it.
       _ = try? RecordedEnding(bytes, of: "a")
     }

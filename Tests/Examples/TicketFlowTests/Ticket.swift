@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -86,60 +87,12 @@ struct Ticket {
 
   // MARK: Storing
 
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let app: UInt8 = 1
-    static let openedAt: UInt8 = 2
-    static let expiresAt: UInt8 = 3
-    static let liveKey: UInt8 = 4
-    static let pinHash: UInt8 = 5
-    static let state: UInt8 = 6
-    static let keys: UInt8 = 7
-    static let verifications: UInt8 = 8
-    static let verificationID: UInt8 = 9
-    static let envelope: UInt8 = 10
-    static let fingerprint: UInt8 = 11
-    static let deadline: UInt8 = 12
-    static let mail: UInt8 = 13
-  }
-
   func store(in set: inout WorkingSet) throws(StoreError) {
-    var body = FieldWriter()
-    body.put(Tag.app, app)
-    body.put(Tag.openedAt, openedAt)
-    body.put(Tag.expiresAt, expiresAt)
-    body.put(Tag.liveKey, liveKey)
-    body.put(Tag.pinHash, pinHash)
-    body.put(Tag.state, state.rawValue)
-    body.put(Tag.keys, keys)
-    body.put(Tag.verifications, verifications)
-    body.put(Tag.verificationID, verificationID)
-    body.put(Tag.envelope, waiting?.envelope)
-    body.put(Tag.fingerprint, waiting?.fingerprint)
-    body.put(Tag.deadline, waiting?.deadline)
-    body.put(Tag.mail, mail?.rawValue)
     // Due at its next deadline, and then at its deletion.
     let discardAt = expiresAt + Self.retention
     try set.store(
-      id, body: body.bytes, dueAt: state == .open ? min(expiresAt, waiting?.deadline ?? expiresAt) : discardAt,
+      id, self, dueAt: state == .open ? min(expiresAt, waiting?.deadline ?? expiresAt) : discardAt,
       discardAt: discardAt, uniqueKeys: state == .open ? [UniqueKey(Self.live, liveKey)] : [])
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    self.init(
-      record.id, app: try body.required(body.text(Tag.app)), at: try body.required(body.time(Tag.openedAt)),
-      until: try body.required(body.time(Tag.expiresAt)), live: try body.required(body.block(Tag.liveKey)),
-      pin: try body.required(body.block(Tag.pinHash)))
-    state = try body.required(body.word(Tag.state, State.self))
-    keys = try body.required(body.number(Tag.keys))
-    verifications = try body.required(body.number(Tag.verifications))
-    verificationID = body.text(Tag.verificationID)
-    mail = try body.word(Tag.mail, JobOutcome.self)
-    guard let envelope = try body.envelope(Tag.envelope) else { return }
-    waiting = Waiting(
-      envelope: envelope, fingerprint: try body.required(body.block(Tag.fingerprint)),
-      deadline: try body.required(body.time(Tag.deadline)))
   }
 
   // MARK: Look-ups
@@ -153,5 +106,31 @@ struct Ticket {
   static func find(_ id: String, in set: WorkingSet) throws(StoreError) -> Ticket? {
     guard let id = RecordID(kind, id), let record = try set.record(id) else { return nil }
     return try Ticket(record)
+  }
+}
+
+extension Ticket: StoredRecord {
+  /// Names every field once, for both directions. A later version adds some. A tag never changes its meaning.
+  init(_ record: Record, _ fields: inout FieldCoder, _ ticket: Self?) throws(UnreadableFields) {
+    id = record.id
+    app = try fields.required(1, ticket?.app)
+    openedAt = try fields.required(2, ticket?.openedAt)
+    expiresAt = try fields.required(3, ticket?.expiresAt)
+    liveKey = try fields.required(4, ticket?.liveKey)
+    pinHash = try fields.required(5, ticket?.pinHash)
+    state = try fields.required(6, ticket?.state)
+    keys = try fields.required(7, ticket?.keys)
+    verifications = try fields.required(8, ticket?.verifications)
+    verificationID = fields.optional(9, ticket?.verificationID)
+    waiting = try fields.optional(10, ticket?.waiting)
+    mail = try fields.optional(11, ticket?.mail)
+  }
+}
+
+extension Ticket.Waiting: FieldCoded {
+  init(_ fields: inout FieldCoder, _ waiting: Self?) throws(UnreadableFields) {
+    envelope = try fields.required(1, waiting?.envelope)
+    fingerprint = try fields.required(2, waiting?.fingerprint)
+    deadline = try fields.required(3, waiting?.deadline)
   }
 }

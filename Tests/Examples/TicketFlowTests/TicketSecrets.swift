@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 
 /// Hashes and keys under the secret of the service.
@@ -9,8 +10,8 @@ struct TicketSecrets: Sendable {
   var rounds = 100_000
 
   func hash(_ parts: String...) -> [UInt8] {
-    var framed = FieldWriter()
-    for part in parts { framed.put(0, part) }
+    var framed = FieldCoder()
+    for part in parts { _ = framed.optional(0, part) }
     return HMACSHA256.authenticate(framed.bytes, key: key)
   }
 

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -32,6 +33,17 @@ struct VisitFlow: Flow {
   }
 }
 
+/// Visits of a page as they are stored.
+private struct Visits {
+  var count: Int
+}
+
+extension Visits: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ visits: Self?) throws(UnreadableFields) {
+    count = try fields.required(1, visits?.count)
+  }
+}
+
 private struct AddVisitOrder: CommandOrder {
   let page: RecordID
 
@@ -40,11 +52,9 @@ private struct AddVisitOrder: CommandOrder {
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) { keys.add(record: page) }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    var visits = 1
-    if let record = try set.record(page) { visits += try FieldReader(record.body).number(1) ?? 0 }
-    var body = FieldWriter()
-    body.put(1, visits)
-    try set.store(page, body: body.bytes, dueAt: nil, discardAt: set.now + .seconds(86_400))
-    return try CommandAnswer(VisitAdded(visits: visits))
+    var visits = Visits(count: 1)
+    if let record = try set.record(page) { visits.count += try Visits(record).count }
+    try set.store(page, visits, dueAt: nil, discardAt: set.now + .seconds(86_400))
+    return try CommandAnswer(VisitAdded(visits: visits.count))
   }
 }

@@ -47,7 +47,7 @@ struct SignUpOrder: CommandOrder {
       metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
-    guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
+    guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
     var account = AccountRecord(id, project: project, at: set.now)
     account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(

@@ -79,21 +79,14 @@ struct SigningKeyRecord: Sendable {
     static let signsFrom = "signsFrom"
   }
 
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let sealed: UInt8 = 1
-  }
-
-  static func sealed(_ record: Record) throws(StoreError) -> String {
-    let body = try FieldReader(record.body)
-    return try body.required(body.text(Tag.sealed))
+  /// Body of the record.
+  struct Sealed {
+    var text: String
   }
 
   func store(dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
-    var body = FieldWriter(capacity: sealed.utf8.count + 16)
-    body.put(Tag.sealed, sealed)
     try set.store(
-      id, body: body.bytes, dueAt: dueAt, discardAt: nil,
+      id, Sealed(text: sealed), dueAt: dueAt, discardAt: nil,
       uniqueKeys: [try UniqueKey(Self.sequence, Array(String(number).utf8))], groupKeys: [try Self.group])
   }
 
@@ -137,6 +130,12 @@ struct SigningKeyRecord: Sendable {
         key, commonName: Self.certificateName, notBefore: start, notAfter: start + Self.certificateSeconds)
     }
     return KeysPublished.Key(id: id.text, n: components.n, e: components.e, certificate: Certificate.pem(der))
+  }
+}
+
+extension SigningKeyRecord.Sealed: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ sealed: Self?) throws(UnreadableFields) {
+    text = try fields.required(1, sealed?.text)
   }
 }
 

@@ -110,7 +110,7 @@ final class SigningKeys: Sendable {
     for record in records {
       let id = record.id.text
       do {
-        let sealed = try SigningKeyRecord.sealed(record)
+        let sealed = try SigningKeyRecord.Sealed(record).text
         if let entry = known[id], entry.record.sealed == sealed {
           new.entries.append(entry)
         } else {

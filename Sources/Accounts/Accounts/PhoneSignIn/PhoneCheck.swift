@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -64,26 +65,10 @@ struct PhoneCheck {
 
   // MARK: Storing
 
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let project: UInt8 = 1
-    static let app: UInt8 = 2
-    static let verificationID: UInt8 = 3
-    /// That of the first command. The others follow.
-    static let waiting: UInt8 = 16
-  }
-
   /// Stores the check, or deletes it when no command waits.
   func store(in set: inout WorkingSet) throws(StoreError) {
     guard let dueAt = waiting.map(\.deadline).min() else { return try set.remove(id) }
-    var body = FieldWriter(capacity: 2048)
-    body.put(Tag.project, project)
-    body.put(Tag.app, app)
-    body.put(Tag.verificationID, verificationID)
-    for (index, command) in waiting.prefix(Self.maxWaiting).enumerated() {
-      body.put(Tag.waiting + UInt8(index), command.bytes)
-    }
-    try set.store(id, body: body.bytes, dueAt: dueAt, discardAt: dueAt + Self.retention)
+    try set.store(id, self, dueAt: dueAt, discardAt: dueAt + Self.retention)
   }
 
   // MARK: Look-ups
@@ -95,48 +80,29 @@ struct PhoneCheck {
 
   /// A record that cannot be read is kept so long for a version that can.
   private static let retention = Duration.seconds(3600)
+}
 
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    self.init(
-      record.id, project: try body.required(body.text(Tag.project)), app: body.text(Tag.app),
-      verificationID: try body.required(body.text(Tag.verificationID)))
-    for index in 0..<UInt8(Self.maxWaiting) {
-      guard let bytes = body.block(Tag.waiting + index) else { return }
-      waiting.append(try Waiting(bytes))
-    }
+extension PhoneCheck: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ check: Self?) throws(UnreadableFields) {
+    id = record.id
+    project = try fields.required(1, check?.project)
+    app = fields.optional(2, check?.app)
+    verificationID = try fields.required(3, check?.verificationID)
+    waiting = try fields.list(16, check.map { Array($0.waiting.prefix(Self.maxWaiting)) })
   }
 }
 
-extension PhoneCheck.Waiting {
-  private enum Tag {
-    static let envelope: UInt8 = 1
-    static let fingerprint: UInt8 = 2
-    static let request: UInt8 = 3
-    static let deadline: UInt8 = 4
-  }
-
+extension PhoneCheck.Waiting: FieldCoded {
   /// Answers the command. An answer that asks to try again is not final.
   func answer(_ answer: CommandAnswer, in set: inout WorkingSet) throws(StoreError) {
     try set.answer(
       answer, to: envelope, fingerprint: fingerprint, keptFor: answer.isTransient ? nil : PhoneSignInFlow.retention)
   }
 
-  fileprivate var bytes: [UInt8] {
-    var body = FieldWriter()
-    body.put(Tag.envelope, envelope)
-    body.put(Tag.fingerprint, fingerprint)
-    body.put(Tag.request, request.bytes)
-    body.put(Tag.deadline, deadline)
-    return body.bytes
-  }
-
-  fileprivate init(_ bytes: [UInt8]) throws(StoreError) {
-    let body = try FieldReader(bytes)
-    self.init(
-      envelope: try body.required(body.envelope(Tag.envelope)),
-      fingerprint: try body.required(body.block(Tag.fingerprint)),
-      request: try PhoneRequest(body.required(body.block(Tag.request))),
-      deadline: try body.required(body.time(Tag.deadline)))
+  init(_ fields: inout FieldCoder, _ command: Self?) throws(UnreadableFields) {
+    envelope = try fields.required(1, command?.envelope)
+    fingerprint = try fields.required(2, command?.fingerprint)
+    request = try fields.required(3, command?.request)
+    deadline = try fields.required(4, command?.deadline)
   }
 }

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
@@ -25,35 +26,18 @@ struct PhoneRequest: Sendable {
     try act.check(on: account, isRecent: isRecent, rules)
   }
 
-  // MARK: Storing
-
-  private enum Tag {
-    static let operation: UInt8 = 1
-    static let caller: UInt8 = 2
-    static let replyKey: UInt8 = 3
-    static let isRecent: UInt8 = 4
-  }
-
-  var bytes: [UInt8] {
-    var body = FieldWriter()
-    body.put(Tag.operation, operation.rawValue)
-    body.put(Tag.caller, caller?.token.fields)
-    body.put(Tag.replyKey, replyKey)
-    body.put(Tag.isRecent, isRecent)
-    return body.bytes
-  }
-
   init(_ operation: SignInWithPhone.Operation, caller: IDTokenCheck?, replyKey: String) {
     self.operation = operation
     self.caller = caller
     self.replyKey = replyKey
   }
+}
 
-  init(_ bytes: [UInt8]) throws(StoreError) {
-    let body = try FieldReader(bytes)
-    operation = try body.required(body.word(Tag.operation, SignInWithPhone.Operation.self))
-    replyKey = try body.required(body.text(Tag.replyKey))
-    isRecent = body.isSet(Tag.isRecent)
-    if let fields = body.block(Tag.caller) { caller = IDTokenCheck(token: try VerifiedIDToken(fields: fields)) }
+extension PhoneRequest: FieldCoded {
+  init(_ fields: inout FieldCoder, _ request: Self?) throws(UnreadableFields) {
+    operation = try fields.required(1, request?.operation)
+    caller = try fields.optional(2, request?.caller?.token).map(IDTokenCheck.init(token:))
+    replyKey = try fields.required(3, request?.replyKey)
+    isRecent = fields.flag(4, request?.isRecent)
   }
 }

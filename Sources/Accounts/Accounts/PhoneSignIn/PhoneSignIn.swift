@@ -98,7 +98,7 @@ struct PhoneSignIn {
 
   private func signUp(_ seal: ReplySeal, in set: inout WorkingSet) throws(StoreError) -> Outcome {
     guard request.operation != .reauthenticate, proven.source == .code else { return .refused(.userNotFound) }
-    guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
+    guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
     var account = AccountRecord(id, project: project, at: set.now)
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
@@ -172,7 +172,7 @@ struct PhoneSignIn {
     guard proven.source == .code else {
       return Outcome(answer: CommandAnswer(.phoneNumberExists), usesProof: true)
     }
-    guard let text = TemporaryProof.Text.make(reader.hashes) else { throw FieldReader.unreadable }
+    guard let text = TemporaryProof.Text.make(reader.hashes) else { throw StoreError.unreadableBody }
     let proof = TemporaryProof(
       text.id, project: project, phoneNumber: proven.number, app: proven.app, isFictional: proven.isFictional,
       expiresAt: set.now + TemporaryProof.lifetime)

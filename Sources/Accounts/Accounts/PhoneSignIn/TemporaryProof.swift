@@ -75,31 +75,8 @@ struct TemporaryProof {
 
   // MARK: Storing
 
-  private enum Tag {
-    static let project: UInt8 = 1
-    static let phoneNumber: UInt8 = 2
-    static let isFictional: UInt8 = 3
-    static let expiresAt: UInt8 = 4
-    static let app: UInt8 = 5
-  }
-
   func store(in set: inout WorkingSet) throws(StoreError) {
-    var body = FieldWriter(capacity: 96)
-    body.put(Tag.project, project)
-    body.put(Tag.phoneNumber, phoneNumber)
-    body.put(Tag.isFictional, isFictional)
-    body.put(Tag.expiresAt, expiresAt)
-    body.put(Tag.app, app)
-    try set.store(id, body: body.bytes, dueAt: nil, discardAt: expiresAt)
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    self.init(
-      record.id, project: try body.required(body.text(Tag.project)),
-      phoneNumber: try body.required(body.text(Tag.phoneNumber)), app: try body.required(body.text(Tag.app)),
-      isFictional: body.isSet(Tag.isFictional),
-      expiresAt: try body.required(body.time(Tag.expiresAt)))
+    try set.store(id, self, dueAt: nil, discardAt: expiresAt)
   }
 
   /// The first proof of some that counts now.
@@ -110,5 +87,16 @@ struct TemporaryProof {
       if set.now < proof.expiresAt { return proof }
     }
     return nil
+  }
+}
+
+extension TemporaryProof: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ proof: Self?) throws(UnreadableFields) {
+    id = record.id
+    project = try fields.required(1, proof?.project)
+    phoneNumber = try fields.required(2, proof?.phoneNumber)
+    isFictional = fields.flag(3, proof?.isFictional)
+    expiresAt = try fields.required(4, proof?.expiresAt)
+    app = try fields.required(5, proof?.app)
   }
 }

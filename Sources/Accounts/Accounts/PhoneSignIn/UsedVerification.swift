@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -26,6 +27,10 @@ struct UsedVerification {
 
   func store(approvedAt: UnixTime, in set: inout WorkingSet) throws(StoreError) {
     let discardAt = max(set.now, approvedAt) + Self.retention
-    try set.store(id, body: FieldWriter(capacity: 8).bytes, dueAt: nil, discardAt: discardAt)
+    try set.store(id, self, dueAt: nil, discardAt: discardAt)
   }
+}
+
+extension UsedVerification: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ verification: Self?) { id = record.id }
 }

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 
 /// Way to sign in, as `sign_in_provider` of ID tokens names it. A text: identity providers have names of their own.
@@ -64,42 +65,10 @@ struct SessionRecord: Sendable, Hashable {
 
   // MARK: Storing
 
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let project: UInt8 = 1
-    static let localID: UInt8 = 2
-    static let provider: UInt8 = 3
-    static let authTime: UInt8 = 4
-    static let lastUsedAt: UInt8 = 5
-    static let seed: UInt8 = 6
-    static let firstFactor: UInt8 = 7
-  }
-
   /// Stores it until it has been unused for long enough. The maintenance deletes it then.
   func store(_ rules: SessionRules, in set: inout WorkingSet) throws(StoreError) {
-    var body = FieldWriter(capacity: 160)
-    body.put(Tag.project, project)
-    body.put(Tag.localID, localID)
-    body.put(Tag.firstFactor, firstFactor.name)
-    body.put(Tag.provider, provider.name)
-    body.put(Tag.authTime, authTime)
-    body.put(Tag.lastUsedAt, lastUsedAt)
-    body.put(Tag.seed, seed)
     try set.store(
-      id, body: body.bytes, dueAt: nil, discardAt: end(rules),
-      groupKeys: [try Self.group(ofAccount: localID)])
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    id = record.id
-    project = try body.required(body.text(Tag.project))
-    localID = try body.required(body.text(Tag.localID))
-    firstFactor = SignInProvider(name: try body.required(body.text(Tag.firstFactor)))
-    provider = SignInProvider(name: try body.required(body.text(Tag.provider)))
-    authTime = try body.required(body.time(Tag.authTime))
-    lastUsedAt = try body.required(body.time(Tag.lastUsedAt))
-    seed = try body.required(body.block(Tag.seed))
+      id, self, dueAt: nil, discardAt: end(rules), groupKeys: [try Self.group(ofAccount: localID)])
   }
 
   // MARK: Look-ups
@@ -116,5 +85,18 @@ struct SessionRecord: Sendable, Hashable {
   static func find(_ sessionID: String, in set: WorkingSet) throws(StoreError) -> SessionRecord? {
     guard let id = RecordID(kind, sessionID), let record = try set.record(id) else { return nil }
     return try SessionRecord(record)
+  }
+}
+
+extension SessionRecord: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ session: Self?) throws(UnreadableFields) {
+    id = record.id
+    project = try fields.required(1, session?.project)
+    localID = try fields.required(2, session?.localID)
+    firstFactor = SignInProvider(name: try fields.required(7, session?.firstFactor.name))
+    provider = SignInProvider(name: try fields.required(3, session?.provider.name))
+    authTime = try fields.required(4, session?.authTime)
+    lastUsedAt = try fields.required(5, session?.lastUsedAt)
+    seed = try fields.required(6, session?.seed)
   }
 }

@@ -17,7 +17,7 @@ struct Sessions: Sendable {
     if !isNew { try makeRoom(in: account, &set) }
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
     let now = max(set.now, account.validSince)
-    guard let session = SessionRecord(of: account, by: firstFactor, at: now) else { throw FieldReader.unreadable }
+    guard let session = SessionRecord(of: account, by: firstFactor, at: now) else { throw StoreError.unreadableBody }
     try session.store(rules, in: &set)
     account.lastLoginAt = set.now
     return session

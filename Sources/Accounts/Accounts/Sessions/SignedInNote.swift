@@ -18,7 +18,7 @@ struct SignedInNote: Sendable, Hashable {
 
   init(_ bytes: [UInt8]) throws(StoreError) {
     guard let first = bytes.first, first == UInt8(ascii: "n") || first == UInt8(ascii: "k") else {
-      throw FieldReader.unreadable
+      throw StoreError.unreadableBody
     }
     sessionID = String(decoding: bytes.dropFirst(), as: UTF8.self)
     isNewUser = first == UInt8(ascii: "n")

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -56,59 +57,12 @@ struct AccountRecord: Sendable, Hashable {
 
   // MARK: Storing
 
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let project: UInt8 = 1
-    static let createdAt: UInt8 = 2
-    static let lastLoginAt: UInt8 = 3
-    static let lastRefreshAt: UInt8 = 4
-    static let validSince: UInt8 = 5
-    static let phoneNumber: UInt8 = 6
-    static let isNumberFictional: UInt8 = 7
-    static let displayName: UInt8 = 8
-    static let photoURL: UInt8 = 9
-    static let isDisabled: UInt8 = 10
-    static let isAnonymous: UInt8 = 11
-    static let numberTrustedFrom: UInt8 = 12
-  }
-
   func store(in set: inout WorkingSet) throws(StoreError) {
-    var body = FieldWriter()
-    body.put(Tag.project, project)
-    body.put(Tag.createdAt, createdAt)
-    body.put(Tag.lastLoginAt, lastLoginAt)
-    body.put(Tag.lastRefreshAt, lastRefreshAt)
-    body.put(Tag.validSince, validSince)
-    body.put(Tag.phoneNumber, phoneNumber)
-    body.put(Tag.isNumberFictional, isNumberFictional)
-    body.put(Tag.displayName, displayName)
-    body.put(Tag.photoURL, photoURL)
-    body.put(Tag.isDisabled, isDisabled)
-    body.put(Tag.isAnonymous, isAnonymous)
-    body.put(Tag.numberTrustedFrom, numberTrustedFrom)
     var uniqueKeys: [UniqueKey] = []
     if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
-      id, body: body.bytes, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
+      id, self, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
       groupKeys: [try Self.group(ofProject: project)])
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let body = try FieldReader(record.body)
-    id = record.id
-    project = try body.required(body.text(Tag.project))
-    createdAt = try body.required(body.time(Tag.createdAt))
-    lastLoginAt = try body.required(body.time(Tag.lastLoginAt))
-    lastRefreshAt = body.time(Tag.lastRefreshAt)
-    validSince = try body.required(body.time(Tag.validSince))
-    phoneNumber = body.text(Tag.phoneNumber)
-    isNumberFictional = body.isSet(Tag.isNumberFictional)
-    displayName = body.text(Tag.displayName)
-    photoURL = body.text(Tag.photoURL)
-    isDisabled = body.isSet(Tag.isDisabled)
-    isAnonymous = body.isSet(Tag.isAnonymous)
-    endsAt = record.dueAt
-    numberTrustedFrom = body.time(Tag.numberTrustedFrom)
   }
 
   // MARK: Look-ups
@@ -151,5 +105,24 @@ struct AccountRecord: Sendable, Hashable {
     var account = self
     account.validSince = UnixTime(seconds: 0)
     return account
+  }
+}
+
+extension AccountRecord: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ account: Self?) throws(UnreadableFields) {
+    id = record.id
+    project = try fields.required(1, account?.project)
+    createdAt = try fields.required(2, account?.createdAt)
+    lastLoginAt = try fields.required(3, account?.lastLoginAt)
+    lastRefreshAt = fields.optional(4, account?.lastRefreshAt)
+    validSince = try fields.required(5, account?.validSince)
+    phoneNumber = fields.optional(6, account?.phoneNumber)
+    isNumberFictional = fields.flag(7, account?.isNumberFictional)
+    displayName = fields.optional(8, account?.displayName)
+    photoURL = fields.optional(9, account?.photoURL)
+    isDisabled = fields.flag(10, account?.isDisabled)
+    isAnonymous = fields.flag(11, account?.isAnonymous)
+    numberTrustedFrom = fields.optional(12, account?.numberTrustedFrom)
+    endsAt = record.dueAt
   }
 }

@@ -14,43 +14,16 @@ struct VerifiedIDToken: Sendable, Hashable {
   let authTime: UnixTime
   /// Whole seconds.
   let issuedAt: UnixTime
+}
 
-  // MARK: Storing
-
-  /// Numbers of the fields. A later version adds some; a number never changes its meaning.
-  private enum Tag {
-    static let project: UInt8 = 1
-    static let localID: UInt8 = 2
-    static let sessionID: UInt8 = 3
-    static let authTime: UInt8 = 4
-    static let issuedAt: UInt8 = 5
-  }
-
-  init(project: String, localID: String, sessionID: String, authTime: UnixTime, issuedAt: UnixTime) {
-    self.project = project
-    self.localID = localID
-    self.sessionID = sessionID
-    self.authTime = authTime
-    self.issuedAt = issuedAt
-  }
-
-  /// Content for the record of a command that waits. It is not a token: it has no signature.
-  var fields: [UInt8] {
-    var body = FieldWriter(capacity: 160)
-    body.put(Tag.project, project)
-    body.put(Tag.localID, localID)
-    body.put(Tag.sessionID, sessionID)
-    body.put(Tag.authTime, authTime)
-    body.put(Tag.issuedAt, issuedAt)
-    return body.bytes
-  }
-
-  init(fields: [UInt8]) throws(StoreError) {
-    let body = try FieldReader(fields)
-    self.init(
-      project: try body.required(body.text(Tag.project)), localID: try body.required(body.text(Tag.localID)),
-      sessionID: try body.required(body.text(Tag.sessionID)), authTime: try body.required(body.time(Tag.authTime)),
-      issuedAt: try body.required(body.time(Tag.issuedAt)))
+/// Content for the record of a command that waits. It is not a token: it has no signature.
+extension VerifiedIDToken: FieldCoded {
+  init(_ fields: inout FieldCoder, _ token: Self?) throws(UnreadableFields) {
+    project = try fields.required(1, token?.project)
+    localID = try fields.required(2, token?.localID)
+    sessionID = try fields.required(3, token?.sessionID)
+    authTime = try fields.required(4, token?.authTime)
+    issuedAt = try fields.required(5, token?.issuedAt)
   }
 }
 

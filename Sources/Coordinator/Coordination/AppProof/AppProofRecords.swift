@@ -50,70 +50,30 @@ struct AppProofRecords: Sendable {
     let deletion = (proof.endedAt ?? set.now) + retention
     let isLive = proof.state.isLive
     try set.store(
-      RecordID(stored: Self.kind, proof.receipt), body: proof.body, dueAt: isLive ? proof.expiresAt : deletion,
+      RecordID(stored: Self.kind, proof.receipt), proof, dueAt: isLive ? proof.expiresAt : deletion,
       discardAt: isLive ? proof.expiresAt + retention : deletion,
       groupKeys: isLive ? [GroupKey(Self.tokens, proof.tokenHash)] : [])
   }
 }
 
-extension AppProof {
-  private enum Tag {
-    static let app: UInt8 = 1
-    static let tokenHash: UInt8 = 2
-    static let earlierTokenHash: UInt8 = 3
-    static let environment: UInt8 = 4
-    static let secret: UInt8 = 5
-    static let createdAt: UInt8 = 6
-    static let state: UInt8 = 7
-    static let expiresAt: UInt8 = 8
-    static let endedAt: UInt8 = 9
-    static let uses: UInt8 = 10
-    static let push: UInt8 = 11
-    static let failureCode: UInt8 = 12
-    static let failureDetail: UInt8 = 13
-    static let timeline: UInt8 = 14
-    static let isOfKnownAddress: UInt8 = 15
-  }
-
-  fileprivate var body: [UInt8] {
-    var fields = FieldWriter()
-    fields.put(Tag.app, app)
-    fields.put(Tag.tokenHash, tokenHash)
-    fields.put(Tag.earlierTokenHash, earlierTokenHash)
-    fields.put(Tag.environment, environment.rawValue)
-    fields.put(Tag.secret, secret.blob)
-    fields.put(Tag.createdAt, createdAt)
-    fields.put(Tag.state, state.rawValue)
-    fields.put(Tag.expiresAt, expiresAt)
-    fields.put(Tag.endedAt, endedAt)
-    fields.put(Tag.uses, uses)
-    fields.put(Tag.push, push.rawValue)
-    fields.put(Tag.failureCode, failure?.code)
-    fields.put(Tag.failureDetail, failure?.detail)
-    fields.put(Tag.timeline, timeline.text)
-    fields.put(Tag.isOfKnownAddress, isOfKnownAddress)
-    return fields.bytes
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let fields = try FieldReader(record.body)
+extension AppProof: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ proof: Self?) throws(UnreadableFields) {
     receipt = record.id.text
-    app = try fields.required(fields.text(Tag.app))
-    tokenHash = try fields.required(fields.block(Tag.tokenHash))
-    earlierTokenHash = fields.block(Tag.earlierTokenHash)
-    environment = try fields.required(fields.word(Tag.environment, PushEnvironment.self))
-    secret = try fields.required(fields.block(Tag.secret).flatMap(SecretAtRest.init(blob:)))
-    createdAt = try fields.required(fields.time(Tag.createdAt))
-    state = try fields.required(fields.word(Tag.state, AppProofState.self))
-    expiresAt = try fields.required(fields.time(Tag.expiresAt))
-    endedAt = fields.time(Tag.endedAt)
-    uses = try fields.required(fields.number(Tag.uses))
-    push = try fields.required(fields.word(Tag.push, PhoneVerification.MessageProgress.self))
-    failure = fields.text(Tag.failureCode).map {
-      VerificationFailure(code: $0, detail: fields.text(Tag.failureDetail))
-    }
-    timeline = Timeline(text: try fields.required(fields.text(Tag.timeline)))
-    isOfKnownAddress = fields.isSet(Tag.isOfKnownAddress)
+    app = try fields.required(1, proof?.app)
+    tokenHash = try fields.required(2, proof?.tokenHash)
+    earlierTokenHash = fields.optional(3, proof?.earlierTokenHash)
+    environment = try fields.required(4, proof?.environment)
+    let secret = try fields.required(5, proof?.secret.blob)
+    self.secret = try FieldCoder.present(proof?.secret ?? SecretAtRest(blob: secret))
+    createdAt = try fields.required(6, proof?.createdAt)
+    state = try fields.required(7, proof?.state)
+    expiresAt = try fields.required(8, proof?.expiresAt)
+    endedAt = fields.optional(9, proof?.endedAt)
+    uses = try fields.required(10, proof?.uses)
+    push = try fields.required(11, proof?.push)
+    failure = fields.failure(12, proof?.failure)
+    timeline = try fields.timeline(14, proof?.timeline)
+    isOfKnownAddress = fields.flag(15, proof?.isOfKnownAddress)
   }
 }
 
@@ -124,11 +84,6 @@ struct RefusedTokenRecords: Sendable {
   static let kind = RecordKind("refusedToken")
   /// Refusals of a device token, in whichever environment.
   private static let tokens = KeySpace(kind, "token")
-
-  private enum Tag {
-    static let code: UInt8 = 1
-    static let detail: UInt8 = 2
-  }
 
   func addKeys(of token: TokenHash, _ environment: PushEnvironment, to keys: inout StoreKeys) throws(StoreError) {
     for hash in token.all { keys.add(record: try Self.id(hash, environment)) }
@@ -145,8 +100,7 @@ struct RefusedTokenRecords: Sendable {
   ) throws(StoreError) -> VerificationFailure? {
     for hash in token.all {
       guard let record = try set.record(Self.id(hash, environment)), Self.counts(record, at: set.now) else { continue }
-      let fields = try FieldReader(record.body)
-      return VerificationFailure(code: try fields.required(fields.text(Tag.code)), detail: fields.text(Tag.detail))
+      return try VerificationFailure(record)
     }
     return nil
   }
@@ -155,12 +109,8 @@ struct RefusedTokenRecords: Sendable {
     _ refusal: VerificationFailure, of hash: [UInt8], _ environment: PushEnvironment, until end: UnixTime,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    var fields = FieldWriter(capacity: 128)
-    fields.put(Tag.code, refusal.code)
-    fields.put(Tag.detail, refusal.detail)
     try set.store(
-      Self.id(hash, environment), body: fields.bytes, dueAt: nil, discardAt: end,
-      groupKeys: [GroupKey(Self.tokens, hash)])
+      Self.id(hash, environment), refusal, dueAt: nil, discardAt: end, groupKeys: [GroupKey(Self.tokens, hash)])
   }
 
   /// Ends all refusals of a device token. They are left to the purge: another report of the same batch may renew them.
@@ -179,6 +129,12 @@ struct RefusedTokenRecords: Sendable {
 
   private static func id(_ hash: [UInt8], _ environment: PushEnvironment) throws(StoreError) -> RecordID {
     try RecordID(stored: kind, "\(Base64URL.encode(hash)).\(environment.rawValue)")
+  }
+}
+
+extension VerificationFailure: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ failure: Self?) throws(UnreadableFields) {
+    self = try FieldCoder.present(fields.failure(1, failure))
   }
 }
 
@@ -201,16 +157,18 @@ struct RevokedToken: Sendable, Hashable {
   }
 }
 
+extension RevokedToken: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ token: Self?) throws(UnreadableFields) {
+    tokenHash = try fields.required(1, token?.tokenHash)
+    at = try fields.required(2, token?.at)
+    reported = try fields.required(3, token?.reported)
+    behind = fields.optional(4, token?.behind)
+  }
+}
+
 /// Device tokens whose receipts are revoked, in the store.
 struct RevokedTokenRecords: Sendable {
   static let kind = RecordKind("revokedToken")
-
-  private enum Tag {
-    static let tokenHash: UInt8 = 1
-    static let at: UInt8 = 2
-    static let reported: UInt8 = 3
-    static let behind: UInt8 = 4
-  }
 
   /// No receipt lives longer.
   private let lifetime: Duration
@@ -226,28 +184,15 @@ struct RevokedTokenRecords: Sendable {
   func found(_ token: TokenHash, in set: WorkingSet) throws(StoreError) -> [RevokedToken] {
     var found: [RevokedToken] = []
     for hash in token.all {
-      if let record = try set.record(Self.id(hash)) { found.append(try Self.read(record)) }
+      if let record = try set.record(Self.id(hash)) { found.append(try RevokedToken(record)) }
     }
     return found
   }
 
-  static func read(_ record: Record) throws(StoreError) -> RevokedToken {
-    let fields = try FieldReader(record.body)
-    return RevokedToken(
-      tokenHash: try fields.required(fields.block(Tag.tokenHash)), at: try fields.required(fields.time(Tag.at)),
-      reported: try fields.required(fields.text(Tag.reported)), behind: fields.text(Tag.behind))
-  }
-
   /// Due at once while there are receipts to revoke, and purged once none is left that it concerns.
   func put(_ token: RevokedToken, in set: inout WorkingSet) throws(StoreError) {
-    var fields = FieldWriter(capacity: 128)
-    fields.put(Tag.tokenHash, token.tokenHash)
-    fields.put(Tag.at, token.at)
-    fields.put(Tag.reported, token.reported)
-    fields.put(Tag.behind, token.behind)
     try set.store(
-      Self.id(token.tokenHash), body: fields.bytes, dueAt: token.behind == nil ? nil : set.now,
-      discardAt: token.at + lifetime)
+      Self.id(token.tokenHash), token, dueAt: token.behind == nil ? nil : set.now, discardAt: token.at + lifetime)
   }
 
   private static func id(_ hash: [UInt8]) throws(StoreError) -> RecordID {

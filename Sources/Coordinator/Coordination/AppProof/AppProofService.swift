@@ -201,13 +201,13 @@ extension AppProofService {
 
   /// Adds the next page of the receipts of a device that is gone.
   func addKeys(ofRevoked record: Record, to keys: inout StoreKeys) throws(StoreError) {
-    let token = try RevokedTokenRecords.read(record)
+    let token = try RevokedToken(record)
     if let behind = token.behind { try proofs.addKeys(ofToken: token.tokenHash, behind: behind, to: &keys) }
   }
 
   /// Revokes the next page of the receipts of a device that is gone.
   func goOn(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
-    var token = try RevokedTokenRecords.read(record)
+    var token = try RevokedToken(record)
     if token.behind != nil {
       let page = try proofs.issued(toToken: token.tokenHash, in: set)
       try revoke(page.proofs, token, in: &set)

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -79,10 +80,10 @@ struct AssessmentRecords: Sendable {
     guard assessment.state == .pending else {
       let deletion = set.now + retention
       return try set.store(
-        id, body: assessment.withoutCommand.body(), dueAt: deletion, discardAt: deletion, uniqueKeys: [token])
+        id, assessment.withoutCommand, dueAt: deletion, discardAt: deletion, uniqueKeys: [token])
     }
     try set.store(
-      id, body: assessment.body(), dueAt: assessment.expiresAt, discardAt: assessment.expiresAt + retention,
+      id, assessment, dueAt: assessment.expiresAt, discardAt: assessment.expiresAt + retention,
       uniqueKeys: [token] + waitingKeys(of: assessment, id, in: set),
       groupKeys: [Self.key(ofNumber: assessment.command.phoneNumber)])
   }
@@ -105,37 +106,15 @@ struct AssessmentRecords: Sendable {
   }
 }
 
-extension Assessment {
-  private enum Tag {
-    static let messageID: UInt8 = 1
-    static let tokenHash: UInt8 = 2
-    static let verificationID: UInt8 = 3
-    static let command: UInt8 = 4
-    static let createdAt: UInt8 = 5
-    static let expiresAt: UInt8 = 6
-    static let state: UInt8 = 7
-  }
-
-  fileprivate func body() throws(StoreError) -> [UInt8] {
-    var fields = FieldWriter()
-    fields.put(Tag.messageID, messageID)
-    fields.put(Tag.tokenHash, tokenHash)
-    fields.put(Tag.verificationID, verificationID)
-    fields.put(Tag.command, try StoredJSON.text(command))
-    fields.put(Tag.createdAt, createdAt)
-    fields.put(Tag.expiresAt, expiresAt)
-    fields.put(Tag.state, state.rawValue)
-    return fields.bytes
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let fields = try FieldReader(record.body)
-    self.init(
-      id: record.id.text, messageID: try fields.required(fields.text(Tag.messageID)),
-      tokenHash: try fields.required(fields.block(Tag.tokenHash)), verificationID: fields.text(Tag.verificationID),
-      command: try StoredJSON.read(fields.required(fields.text(Tag.command))),
-      createdAt: try fields.required(fields.time(Tag.createdAt)),
-      expiresAt: try fields.required(fields.time(Tag.expiresAt)),
-      state: try fields.required(fields.word(Tag.state, State.self)))
+extension Assessment: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ assessment: Self?) throws(UnreadableFields) {
+    id = record.id.text
+    messageID = try fields.required(1, assessment?.messageID)
+    tokenHash = try fields.required(2, assessment?.tokenHash)
+    verificationID = fields.optional(3, assessment?.verificationID)
+    command = try FieldCoder.present(fields.json(4, assessment?.command))
+    createdAt = try fields.required(5, assessment?.createdAt)
+    expiresAt = try fields.required(6, assessment?.expiresAt)
+    state = try fields.required(7, assessment?.state)
   }
 }

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignTelemetry
 
 /// Last time at which any coordinator knew that codes come back, as a record that all of them renew.
@@ -13,8 +14,14 @@ struct ConversionHearing: Sendable {
   private static let kind = RecordKind("conversionHeard")
   private static let name = "last"
 
-  private enum Tag {
-    static let at: UInt8 = 1
+  private struct Heard: StoredRecord {
+    let at: UnixTime
+
+    init(at: UnixTime) { self.at = at }
+
+    init(_ record: Record, _ fields: inout FieldCoder, _ heard: Self?) throws(UnreadableFields) {
+      at = try fields.required(1, heard?.at)
+    }
   }
 
   func addKeys(to keys: inout StoreKeys) {
@@ -26,7 +33,7 @@ struct ConversionHearing: Sendable {
     guard let id = RecordID(Self.kind, Self.name) else { return nil }
     do throws(StoreError) {
       guard let record = try set.record(id) else { return nil }
-      return try FieldReader(record.body).time(Tag.at).map { min($0, set.now) }
+      return min(try Heard(record).at, set.now)
     } catch {
       guard error.fault == .content else { throw error }
       return nil
@@ -36,9 +43,7 @@ struct ConversionHearing: Sendable {
   /// Renews the time, if it is old, or from a clock that is far ahead.
   func renew(in set: inout WorkingSet) throws(StoreError) {
     guard let id = RecordID(Self.kind, Self.name), try isOld(in: set) else { return }
-    var fields = FieldWriter(capacity: 16)
-    fields.put(Tag.at, set.now)
-    try set.store(id, body: fields.bytes, dueAt: nil, discardAt: nil)
+    try set.store(id, Heard(at: set.now), dueAt: nil, discardAt: nil)
   }
 
   private func isOld(in set: WorkingSet) throws(StoreError) -> Bool {

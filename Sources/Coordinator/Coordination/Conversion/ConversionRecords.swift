@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -51,7 +52,7 @@ struct ConversionRecords: Sendable {
     var groups = [try Self.group(Self.allBlocks)]
     if isInForce { groups.append(try Self.group(Self.inForce(block.scope))) }
     try set.store(
-      RecordID(stored: Self.blockKind, block.key), body: block.body, dueAt: isInForce ? block.until : nil,
+      RecordID(stored: Self.blockKind, block.key), block, dueAt: isInForce ? block.until : nil,
       discardAt: block.end + memory, groupKeys: groups)
   }
 
@@ -87,7 +88,7 @@ struct ConversionRecords: Sendable {
   func put(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
     guard let id = outage.recordID else { return }
     try set.store(
-      id, body: outage.body, dueAt: nil, discardAt: outage.until + memory,
+      id, outage, dueAt: nil, discardAt: outage.until + memory,
       groupKeys: [try Self.group(Self.allOutages)])
   }
 
@@ -114,62 +115,25 @@ struct ConversionRecords: Sendable {
 
 // MARK: Bodies
 
-extension ConversionBlock {
-  /// Tags of the fields. Never reused.
-  private enum Tag {
-    static let scope: UInt8 = 1
-    static let region: UInt8 = 2
-    static let blockedAt: UInt8 = 3
-    static let until: UInt8 = 4
-    static let liftedAt: UInt8 = 5
-    static let sent: UInt8 = 6
-    static let verified: UInt8 = 7
-  }
-
-  fileprivate var body: [UInt8] {
-    var fields = FieldWriter(capacity: 64)
-    fields.put(Tag.scope, scope.rawValue)
-    fields.put(Tag.region, region)
-    fields.put(Tag.blockedAt, blockedAt)
-    fields.put(Tag.until, until)
-    fields.put(Tag.liftedAt, liftedAt)
-    fields.put(Tag.sent, counts.sent)
-    fields.put(Tag.verified, counts.verified)
-    return fields.bytes
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let fields = try FieldReader(record.body)
-    self.init(
-      scope: try fields.required(fields.word(Tag.scope, Scope.self)), key: record.id.text,
-      region: try fields.required(fields.text(Tag.region)),
-      blockedAt: try fields.required(fields.time(Tag.blockedAt)),
-      until: try fields.required(fields.time(Tag.until)), liftedAt: fields.time(Tag.liftedAt),
-      counts: ConversionCounts(
-        sent: try fields.required(fields.number(Tag.sent)),
-        verified: try fields.required(fields.number(Tag.verified))))
+extension ConversionBlock: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ block: Self?) throws(UnreadableFields) {
+    scope = try fields.required(1, block?.scope)
+    key = record.id.text
+    region = try fields.required(2, block?.region)
+    blockedAt = try fields.required(3, block?.blockedAt)
+    until = try fields.required(4, block?.until)
+    liftedAt = fields.optional(5, block?.liftedAt)
+    counts = ConversionCounts(
+      sent: try fields.required(6, block?.counts.sent), verified: try fields.required(7, block?.counts.verified))
   }
 }
 
-extension ConversionOutage {
-  /// Tags of the fields. Never reused.
-  private enum Tag {
-    static let until: UInt8 = 1
-  }
-
+extension ConversionOutage: StoredRecord {
   fileprivate var recordID: RecordID? { RecordID(ConversionRecords.outageKind, String(since.milliseconds)) }
 
-  fileprivate var body: [UInt8] {
-    var fields = FieldWriter(capacity: 16)
-    fields.put(Tag.until, until)
-    return fields.bytes
-  }
-
-  fileprivate init(_ record: Record) throws(StoreError) {
-    let fields = try FieldReader(record.body)
-    self.init(
-      since: UnixTime(milliseconds: try fields.required(Int64(record.id.text))),
-      until: try fields.required(fields.time(Tag.until)))
+  init(_ record: Record, _ fields: inout FieldCoder, _ outage: Self?) throws(UnreadableFields) {
+    since = UnixTime(milliseconds: try FieldCoder.present(Int64(record.id.text)))
+    until = try fields.required(1, outage?.until)
   }
 }
 

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -57,7 +58,7 @@ struct RevocationRecords: Sendable {
 
   private func filled(_ record: Record, with revocation: Revocation, _ set: WorkingSet) throws(StoreError) -> Record {
     var record = record
-    record.body = try revocation.body()
+    record.body = try revocation.body(of: record.id)
     if revocation.state.isLive {
       let dueAt = revocation.expiresAt + RevocationPolicy.grace
       record.dueAt = dueAt
@@ -72,52 +73,18 @@ struct RevocationRecords: Sendable {
 
 // MARK: Body
 
-extension Revocation {
-  /// Tags of the fields. Never reused.
-  private enum Tag {
-    static let app: UInt8 = 1
-    static let tokenHash: UInt8 = 2
-    static let createdAt: UInt8 = 3
-    static let notice: UInt8 = 4
-    static let state: UInt8 = 5
-    static let expiresAt: UInt8 = 6
-    static let endedAt: UInt8 = 7
-    static let ending: UInt8 = 8
-    static let failureCode: UInt8 = 9
-    static let failureDetail: UInt8 = 10
-    static let timeline: UInt8 = 11
-  }
-
-  fileprivate func body() throws(StoreError) -> [UInt8] {
-    var fields = FieldWriter()
-    fields.put(Tag.app, app)
-    fields.put(Tag.tokenHash, tokenHash)
-    fields.put(Tag.createdAt, createdAt)
-    if let notice { fields.put(Tag.notice, try StoredJSON.text(notice)) }
-    fields.put(Tag.state, state.rawValue)
-    fields.put(Tag.expiresAt, expiresAt)
-    fields.put(Tag.endedAt, endedAt)
-    fields.put(Tag.ending, ending?.rawValue)
-    fields.put(Tag.failureCode, failure?.code)
-    fields.put(Tag.failureDetail, failure?.detail)
-    fields.put(Tag.timeline, timeline.text)
-    return fields.bytes
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    let fields = try FieldReader(record.body)
+extension Revocation: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ revocation: Self?) throws(UnreadableFields) {
     id = record.id.text
-    app = try fields.required(fields.text(Tag.app))
-    tokenHash = try fields.required(fields.block(Tag.tokenHash))
-    createdAt = try fields.required(fields.time(Tag.createdAt))
-    if let text = fields.text(Tag.notice) { notice = try StoredJSON.read(text) }
-    state = try fields.required(fields.word(Tag.state, State.self))
-    expiresAt = try fields.required(fields.time(Tag.expiresAt))
-    endedAt = fields.time(Tag.endedAt)
-    ending = fields.text(Tag.ending).map(OperationEnding.init(rawValue:))
-    failure = fields.text(Tag.failureCode).map {
-      VerificationFailure(code: $0, detail: fields.text(Tag.failureDetail))
-    }
-    timeline = Timeline(text: try fields.required(fields.text(Tag.timeline)))
+    app = try fields.required(1, revocation?.app)
+    tokenHash = try fields.required(2, revocation?.tokenHash)
+    createdAt = try fields.required(3, revocation?.createdAt)
+    notice = try fields.json(4, revocation?.notice)
+    state = try fields.required(5, revocation?.state)
+    expiresAt = try fields.required(6, revocation?.expiresAt)
+    endedAt = fields.optional(7, revocation?.endedAt)
+    ending = try fields.optional(8, revocation?.ending)
+    failure = fields.failure(9, revocation?.failure)
+    timeline = try fields.timeline(11, revocation?.timeline)
   }
 }

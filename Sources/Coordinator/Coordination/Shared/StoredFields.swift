@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
-import FoundationEssentials
 
 extension StoreKeys {
   /// Adds a record. A text that cannot be the ID of one is unknown.
@@ -30,25 +29,16 @@ extension RecordID {
   }
 }
 
-/// Values that are stored as JSON: those that are rarely written and never searched for.
-enum StoredJSON {
-  static func text(_ value: some Encodable) throws(StoreError) -> String {
-    do {
-      return String(decoding: try JSONEncoder().encode(value), as: UTF8.self)
-    } catch {
-      throw StoreError(.content, "a value cannot be written as JSON")
-    }
+extension FieldCoder {
+  /// A reason, in this field and the next one, if it is there.
+  mutating func failure(_ tag: UInt8, _ failure: VerificationFailure?) -> VerificationFailure? {
+    let (code, detail) = (optional(tag, failure?.code), optional(tag + 1, failure?.detail))
+    return code.map { VerificationFailure(code: $0, detail: detail) }
   }
 
-  /// Far more than any record of the coordinator: bodies of messages have up to 64 KiB.
-  private static let reader = JSONReader(maxBytes: 1 << 20)
-
-  static func read<Content: Decodable>(_ text: String) throws(StoreError) -> Content {
-    do {
-      return try reader.decode(Content.self, from: text)
-    } catch {
-      throw StoreError(.content, "a value that is stored as JSON cannot be read")
-    }
+  mutating func timeline(_ tag: UInt8, _ timeline: Timeline?) throws(UnreadableFields) -> Timeline {
+    let text = try required(tag, timeline?.text)
+    return timeline ?? Timeline(text: text)
   }
 }
 

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -123,7 +124,7 @@ struct VerificationRecords: Sendable {
     _ verification: PhoneVerification, before: PhoneVerification?, liveKey: UniqueKey? = nil,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let id = Self.recordID(verification.id) else { throw FieldReader.unreadable }
+    guard let id = Self.recordID(verification.id) else { throw .unreadableBody }
     let isLive = verification.state.isLive
     let discardAt = (isLive ? verification.expiresAt : verification.endedAt ?? set.now) + retention
     let known = before == nil ? nil : try set.record(id)
@@ -136,7 +137,7 @@ struct VerificationRecords: Sendable {
     var groupKeys = known?.groupKeys ?? []
     if groupKeys.isEmpty { groupKeys = [try Self.group(ofNumber: verification.phoneNumber)] }
     try set.store(
-      id, body: verification.body(), dueAt: isLive ? verification.expiresAt : discardAt, discardAt: discardAt,
+      id, verification, dueAt: isLive ? verification.expiresAt : discardAt, discardAt: discardAt,
       uniqueKeys: uniqueKeys, groupKeys: groupKeys)
     try conversions.note(verification, before: before, in: &set)
   }
@@ -155,96 +156,39 @@ struct VerificationRecords: Sendable {
 
 // MARK: - Body
 
-extension PhoneVerification {
+extension PhoneVerification: StoredRecord {
   /// Whether its record has the keys of another state of it: they change with its end, and with its handles.
   fileprivate func hasKeys(of other: PhoneVerification) -> Bool {
     state.isLive == other.state.isLive && handles.later.count == other.handles.later.count
   }
 
-  /// Tags of the fields in the body of a record. A tag never changes its meaning.
-  private enum Tag {
-    static let app: UInt8 = 1
-    static let phoneNumber: UInt8 = 2
-    static let region: UInt8 = 3
-    static let isTestNumber: UInt8 = 4
-    static let purpose: UInt8 = 5
-    static let subject: UInt8 = 6
-    static let code: UInt8 = 7
-    static let createdAt: UInt8 = 8
-    static let askedLate: UInt8 = 9
-    static let requester: UInt8 = 10
-    static let source: UInt8 = 11
-    static let state: UInt8 = 12
-    static let languageCode: UInt8 = 13
-    static let expiresAt: UInt8 = 14
-    static let resendAfter: UInt8 = 15
-    static let endedAt: UInt8 = 16
-    static let checks: UInt8 = 17
-    static let messages: UInt8 = 18
-    static let failureCode: UInt8 = 19
-    static let failureDetail: UInt8 = 20
-    static let timeline: UInt8 = 21
-    static let handles: UInt8 = 22
-  }
-
-  init(_ record: Record) throws(StoreError) {
-    try self.init(id: record.id.text, FieldReader(record.body))
-  }
-
-  init(id: String, _ fields: FieldReader) throws(StoreError) {
-    guard let code = CodeAtRest(blob: fields.block(Tag.code) ?? []) else { throw FieldReader.unreadable }
-    self.id = id
-    app = try fields.required(fields.text(Tag.app))
-    phoneNumber = try fields.required(fields.text(Tag.phoneNumber))
-    region = try fields.required(fields.text(Tag.region))
-    isTestNumber = fields.isSet(Tag.isTestNumber)
-    purpose = try fields.required(fields.word(Tag.purpose, VerificationPurpose.self))
-    subject = fields.text(Tag.subject)
-    self.code = code
-    createdAt = try fields.required(fields.time(Tag.createdAt))
-    askedLate = fields.isSet(Tag.askedLate)
-    requester = fields.block(Tag.requester) ?? []
-    source = fields.block(Tag.source) ?? []
-    state = try fields.required(fields.word(Tag.state, VerificationState.self))
-    languageCode = fields.text(Tag.languageCode)
-    expiresAt = try fields.required(fields.time(Tag.expiresAt))
-    resendAfter = try fields.required(fields.time(Tag.resendAfter))
-    endedAt = fields.time(Tag.endedAt)
-    checks = fields.number(Tag.checks) ?? 0
-    messages = (fields.text(Tag.messages) ?? "").utf8.map(MessageProgress.init)
-    failure = fields.text(Tag.failureCode).map {
-      VerificationFailure(code: $0, detail: fields.text(Tag.failureDetail))
-    }
-    timeline = Timeline(text: fields.text(Tag.timeline) ?? "")
-    if let text = fields.text(Tag.handles) { handles = try StoredJSON.read(text) }
-  }
-
-  func body() throws(StoreError) -> [UInt8] {
-    var fields = FieldWriter()
-    fields.put(Tag.app, app)
-    fields.put(Tag.phoneNumber, phoneNumber)
-    fields.put(Tag.region, region)
-    fields.put(Tag.isTestNumber, isTestNumber)
-    fields.put(Tag.purpose, purpose.rawValue)
-    fields.put(Tag.subject, subject)
-    fields.put(Tag.code, code.blob)
-    fields.put(Tag.createdAt, createdAt)
-    fields.put(Tag.askedLate, askedLate)
-    fields.put(Tag.requester, requester)
-    fields.put(Tag.source, source)
-    fields.put(Tag.state, state.rawValue)
-    fields.put(Tag.languageCode, languageCode)
-    fields.put(Tag.expiresAt, expiresAt)
-    fields.put(Tag.resendAfter, resendAfter)
-    fields.put(Tag.endedAt, endedAt)
-    fields.put(Tag.checks, checks)
-    fields.put(Tag.messages, messages.map(\.letter))
-    fields.put(Tag.failureCode, failure?.code)
-    fields.put(Tag.failureDetail, failure?.detail)
-    fields.put(Tag.timeline, timeline.text)
+  init(_ record: Record, _ fields: inout FieldCoder, _ verification: Self?) throws(UnreadableFields) {
+    id = record.id.text
+    app = try fields.required(1, verification?.app)
+    phoneNumber = try fields.required(2, verification?.phoneNumber)
+    region = try fields.required(3, verification?.region)
+    isTestNumber = fields.flag(4, verification?.isTestNumber)
+    purpose = try fields.required(5, verification?.purpose)
+    subject = fields.optional(6, verification?.subject)
+    let code = try fields.required(7, verification?.code.blob)
+    self.code = try FieldCoder.present(verification?.code ?? CodeAtRest(blob: code))
+    createdAt = try fields.required(8, verification?.createdAt)
+    askedLate = fields.flag(9, verification?.askedLate)
+    requester = try fields.required(10, verification?.requester)
+    source = try fields.required(11, verification?.source)
+    state = try fields.required(12, verification?.state)
+    languageCode = fields.optional(13, verification?.languageCode)
+    expiresAt = try fields.required(14, verification?.expiresAt)
+    resendAfter = try fields.required(15, verification?.resendAfter)
+    endedAt = fields.optional(16, verification?.endedAt)
+    checks = try fields.required(17, verification?.checks)
+    let letters: [UInt8] = try fields.required(18, verification?.messages.map(\.letter))
+    messages = verification?.messages ?? letters.map(MessageProgress.init(letter:))
+    failure = fields.failure(19, verification?.failure)
+    timeline = try fields.timeline(21, verification?.timeline)
     // As a rule only the first requester has a handle.
-    if !handles.isEmpty { fields.put(Tag.handles, try StoredJSON.text(handles)) }
-    return fields.bytes
+    let handles: HandleSet? = verification.flatMap { $0.handles.isEmpty ? nil : $0.handles }
+    self.handles = try fields.json(22, handles) ?? HandleSet()
   }
 }
 

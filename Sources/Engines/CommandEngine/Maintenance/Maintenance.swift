@@ -221,7 +221,7 @@ struct Sweeper: Sendable {
     let count = errors.count + unreadable
     guard count > 0 else { return }
     context.metrics.skippedRows.with(kind.name).increment(by: UInt64(count))
-    let all = errors + Array(repeating: FieldReader.unreadable, count: unreadable)
+    let all = errors + Array(repeating: StoreError.unreadableBody, count: unreadable)
     for error in all.prefix(Self.maxLogged) {
       context.logger.error(
         "a due row cannot be processed and is skipped",

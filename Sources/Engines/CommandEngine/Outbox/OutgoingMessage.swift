@@ -1,4 +1,5 @@
 import CountersignAMQP
+import CountersignEncoding
 public import CountersignMessages
 public import CountersignTelemetry
 
@@ -230,52 +231,42 @@ extension OutgoingMessage {
   }
 }
 
-/// The content of a row of the outbox: the fields of one message, as ``FieldWriter`` writes them.
+/// The content of a row of the outbox: the fields of one message.
 enum OutboxCodec {
-  private enum Tag {
-    static let duty: UInt8 = 1
-    static let exchange: UInt8 = 2
-    static let routingKey: UInt8 = 3
-    static let messageID: UInt8 = 4
-    static let correlationID: UInt8 = 5
-    static let causationID: UInt8 = 6
-    static let traceparent: UInt8 = 7
-    static let replyTo: UInt8 = 8
-    static let timestamp: UInt8 = 9
-    static let body: UInt8 = 10
-  }
-
   static func encode(_ message: OutgoingMessage) -> [UInt8] {
-    var writer = FieldWriter(capacity: message.body.count + 320)
-    writer.put(Tag.duty, Int(message.duty.rawValue))
-    writer.put(Tag.exchange, message.exchange)
-    writer.put(Tag.routingKey, message.routingKey)
-    writer.put(Tag.messageID, message.messageID)
-    writer.put(Tag.correlationID, message.correlationID)
-    writer.put(Tag.causationID, message.causationID)
-    writer.put(Tag.traceparent, message.traceparent)
-    writer.put(Tag.replyTo, message.replyTo)
-    writer.put(Tag.timestamp, message.timestamp)
-    writer.put(Tag.body, message.body)
-    return writer.bytes
+    var fields = FieldCoder(capacity: message.body.count + 320)
+    // Nothing is absent while writing, so nothing is thrown.
+    _ = try? OutgoingMessage(&fields, message)
+    return fields.bytes
   }
 
   static func decode(_ row: OutboxMessage) throws(StoreError) -> OutgoingMessage {
-    let reader = try FieldReader(row.content)
-    guard let duty = reader.number(Tag.duty).flatMap({ UInt8(exactly: $0) }).flatMap(OutgoingMessage.Duty.init)
-    else { throw FieldReader.unreadable }
-    let address = (
-      try reader.required(reader.text(Tag.exchange)), try reader.required(reader.text(Tag.routingKey))
-    )
-    var message = OutgoingMessage(
-      duty, to: address, type: MessageType(parsing: row.type) ?? MessageType(row.type),
-      messageID: try reader.required(reader.text(Tag.messageID)), correlationID: reader.text(Tag.correlationID),
-      cause: nil, at: try reader.required(reader.time(Tag.timestamp)),
-      body: try reader.required(reader.block(Tag.body)))
-    message.causationID = reader.text(Tag.causationID)
-    message.traceparent = reader.text(Tag.traceparent)
-    message.replyTo = reader.text(Tag.replyTo)
-    message.discardAfter = row.discardAt
-    return message
+    do throws(UnreadableFields) {
+      var fields = try FieldCoder(reading: row.content)
+      var message = try OutgoingMessage(&fields, nil)
+      message.type = row.type
+      message.discardAfter = row.discardAt
+      return message
+    } catch {
+      throw .unreadableBody
+    }
+  }
+}
+
+extension OutgoingMessage {
+  /// Names every field once, for both directions. A tag never changes its meaning.
+  fileprivate init(_ fields: inout FieldCoder, _ message: Self?) throws(UnreadableFields) {
+    let duty = try fields.required(1, message.map { Int($0.duty.rawValue) })
+    self.duty = try FieldCoder.present(UInt8(exactly: duty).flatMap(Duty.init))
+    exchange = try fields.required(2, message?.exchange)
+    routingKey = try fields.required(3, message?.routingKey)
+    type = ""
+    messageID = try fields.required(4, message?.messageID)
+    correlationID = fields.optional(5, message?.correlationID)
+    causationID = fields.optional(6, message?.causationID)
+    traceparent = fields.optional(7, message?.traceparent)
+    replyTo = fields.optional(8, message?.replyTo)
+    timestamp = try fields.required(9, message?.timestamp)
+    body = try fields.required(10, message?.body)
   }
 }

@@ -82,7 +82,7 @@ struct JobRun {
       return nil
     case .bury:
       // Its sender is not notified: its end is certain, but not its outcome.
-      await context.bury(delivery, RecordReader.damaged, tellsSender: false)
+      await context.bury(delivery, RecordedEnding.unreadable, tellsSender: false)
       return nil
     }
   }

@@ -325,10 +325,9 @@ import Testing
         try forged.store(dueAt: set.now, in: &set)
         // A public key in the clear, and our own row under another name.
         for (id, text) in [(plain, ours.published.certificate), (renamed, ours.record.sealed)] {
-          var body = FieldWriter()
-          body.put(1, text)
           try set.store(
-            id, body: body.bytes, dueAt: set.now, discardAt: nil, groupKeys: [try SigningKeyRecord.group])
+            id, SigningKeyRecord.Sealed(text: text), dueAt: set.now, discardAt: nil,
+            groupKeys: [try SigningKeyRecord.group])
         }
       }
       let events = try await round(bench)

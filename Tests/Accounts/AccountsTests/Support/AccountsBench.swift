@@ -133,7 +133,7 @@ final class AccountsBench: EngineBench {
   ) async throws -> IDTokenCheck.Holder {
     let sessions = parts.sessions
     return try await transact { set throws(StoreError) in
-      guard let id = AccountRecord.makeID() else { throw FieldReader.unreadable }
+      guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
       var account = AccountRecord(id, project: project, at: set.now)
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous

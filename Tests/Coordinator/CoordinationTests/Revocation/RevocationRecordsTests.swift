@@ -126,7 +126,7 @@ import Testing
 
   @Test func `A body that another version wrote is told, and is no revocation`() throws {
     let id = try #require(RecordID(RevocationRecords.kind, "o"))
-    for body in [[], [9], [1], FieldWriter().bytes] as [[UInt8]] {
+    for body in [[], [9], [1], [1, 1]] as [[UInt8]] {
       let error = #expect(throws: StoreError.self) { try Revocation(Record(id, body: body)) }
       #expect(error?.fault == .content)
     }

@@ -4,18 +4,6 @@ import Testing
 @testable import Coordination
 
 @Suite struct StoredValuesTests {
-  @Test func `Stored JSON is read back unchanged`() throws {
-    let text = try StoredJSON.text(["a": "[{"])
-    #expect(try StoredJSON.read(text) == ["a": "[{"])
-  }
-
-  /// The second one ends the decoder's process.
-  @Test(arguments: ["", String(repeating: "[", count: 513), "[1]\0"])
-  func `A record that is damaged is an error`(text: String) {
-    let error = #expect(throws: StoreError.self) { let _: [Int] = try StoredJSON.read(text) }
-    #expect(error?.code == .content)
-  }
-
   @Test(
     arguments: [AppProofRecords.kind, AssessmentRecords.kind], ["", "a b", "ä", String(repeating: "x", count: 129)])
   func `A text that is no record's ID is a fault of the content, which names the kind and not the text`(

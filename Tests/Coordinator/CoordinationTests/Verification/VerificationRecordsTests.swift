@@ -18,7 +18,8 @@ import Testing
   }
 
   private func again(_ verification: PhoneVerification) throws -> PhoneVerification {
-    try PhoneVerification(id: verification.id, FieldReader(verification.body()))
+    let id = try RecordID(stored: VerificationRecords.kind, verification.id)
+    return try PhoneVerification(Record(id, body: verification.body(of: id)))
   }
 
   @Test func `Nothing of a verification is lost, with and without what may be absent`() throws {
@@ -58,9 +59,10 @@ import Testing
 
   @Test func `A body that is cut short, or of another version, is no verification`() throws {
     let verification = make(VerificationKey(phoneNumber: "+14155550123", app: "app", purpose: .signIn))
-    let body = try verification.body()
+    let id = try RecordID(stored: VerificationRecords.kind, "first")
+    let body = try verification.body(of: id)
     for bytes in [[], [99], Array(body.dropLast()), Array(body.prefix(20))] {
-      let error = #expect(throws: StoreError.self) { try PhoneVerification(id: "first", FieldReader(bytes)) }
+      let error = #expect(throws: StoreError.self) { try PhoneVerification(Record(id, body: bytes)) }
       #expect(error?.code == .content)
     }
   }
