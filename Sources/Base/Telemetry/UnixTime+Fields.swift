@@ -3,7 +3,7 @@ public import CountersignEncoding
 extension FieldCoder {
   /// A time, if it is there.
   public mutating func optional(_ tag: UInt8, _ time: UnixTime?) -> UnixTime? {
-    optional(tag, time.map { Int($0.milliseconds) }).map { UnixTime(milliseconds: Int64($0)) }
+    self.optional(tag, time.map { Int($0.milliseconds) }).map { UnixTime(milliseconds: Int64($0)) }
   }
 
   /// A time.

@@ -7,7 +7,7 @@ import FoundationEssentials
 public struct FieldCoder: Sendable {
   private static let version: UInt8 = 1
   /// Bytes of the longest text that is read as JSON.
-  private static let json = JSONReader(maxBytes: 1 << 20)
+  private static let jsonReader = JSONReader(maxBytes: 1 << 20)
 
   /// All fields, after the version of the format.
   public private(set) var bytes: [UInt8]
@@ -191,7 +191,7 @@ extension FieldCoder {
   public mutating func json<Value: Codable>(_ tag: UInt8, _ value: Value?) throws(UnreadableFields) -> Value? {
     if isReading {
       guard let range = range(tag) else { return nil }
-      return try Self.present(try? Self.json.decode(Value.self, from: bytes[range]))
+      return try Self.present(try? Self.jsonReader.decode(Value.self, from: bytes[range]))
     }
     if let value { append(tag, try Self.present(try? JSONEncoder().encode(value))) }
     return value
