@@ -30,13 +30,6 @@ struct PhoneCheck {
   let verificationID: String
   var waiting: [Waiting] = []
 
-  init(_ id: RecordID, project: String, app: String?, verificationID: String) {
-    self.id = id
-    self.project = project
-    self.app = app
-    self.verificationID = verificationID
-  }
-
   // MARK: Waiting
 
   /// Takes the newest properties of a command that waits: the newest address gets the answer.

@@ -25,12 +25,6 @@ struct PhoneRequest: Sendable {
     let act = account.phoneNumber == nil ? SensitiveAct.linking : .changeOfNumber
     try act.check(on: account, isRecent: isRecent, rules)
   }
-
-  init(_ operation: SignInWithPhone.Operation, caller: IDTokenCheck?, replyKey: String) {
-    self.operation = operation
-    self.caller = caller
-    self.replyKey = replyKey
-  }
 }
 
 extension PhoneRequest: FieldCoded {

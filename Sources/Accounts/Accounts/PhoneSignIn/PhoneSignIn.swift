@@ -174,7 +174,7 @@ struct PhoneSignIn {
     }
     guard let text = TemporaryProof.Text.make(reader.hashes) else { throw StoreError.unreadableBody }
     let proof = TemporaryProof(
-      text.id, project: project, phoneNumber: proven.number, app: proven.app, isFictional: proven.isFictional,
+      id: text.id, project: project, phoneNumber: proven.number, app: proven.app, isFictional: proven.isFictional,
       expiresAt: set.now + TemporaryProof.lifetime)
     try proof.store(in: &set)
     return Outcome(

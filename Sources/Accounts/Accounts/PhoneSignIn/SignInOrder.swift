@@ -64,7 +64,7 @@ struct SignInOrder: CommandOrder {
       refusal = error
     }
     self.refusal = refusal
-    request = PhoneRequest(operation, caller: caller, replyKey: command.replyKey)
+    request = PhoneRequest(operation: operation, caller: caller, replyKey: command.replyKey)
     (fingerprint, former) = reader.fingerprints(
       of: command, opened.parts + [project.id, command.app ?? "", operation.rawValue])
   }
@@ -136,7 +136,7 @@ struct SignInOrder: CommandOrder {
   ) throws(StoreError) -> CommandAnswer? {
     var check =
       try code.check(in: set)
-      ?? PhoneCheck(code.id, project: project, app: code.app, verificationID: code.verificationID)
+      ?? PhoneCheck(id: code.id, project: project, app: code.app, verificationID: code.verificationID)
     try check.answerLate(in: &set)
     guard check.waiting.count < PhoneCheck.maxWaiting else { return CommandAnswer(.tooManyWaiting) }
     let isFirst = check.waiting.isEmpty

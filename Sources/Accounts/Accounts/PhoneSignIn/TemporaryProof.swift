@@ -62,17 +62,6 @@ struct TemporaryProof {
     ([hashes] + hashes.former).compactMap { id(of: text, $0) }
   }
 
-  init(
-    _ id: RecordID, project: String, phoneNumber: String, app: String, isFictional: Bool, expiresAt: UnixTime
-  ) {
-    self.id = id
-    self.project = project
-    self.phoneNumber = phoneNumber
-    self.app = app
-    self.isFictional = isFictional
-    self.expiresAt = expiresAt
-  }
-
   // MARK: Storing
 
   func store(in set: inout WorkingSet) throws(StoreError) {
