@@ -37,8 +37,6 @@ private struct AddVisitOrder: CommandOrder {
 
   var fingerprint: [UInt8] { Array(page.text.utf8) }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) { keys.add(record: page) }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     var visits = 1
     if let record = try set.record(page) { visits += try FieldReader(record.body).number(1) ?? 0 }

@@ -1,5 +1,4 @@
 import CommandEngine
-import CountersignCryptography
 import CountersignTelemetry
 
 /// Way to sign in, as `sign_in_provider` of ID tokens names it. A text: identity providers have names of their own.
@@ -16,7 +15,7 @@ struct SignInProvider: Sendable, Hashable {
 struct SessionRecord: Sendable, Hashable {
   static let kind = RecordKind("session")
   static let ofAccount = KeySpace(kind, "account")
-  private static let randomLength = 22
+  static let randomLength = 22
   private static let separator: Character = "-"
   static let seedLength = 32
 
@@ -33,8 +32,8 @@ struct SessionRecord: Sendable, Hashable {
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
-  init?(of account: AccountRecord, by firstFactor: SignInProvider, at now: UnixTime) {
-    let text = account.localID + String(Self.separator) + RandomID.make(length: Self.randomLength)
+  init?(of account: AccountRecord, by firstFactor: SignInProvider, _ random: RandomValues, at now: UnixTime) {
+    let text = account.localID + String(Self.separator) + random.sessionID
     guard let id = RecordID(Self.kind, text) else { return nil }
     self.id = id
     project = account.project
@@ -43,7 +42,7 @@ struct SessionRecord: Sendable, Hashable {
     provider = firstFactor
     authTime = now
     lastUsedAt = now
-    seed = SecureRandom.bytes(Self.seedLength)
+    seed = random.sessionSeed
   }
 
   /// ID of the account that a session's ID names.
