@@ -114,7 +114,7 @@ struct MaintenanceTests {
     _ count: Int, _ name: String, keptFor time: Duration, _ bench: FlowBench
   ) async throws {
     let now = bench.clock.now()
-    _ = try await bench.store.store.transact(StoreLoad(), at: now) { set throws(StoreError) in
+    _ = try await bench.store.store.transact(at: now) { set throws(StoreError) in
       for number in 0..<count {
         set.count(
           try CounterKey(Array("\(name)\(number)".utf8)), in: now.milliseconds, by: 1, keepUntil: now + time)

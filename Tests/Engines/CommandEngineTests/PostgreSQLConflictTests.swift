@@ -122,7 +122,7 @@ import Testing
   private static func chain(_ first: RecordID, _ second: RecordID) -> StoreLoad {
     var keys = StoreKeys()
     keys.add(record: first)
-    return StoreLoad(keys) { _ in
+    return keys { _ in
       var more = StoreKeys()
       more.add(record: second)
       return more

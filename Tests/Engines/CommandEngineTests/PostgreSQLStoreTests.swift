@@ -123,7 +123,7 @@ import Testing
       let store = try await database.open { options in
         options.pause = { attempt in pauses.add(attempt) }
       }
-      let outcome = try await store.transact(StoreLoad(), at: start) { set throws(StoreError) -> Void in
+      let outcome = try await store.transact(at: start) { set throws(StoreError) -> Void in
         let run = runs.count()
         let key = try holder("\(run)")
         let bytes = key.bytes.map { byte in

@@ -39,7 +39,7 @@ import Testing
       var window = StoreKeys()
       window.add(counter: key, since: 25)
       window.add(counter: key, since: 15)
-      let outcome = try await store.transact(StoreLoad(window), at: start) { set throws(StoreError) -> [CounterCell] in
+      let outcome = try await store.transact(window, at: start) { set throws(StoreError) -> [CounterCell] in
         set.count(key, in: 20, by: -1, keepUntil: start)
         set.count(key, in: 25, keepUntil: start)
         set.count(unseen, in: 1, by: 4, keepUntil: start)

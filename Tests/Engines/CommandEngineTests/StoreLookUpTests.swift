@@ -16,7 +16,7 @@ import Testing
       while !isComplete {
         var page = StoreKeys()
         page.add(group: group, StoreKeys.GroupPage(behind: found.last ?? "", limit: 128))
-        let members = try await store.read(StoreLoad(page), at: start).group(group)
+        let members = try await store.read(page, at: start).group(group)
         #expect(members.records.count <= 128)
         found += members.records.map(\.id.text)
         isComplete = members.isComplete
@@ -67,7 +67,7 @@ import Testing
     try await kind.withStore { store in
       let a = try id("a")
       try await store.put(Record(a, body: [], uniqueKeys: [try holder("1")]))
-      let set = try await store.read(StoreLoad(), at: start)
+      let set = try await store.read(StoreKeys(), at: start)
       let looks: [(WorkingSet) throws -> Void] = [
         { _ = try $0.record(a) }, { _ = try $0.holder(of: try holder("1")) }, { _ = try $0.group(try owner("g")) },
         { _ = try $0.cells(of: try counter("c")) }, { _ = try $0.message(try InboxKey("m")) },
@@ -93,7 +93,7 @@ import Testing
       }
       var tooMany = StoreKeys()
       for number in 0...StoreLimits.maxKeysPerLoad { tooMany.add(record: try id("\(number)")) }
-      let error = await #expect(throws: StoreError.self) { try await store.read(StoreLoad(tooMany), at: start) }
+      let error = await #expect(throws: StoreError.self) { try await store.read(tooMany, at: start) }
       #expect(error?.code == .tooLarge)
       #expect(RecordID(ticket, "") == nil && RecordID(ticket, "a\u{0}") == nil && RecordID(ticket, "é") == nil)
       #expect(try await store.found(a) == nil)

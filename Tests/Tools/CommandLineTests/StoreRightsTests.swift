@@ -50,7 +50,7 @@ import Testing
       let stores = [try await PostgreSQLStore.open(endpoint), try await PostgreSQLStore.open(endpoint)]
       var keys = StoreKeys()
       keys.add(message: try InboxKey("m"))
-      let outcome = try await stores[0].transact(StoreLoad(keys), at: Self.now) { set throws(StoreError) -> Void in
+      let outcome = try await stores[0].transact(keys, at: Self.now) { set throws(StoreError) -> Void in
         try Self.changeEverything(&set)
       }
       guard case .stored(_, let sent) = outcome else {

@@ -18,7 +18,7 @@ import Testing
     let localID = try #require(try AccountSignedIn(json: reply.body).localID)
     var keys = StoreKeys()
     AccountRecord.addKeys(of: localID, to: &keys)
-    let set = try await bench.context.store.read(StoreLoad(keys), at: bench.clock.now())
+    let set = try await bench.context.store.read(keys, at: bench.clock.now())
     return try #require(try AccountRecord.find(localID, project: AccountsBench.project, in: set))
   }
 

@@ -74,7 +74,7 @@ import Testing
     let key = try InboxKey(MessageIdentity(sender: "gateway", messageID: id).key)
     var keys = StoreKeys()
     keys.add(message: key)
-    return try await bench.context.store.read(StoreLoad(keys), at: bench.clock.now()).message(key)
+    return try await bench.context.store.read(keys, at: bench.clock.now()).message(key)
   }
 
   @Test func `The same command again is answered with new tokens while the session goes on`() async throws {

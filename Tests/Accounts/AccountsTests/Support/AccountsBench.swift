@@ -121,7 +121,7 @@ final class AccountsBench: EngineBench {
     _ keys: StoreKeys = StoreKeys(),
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws -> Value {
-    switch try await context.store.transact(StoreLoad(keys), at: clock.now(), body) {
+    switch try await context.store.transact(keys, at: clock.now(), body) {
     case .stored(let value, _): return value
     case .conflict(let conflict): throw StoreError(.conflict, conflict.description)
     }
@@ -160,7 +160,7 @@ final class AccountsBench: EngineBench {
   func find(_ account: AccountRecord) async throws -> AccountRecord? {
     var keys = StoreKeys()
     AccountRecord.addKeys(of: account.localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    let set = try await context.store.read(keys, at: clock.now())
     return try AccountRecord.find(account.localID, project: account.project, in: set)
   }
 
@@ -168,14 +168,14 @@ final class AccountsBench: EngineBench {
     let localID = try #require(answer.reply.localID)
     var keys = StoreKeys()
     AccountRecord.addKeys(of: localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    let set = try await context.store.read(keys, at: clock.now())
     return try AccountRecord.find(localID, project: Self.project, in: set)
   }
 
   func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
     var keys = StoreKeys()
     try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
+    let set = try await context.store.read(keys, at: clock.now())
     return try set.group(SessionRecord.group(ofAccount: account.localID)).records.map { try SessionRecord($0) }
   }
 }

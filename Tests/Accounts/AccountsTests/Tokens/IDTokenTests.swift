@@ -211,7 +211,7 @@ import Testing
         let check = IDTokenCheck(token: token)
         var keys = StoreKeys()
         check.addKeys(to: &keys)
-        let set = try await bench.context.store.read(StoreLoad(keys), at: bench.clock.now())
+        let set = try await bench.context.store.read(keys, at: bench.clock.now())
         switch try check.holder(in: set, bench.parts.rules.sessions) {
         case .success(let found):
           #expect(found.account.localID == holder.account.localID && found.session.id == holder.session.id)

@@ -86,7 +86,7 @@ import Testing
     let ids = texts.compactMap { RecordID(VerificationRecords.kind, $0) }
     var keys = StoreKeys()
     for id in ids { keys.add(record: id) }
-    let set = try await bench.store.read(StoreLoad(keys), at: bench.clock.now())
+    let set = try await bench.store.read(keys, at: bench.clock.now())
     return try ids.compactMap { try set.record($0) }.map { try PhoneVerification($0) }
   }
 

@@ -304,7 +304,7 @@ import Testing
       }
       var keys = StoreKeys()
       for ending in endings { try conversions.addKeys(of: ending, to: &keys, at: now) }
-      _ = try await bench.store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
+      _ = try await bench.store.transact(keys, at: now) { set throws(StoreError) -> Void in
         for ending in endings { try conversions.count(ending, in: &set) }
         for block in blocks { try conversions.records.put(block, in: &set) }
       }

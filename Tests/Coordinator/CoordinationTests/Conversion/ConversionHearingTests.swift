@@ -78,7 +78,7 @@ import Testing
       var keys = StoreKeys()
       ConversionHearing().addKeys(to: &keys)
       let id = try #require(RecordID(RecordKind("conversionHeard"), "last"))
-      return try await one.store.read(StoreLoad(keys), at: begin).record(id)?.version ?? 0
+      return try await one.store.read(keys, at: begin).record(id)?.version ?? 0
     }
     for second in 0...9 {
       try await one.listen(at: begin + .seconds(second))

@@ -90,7 +90,7 @@ import Testing
     let file = try StoreFile()
     let bench = try await ConversionsUnderTest(file: file)
     let (records, begin, count) = (bench.conversions.records, begin, ConversionOutages.maxCount)
-    _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
         let since = begin + .seconds(index * 10)
         try records.put(ConversionOutage(since: since, until: since + .seconds(1)), in: &set)
@@ -107,7 +107,7 @@ import Testing
     let other = ConversionOutage(since: start + .seconds(30), until: start + .seconds(31))
     var keys = StoreKeys()
     try records.addOutages(to: &keys)
-    _ = try await bench.store.transact(StoreLoad(keys), at: start) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(keys, at: start) { set throws(StoreError) -> Void in
       try records.replace([], by: [other], in: &set)
     }
     #expect(try await next.outages().count == count)

@@ -283,7 +283,7 @@ import Testing
     let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
     var keys = StoreKeys()
     keys.add(record: id)
-    _ = try await bench.store.transact(StoreLoad(keys), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(keys, at: begin) { set throws(StoreError) -> Void in
       guard var record = try set.record(id) else { return }
       record.body = [99]
       try set.put(record)
@@ -298,7 +298,7 @@ import Testing
   @Test func `More blocks than a page holds are listed, the latest first`() async throws {
     let bench = try await ConversionsUnderTest()
     let (conversions, begin, count) = (bench.conversions, begin, 600)
-    _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
         try conversions.records.put(
           ConversionBlock(

@@ -59,7 +59,7 @@ struct ConversionsUnderTest {
     try conversions.addKeys(of: ending, to: &keys, at: now)
     // Without a policy nothing is loaded; blocks are, to compare them.
     for key in [ending.prefix, ending.region] { conversions.records.addKeys(ofBlock: key, to: &keys) }
-    let outcome = try await store.transact(StoreLoad(keys), at: now) {
+    let outcome = try await store.transact(keys, at: now) {
       set throws(StoreError) -> ([ConversionBlock], [@Sendable () -> Void]) in
       func blocks() throws(StoreError) -> [ConversionBlock] {
         [try conversions.records.block(ending.prefix, in: set), try conversions.records.block(ending.region, in: set)]
@@ -101,7 +101,7 @@ struct ConversionsUnderTest {
     let order = ConversionLiftOrder(key: block.key, conversions: conversions)
     var keys = StoreKeys()
     try order.addKeys(to: &keys, at: now)
-    let load = StoreLoad(keys) { set throws(StoreError) in
+    let load = keys { set throws(StoreError) in
       var keys = StoreKeys()
       try order.addMoreKeys(to: &keys, from: set)
       return keys
@@ -133,7 +133,7 @@ struct ConversionsUnderTest {
     let send = LimitedSend(number: prefix + "1234", region: region, isUnknownType: false)
     var keys = StoreKeys()
     try conversions.addKeys(of: send, to: &keys)
-    return try conversions.block(ofPrefix: prefix, region: region, in: await store.read(StoreLoad(keys), at: now))
+    return try conversions.block(ofPrefix: prefix, region: region, in: await store.read(keys, at: now))
   }
 
   func isBlocked(_ prefix: String = "+1415555", at now: UnixTime) async throws -> Bool {
@@ -149,7 +149,7 @@ struct ConversionsUnderTest {
   func outages(at now: UnixTime = begin) async throws -> [ConversionOutage] {
     var keys = StoreKeys()
     try conversions.records.addOutages(to: &keys)
-    return try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
+    return try conversions.records.outages(in: await store.read(keys, at: now))
   }
 }
 

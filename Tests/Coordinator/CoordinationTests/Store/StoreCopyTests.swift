@@ -46,7 +46,7 @@ import Testing
       let started = try VerificationStarted(json: reply.body)
       let code = try #require(try bench.jobs().first?.code)
       let left = OutboxMessage(type: "a.job.v1", content: [1, 2, 3], discardAt: bench.clock.now() + .seconds(60))
-      _ = try await bench.store.transact(StoreLoad(), at: bench.clock.now()) { set throws(StoreError) -> Void in
+      _ = try await bench.store.transact(at: bench.clock.now()) { set throws(StoreError) -> Void in
         try set.send(left)
       }
       // As the coordinator does when it ends: what it had published is not carried along.

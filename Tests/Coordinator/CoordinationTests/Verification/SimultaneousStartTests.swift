@@ -88,7 +88,7 @@ struct SimultaneousStartTests {
         let load: @Sendable (UnixTime) -> StoreLoad = { time in
           var keys = StoreKeys()
           counter.addKeys(to: &keys, at: time)
-          return StoreLoad(keys)
+          return keys
         }
         let ahead = now + .seconds(300)
         for _ in 0..<5 {
