@@ -18,14 +18,14 @@ public struct WorkingSet: Sendable {
   public internal(set) var changeCount = 0
 
   var inbox: [InboxKey: InboxSlot] = [:]
-  var records: [RecordID: RecordSlot] = [:]
+  package internal(set) var records: [RecordID: RecordSlot] = [:]
   var holders: [UniqueKey: Holder] = [:]
   var groups: [GroupKey: GroupSlot] = [:]
   var counters: [CounterKey: CounterSlot] = [:]
   /// Records that this version cannot read, and keys that such records hold.
   var unreadable: Set<RecordID> = []
   var unreadableHolders: Set<UniqueKey> = []
-  var outgoing: [OutboxMessage] = []
+  package internal(set) var outgoing: [OutboxMessage] = []
   /// See ``afterCommit(_:)``.
   public private(set) var effects: [@Sendable () -> Void] = []
   /// Changed keys in the order of their first change, so that the same batch is stored alike each time.
@@ -47,10 +47,10 @@ public struct WorkingSet: Sendable {
     var isChanged = false
   }
 
-  struct RecordSlot: Sendable {
+  package struct RecordSlot: Sendable {
     /// The record as it was loaded. `nil` when there was none, or it is new.
     var stored: Record?
-    var current: Record?
+    package internal(set) var current: Record?
     var isChanged = false
   }
 

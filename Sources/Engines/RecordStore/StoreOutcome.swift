@@ -167,7 +167,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   }
 
   /// Whether the store takes no writes, of which its health tells: competition and load pass by themselves.
-  var isOutage: Bool { fault == .store && code != .busy && code != .overloaded }
+  package var isOutage: Bool { fault == .store && code != .busy && code != .overloaded }
 
   /// Whether the same call may succeed later, nothing but the circumstances having changed.
   public var isRetriable: Bool {

@@ -310,7 +310,7 @@ final class StoreFailure: Sendable {
 }
 
 extension StoreError {
-  init(_ error: DatabaseError) {
+  package init(_ error: DatabaseError) {
     self.init(Self.code(of: error.code), error.message)
   }
 

@@ -10,7 +10,7 @@ import Synchronization
 public final class PostgreSQLStore: Store {
   let connection: PostgreSQLConnection
   let readers: PostgreSQLPool
-  let owner: StoreOwner
+  package let owner: StoreOwner
   let serverClock: ServerClock
   let options: PostgreSQLStoreOptions
   let figuresSoFar = Mutex(Figures())
@@ -183,11 +183,11 @@ func flow<Value>(_ body: () throws(StoreError) -> Value) throws(PostgreSQLFailur
 extension PostgreSQLSession {
   /// Runs statements in one round trip.
   @discardableResult
-  func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
+  package func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
     do throws(PostgreSQLError) { return try run(statements) } catch { throw .server(error) }
   }
 
-  func rows<Value>(
+  package func rows<Value>(
     _ sql: String, _ values: [PostgreSQLValue], maxRows: Int = 100_000,
     _ read: (PostgreSQLRow) throws(PostgreSQLError) -> Value
   ) throws(PostgreSQLFailure) -> [Value] {
