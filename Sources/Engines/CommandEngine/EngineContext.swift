@@ -2,6 +2,7 @@ public import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
 public import CrashMarks
+public import RecordStore
 
 /// Store, outbox and observers that the queues and the maintenance of a service share.
 public struct EngineContext: Sendable {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct CommandQueueAgeTests {
   @Test func `A timestamp means the end of its second; none, or one of the future, is no age`() {

@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// Commands that come again after the process has died, and copies of commands that are given up.
 @Suite struct CommandQueueCrashTests {

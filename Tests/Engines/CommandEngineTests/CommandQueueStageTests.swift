@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 // The limit ends a test that hangs; the wait for a turn at PostgreSQL counts.
 @Suite("Work before the transaction of a command", .timeLimit(.minutes(10)))

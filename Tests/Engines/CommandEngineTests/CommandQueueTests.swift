@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct CommandQueueTests {
   // MARK: The inbox

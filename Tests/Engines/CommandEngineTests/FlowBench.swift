@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A service with the flow of notes, without a broker.
 final class FlowBench: EngineBench {

@@ -3,6 +3,7 @@ import CountersignTelemetry
 import Synchronization
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// Command `note.put`, whose text says what happens to it.
 struct PutNote: Command {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 // The limit ends a test that hangs; the wait for a turn at PostgreSQL counts.
 @Suite("Maintenance", .timeLimit(.minutes(10)))

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct OutboxRelayTests {
   private static let stores = StoreUnderTest.allCases

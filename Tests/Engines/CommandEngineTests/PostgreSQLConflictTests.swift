@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// Each way in which two sessions of a server meet at the same records, as two coordinators do.
 @Suite struct PostgreSQLConflictTests {

@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct PostgreSQLLossTests {
   /// Every moment of a transaction with so many requests, its commit included.

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct PostgreSQLStoreTests {
   // MARK: Round trips

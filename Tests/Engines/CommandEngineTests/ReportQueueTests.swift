@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct ReportQueueTests {
   /// As the SMS worker publishes the result of a note's job.

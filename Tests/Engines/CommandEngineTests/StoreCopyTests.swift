@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A service's data is copied from a file into a database of a server, and back.
 @Suite(.onSharedServer) struct StoreCopyTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// One record that cannot be read must keep no other.
 @Suite struct SweeperTests {

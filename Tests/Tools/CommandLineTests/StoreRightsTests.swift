@@ -9,6 +9,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import CommandLine
+@testable import RecordStore
 
 /// The processes' roles, which may do nothing beyond what `countersign store create` grants them.
 @Suite struct StoreRightsTests {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// A command that a flow carries out.
 public struct CommandKind: Sendable {

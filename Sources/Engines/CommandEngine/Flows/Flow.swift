@@ -1,5 +1,6 @@
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// Part of a service for one purpose: its commands, the reports that it waits for, its records and periodic tasks.
 ///

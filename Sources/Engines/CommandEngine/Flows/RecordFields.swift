@@ -1,5 +1,6 @@
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// Writes the body of a record: a version, then its fields, each as a tag, a length and bytes.
 ///

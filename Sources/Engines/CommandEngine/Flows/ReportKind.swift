@@ -1,5 +1,6 @@
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// A report that a flow waits for: the result of a job, or the reply of another service.
 public struct ReportKind: Sendable {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import RecordStore
 
 /// Publishes leftovers: messages that an earlier process left, that the broker did not take, that the maintenance made,
 /// and that waited for a reply in vain.

@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignTelemetry
+import RecordStore
 
 /// Stores batches, and determines the cause when one cannot be stored.
 ///

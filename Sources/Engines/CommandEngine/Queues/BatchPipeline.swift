@@ -3,6 +3,7 @@ import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import RecordStore
 import Synchronization
 
 /// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import RecordStore
 
 /// Handles the deliveries of one queue.
 protocol BatchQueue: Sendable {

@@ -2,6 +2,7 @@ import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
 import CrashMarks
+import RecordStore
 
 /// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
 final class CommandRequest: Sendable {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import RecordStore
 import Synchronization
 
 /// The queue of the reports: checks where a report comes from, reads it, and applies it to its operation.

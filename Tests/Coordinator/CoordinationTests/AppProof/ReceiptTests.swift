@@ -7,6 +7,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ReceiptTests {
   private let command = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)

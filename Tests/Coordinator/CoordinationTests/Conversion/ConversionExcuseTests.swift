@@ -7,6 +7,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionExcuseTests {
   private static let rules = Bench.rules { rules in

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionFlowTests {
   /// Three of a prefix are enough, and five of a region.

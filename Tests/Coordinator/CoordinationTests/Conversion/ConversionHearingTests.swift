@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionHearingTests {
   let begin = ConversionsUnderTest.begin

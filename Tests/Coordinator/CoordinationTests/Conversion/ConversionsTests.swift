@@ -5,6 +5,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionsTests {
   let begin = ConversionsUnderTest.begin

@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// Conversions on a store of their own.
 struct ConversionsUnderTest {

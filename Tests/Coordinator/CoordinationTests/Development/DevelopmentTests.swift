@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct DevelopmentTests {
   private static let gateway = Topology.Users.gateway

@@ -2,6 +2,7 @@ import CountersignTelemetry
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// Counters and records in memory: each call is a transaction, and no other one runs meanwhile.
 final class MemoryUsage {

@@ -3,6 +3,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// A sliding window without any storage: the times of all events, rounded as the rule does.
 private struct PlainWindow {

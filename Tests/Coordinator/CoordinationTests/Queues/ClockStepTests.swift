@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// A wall clock that is set while the coordinator runs. What is over is judged by it; what only waits must not.
 @Suite struct ClockStepTests {

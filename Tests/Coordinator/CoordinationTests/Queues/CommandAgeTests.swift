@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct CommandAgeTests {
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)

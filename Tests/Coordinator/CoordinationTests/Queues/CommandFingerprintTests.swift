@@ -9,6 +9,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct CommandFingerprintTests {
   private static let start = StartVerification(

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct SenderTests {
   private func reply(_ bench: Bench, _ message: Message) async throws -> Message {

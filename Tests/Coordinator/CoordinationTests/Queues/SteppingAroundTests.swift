@@ -8,6 +8,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// One row that cannot be read must keep no other.
 @Suite struct SteppingAroundTests {

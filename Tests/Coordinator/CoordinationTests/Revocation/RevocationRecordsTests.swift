@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct RevocationRecordsTests {
   private let now = UnixTime(seconds: 1_000_000)

@@ -8,6 +8,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct AtRestTests {
   private static let other = "+14155550177"

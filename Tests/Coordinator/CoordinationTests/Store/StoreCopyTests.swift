@@ -8,6 +8,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite(.onSharedServer) struct StoreCopyTests {
   /// An empty database with the tables.

@@ -11,6 +11,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// A coordinator without a broker.
 final class Bench: EngineBench {

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct NumberEraserTests {
   private func forget(_ bench: Bench, _ number: String) async throws -> NumberForgotten {

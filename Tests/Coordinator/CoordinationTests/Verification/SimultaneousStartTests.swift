@@ -10,6 +10,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// Several processes that work on the same number at the same time.
 @Suite("Two starts of one number at once", .onSharedServer)
