@@ -14,12 +14,13 @@ final class FlowBench: EngineBench {
 
   let store: FaultyStore
   let stages = StageScript()
+  let runs = RunLog()
 
   init(_ store: any Store, _ clock: ManualClock = ManualClock(), _ sink: MemoryMessageSink = makeSink()) {
     let (registry, logs) = (MetricsRegistry(), MemorySink())
     self.store = FaultyStore(store)
     let notes = NoteFlow(
-      stored: registry.counter("notes_stored_total", "Notes."), stages: stages,
+      stored: registry.counter("notes_stored_total", "Notes."), stages: stages, runs: runs,
       ended: registry.counter("notes_ended_total", "Notes that expired."),
       rounds: registry.counter("note_rounds_total", "Rounds."))
     super.init(
