@@ -15,6 +15,7 @@ final class FlowBench: EngineBench {
   let store: FaultyStore
   let stages = StageScript()
   let runs = RunLog()
+  private var file: StoreFile?
 
   init(_ store: any Store, _ clock: ManualClock = ManualClock(), _ sink: MemoryMessageSink = makeSink()) {
     let (registry, logs) = (MetricsRegistry(), MemorySink())
@@ -34,6 +35,14 @@ final class FlowBench: EngineBench {
         sink: sink, author: Self.author, clock: clock, metrics: EngineMetrics(registry),
         logger: Logger(label: "test", sink: logs)),
       clock: clock, sink: sink, registry: registry, logs: logs)
+  }
+
+  /// On a file of its own, which goes with the bench.
+  convenience init() async throws {
+    let file = try StoreFile()
+    self.init(try await file.open())
+    self.file = file
+    try await maintenance.begin()
   }
 
   static func makeSink() -> MemoryMessageSink {

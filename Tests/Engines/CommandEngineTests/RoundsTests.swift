@@ -47,30 +47,27 @@ struct RoundsTests {
 
   @Test(arguments: [[["a", "endless", "b"]], [["endless"], ["a", "b"]]])
   func `A command that always misses something is given up, and holds up no other`(batches: [[String]]) async throws {
-    try await FlowBench.with { bench in
-      #expect(try await bench.put(batches).ackedCount == 3)
-      #expect(bench.dead.map(\.messageID) == ["endless"] && bench.deadReasons == ["INTERNAL_ERROR"])
-      #expect(try await bench.recorded(["a", "b"]) == 2)
-      #expect(try await bench.recorded(["endless"]) == 0)
-      #expect(bench.replies.count == 3 && bench.metric("notes_stored_total") == 2)
-      #expect(bench.store.rounds.max() == StoreLimits.maxRounds)
-      #expect(bench.context.health.state == .ok)
-    }
+    let bench = try await FlowBench()
+    #expect(try await bench.put(batches).ackedCount == 3)
+    #expect(bench.dead.map(\.messageID) == ["endless"] && bench.deadReasons == ["INTERNAL_ERROR"])
+    #expect(try await bench.recorded(["a", "b"]) == 2)
+    #expect(try await bench.recorded(["endless"]) == 0)
+    #expect(bench.replies.count == 3 && bench.metric("notes_stored_total") == 2)
+    #expect(bench.store.rounds.max() == StoreLimits.maxRounds)
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test func `A caught miss changes no outcome`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"], ["caught"]])
-      #expect(try Note(try #require(try await bench.stored("caught"))).word == "found")
-    }
+    let bench = try await FlowBench()
+    try await bench.put([["a"], ["caught"]])
+    #expect(try Note(try #require(try await bench.stored("caught"))).word == "found")
   }
 
   @Test func `A look, and reports of one batch, load what they miss together`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"]])
-      #expect(try NoteKept(json: try await bench.ask(LookAtNote(text: "a")).body).text == "a")
-      #expect(bench.store.calls.last == .read && bench.store.rounds.last == 1)
-    }
+    let bench = try await FlowBench()
+    try await bench.put([["a"]])
+    #expect(try NoteKept(json: try await bench.ask(LookAtNote(text: "a")).body).text == "a")
+    #expect(bench.store.calls.last == .read && bench.store.rounds.last == 1)
   }
 
   @Test(arguments: StoreUnderTest.allCases)
