@@ -198,7 +198,8 @@ extension BatchPipeline {
   ) async -> [Delivery] {
     let redelivered = deliveries.filter(\.isRedelivered)
     if redelivered.isEmpty { return deliveries }
-    await marks.admit(redelivered, spawn: { work in group.addTask { await work() } }) { await self.workOff($0) }
+    await marks.admit(
+      redelivered, spawn: { work in group.addTask { await work() } }, work: { await self.workOff($0) })
     await marks.passed()
     return deliveries.filter { !$0.isRedelivered }
   }
