@@ -269,9 +269,7 @@ import Testing
 
   private func add(_ count: Int, _ state: AppProofState, like receipt: String, to bench: Bench) async throws {
     let (records, policy) = (AppProofRecords(bench.rules), bench.rules.proof)
-    var keys = StoreKeys()
-    records.addKeys(ofReceipt: receipt, to: &keys)
-    _ = try await bench.store.transact(keys, at: bench.clock.now()) { set throws(StoreError) in
+    _ = try await bench.store.transact(at: bench.clock.now()) { set throws(StoreError) in
       guard let first = try records.found(receipt, in: set) else { throw StoreError(.misuse, "there is no receipt") }
       for number in 1...count {
         var proof = AppProof(

@@ -106,9 +106,7 @@ import Testing
     #expect(outages.last == ConversionOutage(since: start, until: start))
     // Another process stores one that this one does not know.
     let other = ConversionOutage(since: start + .seconds(30), until: start + .seconds(31))
-    var keys = StoreKeys()
-    try records.addOutages(to: &keys)
-    _ = try await bench.store.transact(keys, at: start) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: start) { set throws(StoreError) -> Void in
       try records.replace([], by: [other], in: &set)
     }
     #expect(try await next.outages().count == count)

@@ -282,9 +282,7 @@ import Testing
     let bench = try await ConversionsUnderTest { $0.minimumPerRegion = 100 }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
-    var keys = StoreKeys()
-    keys.add(record: id)
-    _ = try await bench.store.transact(keys, at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       guard var record = try set.record(id) else { return }
       record.body = [99]
       try set.put(record)

@@ -85,7 +85,7 @@ struct SimultaneousStartTests {
       let rule = LimitRule(sliding: "w", limit: 100, window: .seconds(600))
       let counter = try LimitCounter(.everybody, rule)
       let now = bench.clock.now()
-      let load: @Sendable (UnixTime) -> StoreLoad = { time in
+      let load: @Sendable (UnixTime) -> StoreKeys = { time in
         var keys = StoreKeys()
         counter.addKeys(to: &keys, at: time)
         return keys
@@ -93,21 +93,21 @@ struct SimultaneousStartTests {
       let ahead = now + .seconds(300)
       for _ in 0..<5 {
         _ = try await stores[0].transact(load(ahead), at: ahead) { set throws(StoreError) -> Void in
-          try counter.record(at: set.now, in: &set)
+          counter.record(in: &set)
         }
       }
       _ = try await stores[0].transact(load(now), at: now) { [other = stores[1]] set throws(StoreError) -> Void in
         let isDone = DispatchSemaphore(value: 0)
         Task {
           _ = try? await other.transact(load(now), at: now) { set throws(StoreError) -> Void in
-            try counter.record(at: set.now, in: &set)
+            counter.record(in: &set)
           }
           isDone.signal()
         }
         isDone.wait()
-        try counter.record(at: set.now, in: &set)
+        counter.record(in: &set)
       }
-      let window = try counter.window(in: try await stores[0].read(load(now), at: now))
+      let window = counter.window(in: try await stores[0].read(load(now), at: now))
       // The one that was faster may be lost, the five are not.
       #expect((6...7).contains(window.count(at: now, rule)))
       #expect(window.cells.allSatisfy { $0.slot <= rule.rounded(now) })
