@@ -321,7 +321,7 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PostgreSQL", "Projects", "ServiceRuntime",
+      "CountersignTelemetry", "PostgreSQL", "Projects", "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",
