@@ -50,64 +50,6 @@ import Testing
     #expect(Set(pushes.map(\.secret)).count == 2)
   }
 
-  @Test func `A requester that is gone does not hold the push`() async throws {
-    bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-    await bench.deliver([try bench.message(command)])
-    #expect(try bench.pushes().count == 1)
-  }
-
-  @Test func `Killed before the reply: neither goes out, and when the command comes again, the reply goes first`()
-    async throws
-  {
-    bench.sink.close()
-    let message = try bench.message(command, id: "m")
-    #expect(await bench.deliver([message]).ackedCount == 0)
-    bench.sink.open()
-    try await bench.takeOver()
-    try await bench.relay()
-    #expect(bench.sink.published.isEmpty)
-    #expect(await bench.deliver([message]).ackedCount == 1)
-    #expect(bench.sink.published.map(\.exchange) == ["", Topology.Exchanges.jobs])
-  }
-
-  @Test func `Killed between reply and push: the reply comes again with the same receipt, the push once`() async throws
-  {
-    bench.sink.close(afterBatches: 1)
-    let message = try bench.message(command, id: "m")
-    await bench.deliver([message])
-    #expect(bench.sink.published.map(\.exchange) == [""])
-    bench.sink.open()
-    try await bench.takeOver()
-    try await bench.relay()
-    await bench.deliver([message])
-    let receipts = try bench.replies.map { try AppVerifying(json: $0.body).receipt }
-    #expect(receipts.count == 2)
-    #expect(Set(receipts).count == 1)
-    #expect(try bench.pushes().map(\.job.receipt) == [receipts[0]])
-  }
-
-  @Test func `A push whose command never comes again is released after a while`() async throws {
-    bench.sink.close()
-    await bench.deliver([try bench.message(command)])
-    bench.sink.open()
-    bench.clock.advance(by: .seconds(30))
-    try await bench.relay()
-    #expect(try bench.pushes().count == 1)
-    try await bench.outbox.settle()
-    let left = try await bench.count("held")
-    #expect(left == 0)
-  }
-
-  @Test func `A push that no queue takes is kept and tried again`() async throws {
-    bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-    await bench.deliver([try bench.message(command)])
-    _ = bench.sink.takePublished()
-    bench.sink.answer { _ in .confirmed }
-    bench.clock.advance(by: .seconds(5))
-    try await bench.relay()
-    #expect(try bench.pushes().count == 1)
-  }
-
   // MARK: Reports
 
   @Test func `The timeline of a receipt has the outcome of its push`() async throws {

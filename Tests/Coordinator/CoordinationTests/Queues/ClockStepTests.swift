@@ -17,45 +17,6 @@ import Testing
   private static let steps = [-3600, -60, 60, 3600]
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
-  @Test(arguments: steps)
-  func `A job that was put off is published when its wait is over, wherever the clock has gone`(step: Int) async throws
-  {
-    try await Bench.with(
-      Bench.rules {
-        $0.policy.lifetime = .seconds(3600)
-        $0.policy.maximumLifetime = .seconds(7200)
-      }
-    ) { bench in
-      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-      await bench.deliver([try bench.message(start)])
-      _ = bench.sink.takePublished()
-      bench.sink.answer { _ in .confirmed }
-      bench.clock.advance(by: .seconds(step) + Outbox.retryDelay)
-      _ = try await bench.relay()
-      #expect(step > 0 ? bench.sink.published.count <= 1 : bench.sink.published.count == 1)
-      // What is told of a job that was dropped.
-      _ = try await bench.relay()
-      #expect(try await bench.count("outbox") == 0)
-    }
-  }
-
-  @Test(arguments: steps)
-  func `A push whose command never comes again is released when its wait is over, unless it is late`(step: Int)
-    async throws
-  {
-    bench.sink.close()
-    await bench.deliver([try bench.message(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
-    bench.sink.open()
-    try await bench.takeOver()
-    bench.clock.advance(by: .seconds(step) + WorkingSet.longestHold)
-    _ = try await bench.relay()
-    // A push that is late by then is dropped.
-    let isLate = step + 30 >= 60
-    #expect(try bench.pushes().count == (isLate ? 0 : 1))
-    try await bench.outbox.settle()
-    #expect(try await bench.count("outbox") == 0)
-  }
-
   @Test(arguments: [-3600, -60])
   func `Nobody waits for a code longer than the gap`(step: Int) async throws {
     let first = try await bench.start()

@@ -18,27 +18,6 @@ import Testing
 
   private static let other = "+14155550177"
 
-  @Test func `A verification is skipped: the others expire, its number is free, and it is deleted in its time`()
-    async throws
-  {
-    let unreadable = try await bench.start().verificationID
-    _ = try await bench.start(Self.other)
-    try await bench.damage("verification", unreadable)
-    bench.clock.advance(by: .seconds(300))
-    _ = try await bench.sweep()
-    _ = bench.sink.takePublished()
-    _ = try await bench.relay()
-    #expect(bench.events() == ["verification.expired"])
-    #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="verification"} 1"#))
-    #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
-    _ = try await bench.sweep()
-    #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
-    #expect(try await bench.start().resent == false)
-    bench.clock.advance(by: .seconds(86_400))
-    _ = try await bench.sweep()
-    #expect(try await bench.dump("verification").contains(unreadable) == false)
-  }
-
   @Test func `An assessment is skipped: what else waits is answered`() async throws {
     await bench.deliver([
       try bench.message(
@@ -95,33 +74,5 @@ import Testing
     _ = try await bench.relay()
     #expect(try await bench.count("outbox") == 0)
     #expect(bench.engineMetrics.outboxMessages.value == 0)
-  }
-
-  @Test
-  func `A job of the process before, which may have been published, is dropped without a word: its result counts`()
-    async throws
-  {
-    bench.sink.close()
-    await bench.deliver([
-      try bench.message(
-        StartRevocation(
-          app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
-          redirectURI: "https://example.com/"))
-    ])
-    bench.sink.open()
-    bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-    try await bench.takeOver()
-    // It stays one of the process before, also when it was put off again.
-    _ = try await bench.relay()
-    let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
-    let id = String(job.prefix { $0 != "." })
-    let deadline = try await bench.operation(id).expiresAt
-    bench.clock.advance(by: deadline - bench.clock.now())
-    _ = try await bench.relay()
-    #expect(try await bench.count("outbox") == 0)
-    #expect(bench.engineMetrics.outboxMessages.value == 0)
-    #expect(try await bench.operation(id).state != .failed)
-    await bench.deliverResults([try bench.report(AppleRevokeJob.self, job, .accepted)])
-    #expect(try await bench.operation(id).ending == .revoked)
   }
 }

@@ -91,14 +91,6 @@ import Testing
     #expect(try await bench.count("inbox") == before)
   }
 
-  @Test func `An error that is answered again is counted as what it is`() async throws {
-    let started = try await bench.start()
-    let command = CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("wrong")))
-    for _ in 0..<3 { #expect(try await bench.ask(command, id: "same").type == "error.v1") }
-    let series = #"countersign_commands_total{command="verification.check",code="INVALID_CODE"} 3"#
-    #expect(bench.registry.render().contains(series))
-  }
-
   @Test func `After the retention nothing of a number, an address, a code or a token is in the files of the database`()
     async throws
   {
