@@ -23,7 +23,7 @@ import Testing
 
   @Test func `The pair lets the start through, for any number of times, and is announced once`() async throws {
     let (receipt, secret) = try await bench.receipt()
-    await bench.deliverResults([try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted)])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .accepted)
     bench.clock.advance(by: .milliseconds(5))
     let reply = try await bench.ask(bench.startCommand(Bench.pair(receipt, secret)))
     let started = try VerificationStarted(json: reply.body)

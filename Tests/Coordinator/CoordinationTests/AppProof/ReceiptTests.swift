@@ -54,9 +54,7 @@ import Testing
 
   @Test func `The timeline of a receipt has the outcome of its push`() async throws {
     let receipt = try await bench.receipt().receipt
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(receipt).push.1", .accepted, extras: ["environment": "sandbox"])
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .accepted, extras: ["environment": "sandbox"])
     let status = try await bench.operation(receipt)
     #expect(status.kind == .appVerification)
     #expect(status.state == .running)
@@ -71,9 +69,7 @@ import Testing
 
   @Test func `A push that was refused is told of at once, with its reason`() async throws {
     let receipt = try await bench.receipt().receipt
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_TOPIC")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_TOPIC")
     let event = try #require(try bench.event(AppUnverified.self))
     #expect(event.receipt == receipt)
     #expect(event.failure == .init(code: "WRONG_TOPIC", detail: "because"))
@@ -94,9 +90,7 @@ import Testing
     ])
   func `A device token that was refused lately is answered at once`(code: String, answer: APIErrorCode) async throws {
     let receipt = try await bench.receipt().receipt
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: code)
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: code)
     let error = try await bench.error(command)
     #expect(error.code == answer)
     #expect(error.reason == code)
@@ -132,9 +126,7 @@ import Testing
     let first = try await bench.receipt()
     let other = try await bench.receipt(token: "ff")
     let second = try await bench.receipt()
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
     let error = try await bench.error(bench.startCommand(Bench.pair(first.receipt, first.secret)))
     #expect(error.code == .invalidAppCredential)
     #expect(error.reason == "RECEIPT_REVOKED")
@@ -151,9 +143,7 @@ import Testing
     try await add(1_100, .expired, like: first.receipt, to: bench)
     bench.clock.advance(by: .seconds(2))
     let last = try await bench.receipt()
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(last.receipt).push.1", .refused, reason: "UNREGISTERED")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(last.receipt).push.1", .refused, reason: "UNREGISTERED")
     #expect(try await count(.revoked, in: bench) == StoreLimits.maxGroupPage)
     // Those that are left are not accepted all the same.
     let error = try await bench.error(bench.startCommand(Bench.pair(first.receipt, first.secret)))
@@ -186,18 +176,14 @@ import Testing
     let first = try await bench.receipt()
     try bench.changePepper()
     let second = try await bench.receipt()
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(second.receipt).push.1", .refused, reason: "UNREGISTERED")
     #expect(try await bench.operation(first.receipt).state == .revoked)
     #expect(try await bench.error(command).reason == "UNREGISTERED")
   }
 
   @Test func `The mark of a device that is gone goes when no receipt of before can be valid any longer`() async throws {
     let receipt = try await bench.receipt().receipt
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "UNREGISTERED")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "UNREGISTERED")
     #expect(try await bench.count("revokedToken") == 1)
     #expect(try await bench.count("refusedToken") == 1)
     bench.clock.advance(by: .seconds(3600))

@@ -43,9 +43,7 @@ import Testing
     #expect(job.token.isSealed)
     #expect(try job.token.open(with: bench.keys, for: context).reveal() == "t")
     _ = bench.sink.takePublished()
-    await bench.deliverResults([
-      try bench.report(RecaptchaAssessJob.self, id, .accepted, extras: ["score": 0.9])
-    ])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted, extras: ["score": 0.9])
     let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
     #expect(reply.routingKey == "amq.gen-me")
     #expect(reply.message.correlationID == message.correlationID)
@@ -59,9 +57,7 @@ import Testing
 
   @Test func `A token that does not pass is answered with its reason, and nothing is sent`() async throws {
     let id = try await start(bench)
-    await bench.deliverResults([
-      try bench.report(RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW")
-    ])
+    try await bench.finish(RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW")
     #expect(try error(bench) == "CAPTCHA_CHECK_FAILED CAPTCHA_SCORE_TOO_LOW")
     #expect(try bench.published(SMSDispatchJob.self).isEmpty)
   }
@@ -69,7 +65,7 @@ import Testing
   @Test(arguments: [JobOutcome.expired, .unknown])
   func `A token that could not be assessed says so`(outcome: JobOutcome) async throws {
     let id = try await start(bench)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, outcome)])
+    try await bench.finish(RecaptchaAssessJob.self, id, outcome)
     #expect(try error(bench) == "APP_NOT_VERIFIED CAPTCHA_UNDECIDED")
   }
 
@@ -85,7 +81,7 @@ import Testing
     try await bench.relay()
     #expect(try error(bench) == "APP_NOT_VERIFIED CAPTCHA_UNDECIDED")
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     #expect(bench.sink.published.isEmpty)
   }
 
@@ -102,7 +98,7 @@ import Testing
     let id = try await start(bench)
     let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
     #expect(try await bench.error(command).reason == "CAPTCHA_REPLAYED")
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     let error = try await bench.error(command)
     #expect(error.code == .captchaCheckFailed)
     #expect(error.reason == "CAPTCHA_REPLAYED")
@@ -119,7 +115,7 @@ import Testing
     let again = try bench.message(command, id: "m", replyTo: "amq.gen-second")
     await bench.deliver([again, again])
     #expect(try bench.published(RecaptchaAssessJob.self).count == 1)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     let reply = try #require(bench.sink.published.first { $0.exchange.isEmpty })
     #expect(reply.routingKey == "amq.gen-second")
     #expect(reply.message.correlationID == again.correlationID)
@@ -143,7 +139,7 @@ import Testing
     try await bench.relay()
     let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
     bench.sink.close()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     bench.sink.open()
     try await bench.takeOver()
     try await bench.relay()
@@ -158,7 +154,7 @@ import Testing
     let bench = try await Bench(rules)
     let ids = [try await start(bench, "1"), try await start(bench, "2", app: Bench.pushApp)]
     for id in ids {
-      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+      try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     }
     #expect(bench.replies.first?.type == "verification.started.v1")
     #expect(try error(bench) == "TOO_MANY_ATTEMPTS_TRY_LATER")
@@ -167,7 +163,7 @@ import Testing
     #expect(try bench.published(RecaptchaAssessJob.self).isEmpty)
     // The verification that lives is given to whoever passes, limits or not.
     let again = try await start(bench, "4")
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, again, .accepted)
     #expect(bench.replies.first?.type == "verification.started.v1")
   }
 
@@ -212,10 +208,8 @@ import Testing
     let reply = try await bench.ask(bench.startCommand(Bench.captcha("t"), app: Bench.auditApp))
     let started = try VerificationStarted(json: reply.body)
     let id = try #require(try bench.published(RecaptchaAssessJob.self).first?.id)
-    await bench.deliverResults([
-      try bench.report(
-        RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW", extras: ["score": 0.1])
-    ])
+    try await bench.finish(
+      RecaptchaAssessJob.self, id, .refused, reason: "CAPTCHA_SCORE_TOO_LOW", extras: ["score": 0.1])
     #expect(bench.replies.count == 1)
     let timeline = try await bench.status(started.verificationID).timeline
     #expect(timeline.map(\.event) == ["recaptcha.queued", "started", "sms.queued", "recaptcha.refused"])
@@ -244,14 +238,12 @@ import Testing
 
   @Test func `A receipt beside the token says why the push did not come`() async throws {
     let receipt = try await bench.receipt().receipt
-    await bench.deliverResults([
-      try bench.report(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_ENVIRONMENT")
-    ])
+    try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .refused, reason: "WRONG_ENVIRONMENT")
     bench.clock.advance(by: .milliseconds(5))
     var proof = Bench.captcha("t")
     proof.receipt = receipt
     let id = try await ask(bench, try bench.message(bench.startCommand(proof)))
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     let started = try VerificationStarted(json: try #require(bench.replies.last).body)
     let timeline = try await bench.status(started.verificationID).timeline
     #expect(
@@ -261,7 +253,7 @@ import Testing
 
   @Test func `Ended records are deleted after the retention`() async throws {
     let id = try await start(bench)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, id, .accepted)
     try await bench.sweep()
     #expect(try await bench.count("assessment") == 1)
     bench.clock.advance(by: .seconds(86_400))

@@ -41,7 +41,7 @@ import Testing
     await bench.deliver([message])
     #expect(bench.sink.published.isEmpty)
     bench.rules.apps[Bench.recaptchaApp]?.fictionalNumbers = [:]
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     #expect(bench.replies.count == 1)
     #expect(try bench.jobs().count == 1)
     #expect(try await bench.count("verification") == 1)
@@ -68,7 +68,7 @@ import Testing
     #expect(replies(bench) == ["amq.gen-second"])
     #expect(bench.sink.published.map(\.message.type) == ["error.v1"])
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job, .accepted)
     #expect(replies(bench) == ["amq.gen-first"])
     #expect(try bench.published(SMSDispatchJob.self).first?.job.to == Bench.number)
   }
@@ -80,7 +80,7 @@ import Testing
     let again = try bench.message(start(bench), id: "m", replyTo: "amq.gen-me")
     await bench.deliver([again])
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job, .accepted)
     #expect(bench.replies.map(\.correlationID) == [again.correlationID])
   }
 

@@ -71,7 +71,7 @@ import Testing
     let sentAt = bench.clock.now() - .seconds(60)
     await bench.deliver([try bench.message(command, sentAt: sentAt)])
     let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     let verifications = try await self.verifications(bench)
     #expect(verifications.map(\.askedLate) == [true] && verifications.first?.purpose == .signIn)
   }

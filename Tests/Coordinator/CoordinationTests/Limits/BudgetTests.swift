@@ -126,7 +126,7 @@ import Testing
       try #require(reply.type == "app.verifying.v1")
       let push = try #require(try bench.pushes().last)
       let reason = index % 2 == 0 ? "BAD_DEVICE_TOKEN" : "UNREGISTERED"
-      await bench.deliverResults([try bench.report(PushVerifyJob.self, push.id, .refused, reason: reason)])
+      try await bench.finish(PushVerifyJob.self, push.id, .refused, reason: reason)
     }
     let network = try await refusal(bench, ask(10, ip: "2001:db8:0:ffff::1"))
     #expect(network.code == .tooManyAttempts && network.field == "client.ip")

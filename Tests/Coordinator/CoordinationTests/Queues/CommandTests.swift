@@ -385,8 +385,7 @@ import Testing
     async throws
   {
     let bench = try await Bench(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 })
-    let id = try await bench.start().verificationID
-    let code = try #require(try bench.jobs().first?.code)
+    let (id, code) = try await bench.begin()
     for _ in 0..<2 { #expect(try await bench.checkError(id, Bench.wrong(code)) == .invalidCode) }
     let error = try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
     #expect(error.code == .tooManyAttempts)
@@ -422,8 +421,7 @@ import Testing
     async throws
   {
     try await Bench.with { bench in
-      let id = try await bench.start().verificationID
-      let code = try #require(try bench.jobs().first?.code)
+      let (id, code) = try await bench.begin()
       bench.keeper = VerificationCodes(current: try Pepper(SecureRandom.bytes(32)))
       let check = CheckVerification(verificationID: id, code: SecretField(Secret(code)))
       for events in [["verification.failed"], []] {
@@ -449,8 +447,7 @@ import Testing
   func `With requireSealed a secret in the clear is refused in every command: nothing is sent, nothing is counted`()
     async throws
   {
-    let id = try await bench.start().verificationID
-    let code = try #require(try bench.jobs().first?.code)
+    let (id, code) = try await bench.begin()
     bench.requireSealed()
     let plain = SecretField(Secret(Bench.wrong(code)))
     let before = (metrics: bench.counts(), usage: try await bench.dump("counter"))

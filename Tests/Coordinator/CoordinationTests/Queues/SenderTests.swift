@@ -24,8 +24,7 @@ import Testing
   }
 
   @Test func `Another code under the ID of a check is refused, the same one has the same answer`() async throws {
-    let id = try await bench.start().verificationID
-    let code = try #require(try bench.jobs().first).code
+    let (id, code) = try await bench.begin()
     let wrong = Bench.wrong(code)
     func ask(_ code: String) async throws -> Message {
       try await reply(bench, try bench.message(check(id, code), id: "m", user: "service"))
@@ -48,8 +47,7 @@ import Testing
       $0.policy.maximumLifetime = .seconds(3600)
     }
     let bench = try await Bench(rules)
-    let id = try await bench.start().verificationID
-    let code = try #require(try bench.jobs().first).code
+    let (id, code) = try await bench.begin()
     func ask(_ message: String) async throws -> Message {
       try await reply(bench, try bench.message(check(id, code), id: message, user: Topology.Users.accounts))
     }

@@ -43,16 +43,14 @@ import Testing
     let context = SealContext(messageType: AppleRevokeJob.type, messageID: job.id, recipient: Bench.app)
     #expect(try job.job.token.secret.open(with: bench.keys, for: context).reveal() == "very-secret-token")
     _ = bench.sink.takePublished()
-    await bench.deliverResults([
-      try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted, extras: ["stage": "revoked"])
-    ])
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted, extras: ["stage": "revoked"])
     let mail = try #require(try bench.published(MailRelayJob.self).first)
     #expect(mail.id == "\(id).notice.1")
     #expect(mail.job.to == Self.email)
     #expect(
       mail.job.content
         == .template(name: "revocation-notice", languageCode: "fr", variables: .init(appName: "Example")))
-    await bench.deliverResults([try bench.report(MailRelayJob.self, "\(id).notice.1", .accepted)])
+    try await bench.finish(MailRelayJob.self, "\(id).notice.1", .accepted)
     let event = try #require(try bench.event(OperationCompleted.self))
     #expect(event.ending == .revokedAndNotified)
     let status = try await bench.operation(id)
@@ -70,9 +68,7 @@ import Testing
 
   @Test func `A revocation that fails sends no mail, and says why`() async throws {
     let id = try await start(bench, command(.authorizationCode)).operationID
-    await bench.deliverResults([
-      try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
-    ])
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
     let event = try #require(try bench.event(OperationFailed.self))
     #expect(event.ending == .lost)
     #expect(event.failure == .init(code: "LOST", detail: "because"))
@@ -93,10 +89,8 @@ import Testing
 
   @Test func `A notice that is refused leaves a revocation that is done`() async throws {
     let id = try await start(bench, command()).operationID
-    await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
-    await bench.deliverResults([
-      try bench.report(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
-    ])
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
+    try await bench.finish(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
     let event = try #require(try bench.event(OperationCompleted.self))
     #expect(event.ending == .revokedNoticeRefused)
     #expect(event.failure?.code == "SENDER_NOT_REGISTERED")
@@ -134,7 +128,7 @@ import Testing
       let stored = try await bench.dump(table)
       #expect(!stored.contains("very-secret-token"), "\(table)")
     }
-    await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
     let stored = try await bench.dump("revocation")
     #expect(!stored.contains(Self.email))
   }
@@ -155,7 +149,7 @@ import Testing
     let mail = try #require(try bench.published(MailRelayJob.self).first?.id)
     await bench.deliverResults([revoked])
     #expect(try bench.published(MailRelayJob.self).count == 1)
-    try await restarted { await bench.deliverResults([try bench.report(MailRelayJob.self, mail, .unknown)]) }
+    try await restarted { try await bench.finish(MailRelayJob.self, mail, .unknown) }
     #expect(try bench.event(OperationCompleted.self)?.ending == .revokedNoticeUnknown)
   }
 

@@ -51,7 +51,7 @@ import Testing
     await bench.deliver([try bench.message(command)])
     let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
     #expect(try NumberForgotten(json: try await forget(bench).body).waiting == 1)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     #expect(try bench.jobs().isEmpty)
   }
 
@@ -70,7 +70,7 @@ import Testing
     await bench.deliver([try bench.message(command)])
     #expect(try await bench.dump("assessment").contains("4155550123"))
     let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     #expect(try bench.published(SMSDispatchJob.self).count == 1)
     let rest = try await bench.dump("assessment")
     #expect(!rest.contains("4155550123") && !rest.contains("192.0.2") && !rest.contains("replies"))

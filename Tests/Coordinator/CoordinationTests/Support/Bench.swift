@@ -213,6 +213,12 @@ final class Bench: EngineBench {
     return try VerificationStarted(json: reply.body)
   }
 
+  /// Starts a verification, and takes its code.
+  func begin(_ number: String = number) async throws -> (id: String, code: String) {
+    let id = try await start(number).verificationID
+    return (id, try #require(try jobs().first).code)
+  }
+
   func check(_ id: String, _ code: String) async throws -> Message {
     try await ask(CheckVerification(verificationID: id, code: SecretField(Secret(code))))
   }

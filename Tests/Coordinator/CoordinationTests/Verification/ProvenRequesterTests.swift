@@ -91,7 +91,7 @@ import Testing
     let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
     #expect(job.job.expectedAction == "enroll/phone")
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     let started = try VerificationStarted(json: try #require(bench.replies.first).body)
     #expect(started.purpose == .secondFactorEnrollment)
     let code = try #require(try bench.jobs().first?.code)
@@ -102,7 +102,7 @@ import Testing
     let again = try #require(try bench.published(RecaptchaAssessJob.self).first)
     #expect(again.job.expectedAction == "sendVerificationCode")
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, again.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, again.id, .accepted)
     #expect(
       try VerificationStarted(json: try #require(bench.replies.first).body).verificationID
         == started.verificationID)
@@ -123,7 +123,7 @@ import Testing
       await bench.deliver([try bench.message(command)])
       let job = try #require(try bench.published(RecaptchaAssessJob.self).last)
       _ = bench.sink.takePublished()
-      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+      try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
       return try VerificationStarted(json: try #require(bench.replies.first).body)
     }
     let first = try await start("t", ip: "192.0.2.1")
@@ -144,7 +144,7 @@ import Testing
     await bench.deliver([try bench.message(bench.startCommand(Bench.captcha("t"), app: app))])
     let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
     _ = bench.sink.takePublished()
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     let started = try VerificationStarted(json: try #require(bench.replies.first).body)
     bench.clock.advance(by: .seconds(31))
     let reply = try await bench.ask(bench.startCommand(Bench.captcha("u"), app: app))

@@ -106,7 +106,7 @@ import Testing
     _ = bench.sink.takePublished()
     await bench.deliver([message])
     #expect(bench.sink.published.isEmpty)
-    await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
     let replies = try bench.replies.map { try ErrorReply(json: $0.body).error.code }
     #expect(replies == [.appNotVerified])
   }
