@@ -1,4 +1,4 @@
-/// What is loaded in one go.
+/// Keys that are loaded in one go.
 ///
 /// A key that is added twice is loaded once.
 public struct StoreKeys: Sendable {

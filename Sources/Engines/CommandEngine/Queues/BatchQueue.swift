@@ -40,7 +40,7 @@ extension BatchQueue {
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
 }
 
-/// What is left to do for a delivery.
+/// Remaining work for a delivery, by its next step.
 enum BatchStep<Prepared: Sendable>: Sendable {
   /// Asynchronous work, and then a transaction of its own.
   case stage(CommandStage, Prepared)

@@ -29,7 +29,7 @@ struct ReportQueue: BatchQueue {
 
   func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> BatchStep<Prepared> {
     do throws(ContractProblem) {
-      guard let read = try read(delivery) else { return .end(.nothing) }
+      guard let read = try self.read(delivery) else { return .end(.nothing) }
       return .transaction(read)
     } catch {
       if error.code == .forgedResult { context.metrics.forgedResults.increment() }

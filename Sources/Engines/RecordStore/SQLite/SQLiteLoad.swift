@@ -137,7 +137,8 @@ struct SQLiteLoad {
     }
     for (key, since) in counters {
       let cells = found[key]?.sorted { $0.slot < $1.slot } ?? []
-      set.load(Array(cells.suffix(StoreLimits.maxCellsPerCounter)), of: key, since: since)
+      let excess = cells.count - StoreLimits.maxCellsPerCounter
+      set.load(excess > 0 ? Array(cells.dropFirst(excess)) : cells, of: key, since: since)
     }
   }
 
