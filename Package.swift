@@ -105,10 +105,16 @@ let engines: [Target] = [
       "SQLite",
     ]),
   library(
+    "RecordStore", at: "Engines/RecordStore",
+    [
+      "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite",
+    ]),
+  library(
     "CommandEngine", at: "Engines/CommandEngine",
     [
-      "CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "RecordStore", "SQLite",
+      "ServiceRuntime",
     ]),
   library(
     "JobEngine", at: "Engines/JobEngine",
@@ -254,7 +260,7 @@ let testTargets: [Target] = [
     "CommandEngine", at: "Engines/CommandEngine",
     [
       "CountersignAMQP", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks",
-      "PostgreSQL", "SQLite", "ServiceRuntime",
+      "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   // A flow of its own, as docs/adding-a-flow.md shows it.
   tests(
@@ -307,7 +313,7 @@ let testTargets: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
@@ -315,7 +321,7 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PostgreSQL", "Projects", "ServiceRuntime",
+      "CountersignTelemetry", "PostgreSQL", "Projects", "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",
@@ -331,7 +337,7 @@ let testTargets: [Target] = [
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects",
-      "Push", "ServiceRuntime",
+      "Push", "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",
@@ -342,8 +348,8 @@ let testTargets: [Target] = [
     "CommandLine", at: "Pages",
     [
       "CommandEngine", "Coordination", "CountersignAMQP", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "JobEngine", "PhoneNumbers", "Push", "Revocation", "SMPP", "SMS",
-      "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "JobEngine", "PhoneNumbers", "Push", "RecordStore", "Revocation", "SMPP",
+      "SMS", "ServiceRuntime",
     ]),
 ]
 

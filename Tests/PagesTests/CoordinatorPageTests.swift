@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct CoordinatorPageTests {
   private let page: Page
@@ -47,10 +48,7 @@ import Testing
         let ending = ConversionEnding(
           prefix: "+1\(10_000 + index)", region: "US", outcome: outcome, createdAt: now - .seconds(60), endedAt: now,
           source: source)
-        var keys = StoreKeys()
-        try conversions.addKeys(of: ending, to: &keys, at: now)
-        set.load(nothingFor: keys)
-        try conversions.count(ending, in: &set)
+        try set.run { set throws(StoreError) in try conversions.count(ending, in: &set) }
       }
       for index in 0..<verified { try count(.verified, index, []) }
       // More than count of each.
@@ -65,6 +63,11 @@ import Testing
 }
 
 extension WorkingSet {
+  /// Runs a body on a store in which there is nothing.
+  fileprivate mutating func run(_ body: (inout WorkingSet) throws(StoreError) -> Void) throws(StoreError) {
+    try run(load: { $1.load(nothingFor: $0) }, failure: { $0 }, body)
+  }
+
   /// Notes that there is nothing in the store for keys that are not known yet.
   fileprivate mutating func load(nothingFor keys: StoreKeys) {
     for id in keys.records { load(absent: id) }

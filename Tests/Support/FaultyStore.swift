@@ -21,6 +21,7 @@ public final class FaultyStore: Store {
   private let faults = Mutex<[Fault]>([])
   private let conflicts = Mutex(0)
   private let made = Mutex<[Call]>([])
+  private let loads = Mutex<[Int]>([])
   private let isOwner = Mutex(true)
   private let committed = Mutex<(@Sendable () async -> Void)?>(nil)
 
@@ -30,6 +31,18 @@ public final class FaultyStore: Store {
 
   /// Calls so far.
   public var calls: [Call] { made.withLock { $0 } }
+
+  /// Loads of each transaction, look and sweep so far, without a sweep's claim.
+  public var rounds: [Int] { loads.withLock { $0 } }
+
+  private func begin() -> Int {
+    loads.withLock { loads in
+      loads.append(0)
+      return loads.count - 1
+    }
+  }
+
+  private func note(_ set: WorkingSet, of call: Int) { loads.withLock { $0[call] = set.rounds } }
 
   /// Fails further calls.
   /// - Parameters:
@@ -72,9 +85,20 @@ public final class FaultyStore: Store {
 
   // MARK: Store
 
-  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+  public func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet {
     try check(.read)
-    return try await store.read(load, at: now)
+    return try await store.read(keys, at: now)
+  }
+
+  public func read<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    try check(.read)
+    let call = begin()
+    return try await store.read(first, at: now) { [self] set throws(StoreError) in
+      note(set, of: call)
+      return try body(&set)
+    }
   }
 
   public func write(
@@ -84,22 +108,25 @@ public final class FaultyStore: Store {
     return try await store.write(set, settling: settlement)
   }
 
-  public func transact<Result: Sendable>(
-    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
-    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
-  ) async throws(StoreError) -> StoreOutcome<Result> {
+  public func transact<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> StoreOutcome<Value> {
     let isSlower = conflicts.withLock { left in
       defer { left = max(0, left - 1) }
       return left > 0
     }
     // As a store does that notices when it writes: the body has run, and nothing is stored.
     if isSlower {
-      var set = try await store.read(load, at: now)
-      _ = try body(&set)
+      _ = try await store.read(first, at: now, body)
       return .conflict(.received)
     }
     try check(.transact)
-    let outcome = try await store.transact(load, at: now, settling: settlement, body)
+    let call = begin()
+    let outcome = try await store.transact(first, at: now, settling: settlement) { [self] set throws(StoreError) in
+      note(set, of: call)
+      return try body(&set)
+    }
     await committed.withLock { $0 }?()
     return outcome
   }
@@ -109,7 +136,11 @@ public final class FaultyStore: Store {
     _ body: @escaping @Sendable ([Record], inout WorkingSet) throws(StoreError) -> Result
   ) async throws(StoreError) -> StoreOutcome<Swept<Result>> {
     try check(.sweep)
-    return try await store.sweep(claim, at: now, body)
+    let call = begin()
+    return try await store.sweep(claim, at: now) { [self] records, set throws(StoreError) in
+      note(set, of: call)
+      return try body(records, &set)
+    }
   }
 
   public func claimMessages(limit: Int, at now: UnixTime) async throws(StoreError) -> [StoredMessage] {

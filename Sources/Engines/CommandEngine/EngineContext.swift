@@ -2,6 +2,7 @@ public import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
 public import CrashMarks
+public import RecordStore
 
 /// Store, outbox and observers that the queues and the maintenance of a service share.
 public struct EngineContext: Sendable {
@@ -50,30 +51,32 @@ public struct EngineContext: Sendable {
 
   /// Runs a transaction, counts its messages, and runs its effects once it is committed.
   func transact<Value: Sendable>(
-    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws(StoreError) -> (Value, [StoredMessage]) {
-    let outcome = try await store.transact(load, at: now, settling: settlement) { set throws(StoreError) in
+    let outcome = try await store.transact(first, at: now, settling: settlement) { set throws(StoreError) in
       let value = try body(&set)
-      return Applied(value: value, messages: set.outgoing.count, effects: set.effects)
+      return (value, sent: set.outgoing.count, effects: set.effects)
     }
-    let (applied, messages) = try stored(outcome)
-    finish(applied)
-    return (applied.value, messages)
+    let (done, messages) = try stored(outcome)
+    finish(sent: done.sent, done.effects)
+    return (done.0, messages)
   }
 
-  /// Result of a body, with what follows its commit.
-  struct Applied<Value: Sendable>: Sendable {
-    var value: Value
-    /// Number of its messages, the held ones included.
-    var messages: Int
-    var effects: [@Sendable () -> Void]
+  /// Counts the messages of a committed transaction, the held ones included, and runs its effects.
+  func finish(sent: Int, _ effects: [@Sendable () -> Void]) {
+    metrics.outboxMessages.add(Double(sent))
+    for effect in effects { effect() }
   }
 
-  /// Counts the messages of a committed transaction, and runs its effects.
-  func finish<Value>(_ applied: Applied<Value>) {
-    metrics.outboxMessages.add(Double(applied.messages))
-    for effect in applied.effects { effect() }
+  /// Publishes messages outside a batch.
+  func publishNow(_ messages: [StoredMessage]) async {
+    do {
+      _ = try await outbox.publish(messages)
+    } catch {
+      // They are in the outbox, and published later, or after the next start.
+      logger.warning("publishing was ended", [.error: error.description])
+    }
   }
 
   /// The result of a transaction that met no competition.

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import RecordStore
 public import ServiceRuntime
 import Synchronization
 

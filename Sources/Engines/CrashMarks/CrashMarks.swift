@@ -93,13 +93,19 @@ public final class CrashMarks: Sendable {
         spawn {
           await self.end(step, unsettled: work(step))
           self.gate.leave()
-          self.window.leave()
+          step.pass()
         }
       } else {
         await tryAlone(step, spawn, work)
         if step.treatment == .alone { suspects.add(-1) }
       }
     }
+  }
+
+  /// Suspends until one more step could begin: where one is processed at once, until those begun have passed.
+  public func passed() async {
+    await window.enter()
+    window.leave()
   }
 
   /// Gives the remaining marks back when the process ends regularly.
@@ -120,7 +126,7 @@ public final class CrashMarks: Sendable {
       await self.end(step, unsettled: work(step))
       // Otherwise other messages have been admitted, and it was one of them.
       if !trial.finish(true) { self.gate.leave() }
-      self.window.leave()
+      step.pass()
     }
     let isOver = await trial.value(trialPatience.alone)
     if !isOver { await relax(step) }
@@ -143,7 +149,8 @@ extension CrashMarks {
       MarkedStep(
         treatment: step.treatment,
         deliveries: step.places.map { store == nil ? deliveries[$0] : corrected(deliveries[$0], standings[$0]) },
-        keys: step.places.map { keys[$0] }, standings: step.places.map { standings[$0] })
+        keys: step.places.map { keys[$0] }, standings: step.places.map { standings[$0] },
+        place: StepPlace(in: window))
     }
   }
 

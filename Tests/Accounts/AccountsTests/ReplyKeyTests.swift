@@ -20,6 +20,10 @@ extension RefreshSession: KeyedCommand {}
 /// Replies with secrets are for the requester that sent the command, whoever learns its message ID.
 @Suite("Secrets of a reply are sealed to one key only", .timeLimit(.minutes(10)))
 struct ReplyKeyTests {
+  let bench: AccountsBench
+
+  init() async throws { bench = try await AccountsBench() }
+
   private static let id = "x"
 
   /// A command that yields secrets, for a key of the reply.
@@ -111,79 +115,69 @@ struct ReplyKeyTests {
     _ index: Int
   ) async throws {
     let one = Self.cases[index]
-    try await AccountsBench.with { bench in
-      let command = try await one.command(bench, bench.replyKey.publicKey.jwk)
-      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
-      var copied = command
-      copied.replyKey = key
-      var reply = try await bench.send(command, id: Self.id)
-      if one.waits {
-        #expect(reply == nil)
-        let check = try #require(bench.checks.first)
-        #expect(try await bench.error(copied, id: Self.id).code == .invalidArgument)
-        await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
-        #expect(bench.replies.count == 1)
-        reply = bench.replies.first
-      }
-      let first = try #require(reply)
-      try #require(first.type == Self.replyType(of: command).text, "\(String(decoding: first.body, as: UTF8.self))")
-      for _ in 0..<2 {
-        let refused = try await bench.error(copied, id: Self.id)
-        #expect(refused.code == .invalidArgument && ["MESSAGE_ID_REUSED", "SEAL_MOVED"].contains(refused.reason))
-      }
-      // The requester itself is answered again.
-      let again = try await bench.ask(command, id: Self.id)
-      #expect(again.type == first.type)
+    let command = try await one.command(bench, bench.replyKey.publicKey.jwk)
+    let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+    var copied = command
+    copied.replyKey = key
+    var reply = try await bench.send(command, id: Self.id)
+    if one.waits {
+      #expect(reply == nil)
+      let check = try #require(bench.checks.first)
+      #expect(try await bench.error(copied, id: Self.id).code == .invalidArgument)
+      await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
+      #expect(bench.replies.count == 1)
+      reply = bench.replies.first
     }
+    let first = try #require(reply)
+    try #require(first.type == Self.replyType(of: command).text, "\(String(decoding: first.body, as: UTF8.self))")
+    for _ in 0..<2 {
+      let refused = try await bench.error(copied, id: Self.id)
+      #expect(refused.code == .invalidArgument && ["MESSAGE_ID_REUSED", "SEAL_MOVED"].contains(refused.reason))
+    }
+    // The requester itself is answered again.
+    let again = try await bench.ask(command, id: Self.id)
+    #expect(again.type == first.type)
   }
 
   private static func replyType<C: SecretReplyCommand>(of command: C) -> MessageType { C.Reply.type }
 
   @Test func `Without a secret of its own, a sign-up is bound to its key by its message ID`() async throws {
-    try await AccountsBench.with { bench in
-      _ = try await bench.signUp(Self.id)
-      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
-      let stolen = SignUp(project: AccountsBench.project, replyKey: key)
-      #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
-    }
+    _ = try await bench.signUp(Self.id)
+    let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+    let stolen = SignUp(project: AccountsBench.project, replyKey: key)
+    #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
   }
 
   @Test func `Who knows the secrets gets none under the ID of another one's command`() async throws {
-    try await AccountsBench.with { bench in
-      let command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
-      _ = try await bench.send(command, id: Self.id)
-      await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
-      let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
-      let stolen = try Self.signIn(bench, key)
-      #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
-    }
+    let command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
+    _ = try await bench.send(command, id: Self.id)
+    await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
+    let key = try PrivateSealingKey.generate(id: "thief").publicKey.jwk
+    let stolen = try Self.signIn(bench, key)
+    #expect(try await bench.error(stolen, id: Self.id).reason == "MESSAGE_ID_REUSED")
   }
 
   @Test func `A seal that does not bind the key is refused`() async throws {
-    try await AccountsBench.with { bench in
-      var command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
-      command.code = try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
-        Secret("123456"),
-        for: SealContext(
-          messageType: SignInWithPhone.type, messageID: Self.id, recipient: AccountCommandFields.recipient))
-      #expect(try await bench.error(command, id: Self.id).reason == "SEAL_MOVED")
-    }
+    var command = try Self.signIn(bench, bench.replyKey.publicKey.jwk)
+    command.code = try PublicSealer(key: bench.secrets.sealingKey.publicKey).seal(
+      Secret("123456"),
+      for: SealContext(
+        messageType: SignInWithPhone.type, messageID: Self.id, recipient: AccountCommandFields.recipient))
+    #expect(try await bench.error(command, id: Self.id).reason == "SEAL_MOVED")
   }
 
   @Test func `Events name no command that yields tokens`() async throws {
-    try await AccountsBench.with { bench in
-      let user = try await bench.signUp("u")
-      var events = bench.events("account.created")
-      let linked = try await bench.signIn("a", idToken: user.idToken)
-      events += bench.events("account.updated")
-      _ = try await bench.delete(try #require(linked.idToken))
-      _ = try await bench.signIn("b")
-      events += bench.events("account.created")
-      #expect(events.count == 3)
-      for event in events {
-        let envelope = try #require(try? Envelope(event.message))
-        #expect(envelope.causationID == nil && !["u", "a", "b"].contains(envelope.messageID))
-      }
+    let user = try await bench.signUp("u")
+    var events = bench.events("account.created")
+    let linked = try await bench.signIn("a", idToken: user.idToken)
+    events += bench.events("account.updated")
+    _ = try await bench.delete(try #require(linked.idToken))
+    _ = try await bench.signIn("b")
+    events += bench.events("account.created")
+    #expect(events.count == 3)
+    for event in events {
+      let envelope = try #require(try? Envelope(event.message))
+      #expect(envelope.causationID == nil && !["u", "a", "b"].contains(envelope.messageID))
     }
   }
 }

@@ -3,6 +3,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct CoordinatorMetricsTests {
   private let registry = MetricsRegistry()

@@ -16,26 +16,25 @@ import Testing
   func `In every mode one passes without a proof, and with a made-up one`(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
-    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
-      let madeUp = SecretField(Secret("made up"))
-      for proof in [
-        nil, .init(receipt: "made up", secret: madeUp), .init(recaptchaToken: madeUp),
-      ] as [StartVerification.Proof?] {
-        for factor in [nil, "account"] {
-          let reply = try await bench.ask(
-            StartVerification(
-              phoneNumber: Bench.fictional, app: "a", proof: proof,
-              purpose: factor.map { _ in .secondFactorSignIn }, subject: factor))
-          let started = try VerificationStarted(json: reply.body)
-          #expect(started.testNumber && started.codeLength == 6)
-          #expect(try bench.jobs().isEmpty)
-          let approved = try VerificationApproved(
-            json: try await bench.check(started.verificationID, "271828").body)
-          #expect(approved.testNumber && approved.subject == factor)
-        }
+    let bench = try await Bench(Bench.rules { $0.apps = ["a": profile] })
+    let madeUp = SecretField(Secret("made up"))
+    for proof in [
+      nil, .init(receipt: "made up", secret: madeUp), .init(recaptchaToken: madeUp),
+    ] as [StartVerification.Proof?] {
+      for factor in [nil, "account"] {
+        let reply = try await bench.ask(
+          StartVerification(
+            phoneNumber: Bench.fictional, app: "a", proof: proof,
+            purpose: factor.map { _ in .secondFactorSignIn }, subject: factor))
+        let started = try VerificationStarted(json: reply.body)
+        #expect(started.testNumber && started.codeLength == 6)
+        #expect(try bench.jobs().isEmpty)
+        let approved = try VerificationApproved(
+          json: try await bench.check(started.verificationID, "271828").body)
+        #expect(approved.testNumber && approved.subject == factor)
       }
-      #expect(try await bench.count("counter") == 0)
     }
+    #expect(try await bench.count("counter") == 0)
   }
 
   @Test
@@ -44,40 +43,38 @@ import Testing
   {
     let profile = AppProfile(
       id: "a", name: "A", verification: .trusted, fictionalNumbers: [Bench.fictional: "271828"])
-    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
-      func start(_ requester: String?) async throws -> String {
-        let command = StartVerification(phoneNumber: Bench.fictional, app: "a", requester: requester)
-        return try VerificationStarted(json: try await bench.ask(command).body).verificationID
-      }
-      var ids = [try await start(nil)]
-      for index in 1..<40 { ids.append(try await start("test \(index)")) }
-      #expect(Set(ids).count == 40)
-      #expect(try await start(nil) == ids[0])
-      #expect(try await start("test 7") == ids[7])
-      for id in ids[0..<2] {
-        for left in [4, 3, 2, 1] {
-          let wrong = CheckVerification(verificationID: id, code: SecretField(Secret("314159")))
-          #expect(try await bench.error(wrong).attemptsLeft == left)
-        }
-      }
-      _ = try await bench.ask(CancelVerification(verificationID: ids[39]))
-      for id in ids.dropLast() {
-        #expect(try await bench.check(id, "271828").type == "verification.approved.v1")
-      }
-      #expect(try await start("test 7") != ids[7])
+    let bench = try await Bench(Bench.rules { $0.apps = ["a": profile] })
+    func start(_ requester: String?) async throws -> String {
+      let command = StartVerification(phoneNumber: Bench.fictional, app: "a", requester: requester)
+      return try VerificationStarted(json: try await bench.ask(command).body).verificationID
     }
+    var ids = [try await start(nil)]
+    for index in 1..<40 { ids.append(try await start("test \(index)")) }
+    #expect(Set(ids).count == 40)
+    #expect(try await start(nil) == ids[0])
+    #expect(try await start("test 7") == ids[7])
+    for id in ids[0..<2] {
+      for left in [4, 3, 2, 1] {
+        let wrong = CheckVerification(verificationID: id, code: SecretField(Secret("314159")))
+        #expect(try await bench.error(wrong).attemptsLeft == left)
+      }
+    }
+    _ = try await bench.ask(CancelVerification(verificationID: ids[39]))
+    for id in ids.dropLast() {
+      #expect(try await bench.check(id, "271828").type == "verification.approved.v1")
+    }
+    #expect(try await start("test 7") != ids[7])
   }
 
   @Test(arguments: [AppVerification.off, .push, .recaptcha])
   func `A real number without a good proof is refused`(mode: AppVerification) async throws {
     let profile = AppProfile(
       id: "a", name: "A", verification: mode, fictionalNumbers: [Bench.fictional: "271828"])
-    try await Bench.with(Bench.rules { $0.apps = ["a": profile] }) { bench in
-      _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a"))
-      let proof = StartVerification.Proof(receipt: "made up", secret: SecretField(Secret("made up")))
-      _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a", proof: proof))
-      #expect(try await bench.count("verification") == 0)
-    }
+    let bench = try await Bench(Bench.rules { $0.apps = ["a": profile] })
+    _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a"))
+    let proof = StartVerification.Proof(receipt: "made up", secret: SecretField(Secret("made up")))
+    _ = try await bench.error(StartVerification(phoneNumber: Bench.number, app: "a", proof: proof))
+    #expect(try await bench.count("verification") == 0)
   }
 
   @Test(

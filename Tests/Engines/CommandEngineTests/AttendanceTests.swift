@@ -4,6 +4,7 @@ import ServiceRuntime
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct AttendanceTests {
   private static let host = BrokerHost("localhost", port: 5672)

@@ -8,10 +8,15 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 // The limit ends a test that hangs; the wait for a turn at PostgreSQL counts.
 @Suite("Batches of commands", .timeLimit(.minutes(10)))
 struct CommandQueueBatchTests {
+  let bench: FlowBench
+
+  init() async throws { bench = try await FlowBench() }
+
   /// Makes the first caller wait for the second.
   private final class Meeting: Sendable {
     private let waiting = Mutex<(count: Int, first: CheckedContinuation<Void, Never>?)>((0, nil))
@@ -51,27 +56,25 @@ struct CommandQueueBatchTests {
   }
 
   @Test func `A batch that the broker has back is not waited for, and the next one is taken`() async throws {
-    try await FlowBench.with { bench in
-      let source = MemoryMessageSource()
-      source.deliver(Delivery(message: try bench.note("a", .job)))
-      let isLost = Mutex(false)
-      // As when the process has stepped aside.
-      bench.store.fail(.unavailable, .transact) {
-        source.loseConnection()
-        isLost.withLock { $0 = true }
-      }
-      let pipeline = bench.pipeline(source)
-      let running = Task { await pipeline.run() }
-      while !isLost.withLock({ $0 }) { await Task.yield() }
-      bench.store.recover()
-      source.deliver(Delivery(message: try bench.note("b")))
-      while source.ackedCount == 0 { await Task.yield() }
-      await pipeline.stop()
-      await running.value
-      #expect(try await bench.recorded(["a"]) == 0 && bench.jobs.isEmpty)
-      #expect(try await bench.recorded(["b"]) == 1)
-      #expect(bench.context.health.state == .ok)
+    let source = MemoryMessageSource()
+    source.deliver(Delivery(message: try bench.note("a", .job)))
+    let isLost = Mutex(false)
+    // As when the process has stepped aside.
+    bench.store.fail(.unavailable, .transact) {
+      source.loseConnection()
+      isLost.withLock { $0 = true }
     }
+    let pipeline = bench.pipeline(source)
+    let running = Task { await pipeline.run() }
+    while !isLost.withLock({ $0 }) { await Task.yield() }
+    bench.store.recover()
+    source.deliver(Delivery(message: try bench.note("b")))
+    while source.ackedCount == 0 { await Task.yield() }
+    await pipeline.stop()
+    await running.value
+    #expect(try await bench.recorded(["a"]) == 0 && bench.jobs.isEmpty)
+    #expect(try await bench.recorded(["b"]) == 1)
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -85,11 +88,9 @@ struct CommandQueueBatchTests {
   }
 
   @Test func `A batch is worked on while the one before is being published`() async throws {
-    try await FlowBench.with { bench async throws in
-      let meeting = Meeting()
-      bench.sink.pauseBatches { await meeting.wait() }
-      #expect(try await bench.put([["a"], ["b"]]).ackedCount == 2)
-    }
+    let meeting = Meeting()
+    bench.sink.pauseBatches { await meeting.wait() }
+    #expect(try await bench.put([["a"], ["b"]]).ackedCount == 2)
   }
 
   // MARK: Faults of a message
@@ -112,44 +113,38 @@ struct CommandQueueBatchTests {
   }
 
   @Test(
-    arguments: ["mistake", "forgetful", "longKey", "no ID"])
+    arguments: ["mistake", "longKey", "no ID"])
   func `A mistake that only one command meets is that command's`(_ text: String) async throws {
-    try await FlowBench.with { bench in
-      let source = try await bench.put([["a", text, "b"]])
-      #expect(source.ackedCount == 3)
-      #expect(try await bench.recorded(["a", text, "b"]) == 2)
-      #expect(bench.dead.map(\.messageID) == [text])
-      #expect(bench.context.health.state == .ok)
-    }
+    let source = try await bench.put([["a", text, "b"]])
+    #expect(source.ackedCount == 3)
+    #expect(try await bench.recorded(["a", text, "b"]) == 2)
+    #expect(bench.dead.map(\.messageID) == [text])
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test func `A mistake that lasts is the command's when the store takes others`() async throws {
-    try await FlowBench.with { bench in
-      let source = await bench.deliver(batches: [
-        [try bench.note("mistake", id: "1")], [try bench.note("mistake", id: "2"), try bench.note("mistake", id: "3")],
-        [try bench.note("a")],
-      ])
-      #expect(source.ackedCount == 4)
-      #expect(bench.dead.map(\.messageID) == ["1", "2", "3"])
-      #expect(try await bench.recorded(["1", "2", "3", "a"]) == 1)
-      #expect(bench.store.calls.count { $0 == .probe } == 2)
-      #expect(bench.context.health.state == .ok)
-    }
+    let source = await bench.deliver(batches: [
+      [try bench.note("mistake", id: "1")], [try bench.note("mistake", id: "2"), try bench.note("mistake", id: "3")],
+      [try bench.note("a")],
+    ])
+    #expect(source.ackedCount == 4)
+    #expect(bench.dead.map(\.messageID) == ["1", "2", "3"])
+    #expect(try await bench.recorded(["1", "2", "3", "a"]) == 1)
+    #expect(bench.store.calls.count { $0 == .probe } == 2)
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test func `Only what was stored proves that the store works: what needs no transaction condemns nobody`()
     async throws
   {
-    try await FlowBench.with { bench in
-      bench.store.fail(.statement, .transact, times: 8)
-      let source = await bench.deliver(
-        try bench.note("a"), try bench.note(""), try bench.message(LookAtNote(text: "a")))
-      #expect(source.ackedCount == 3)
-      #expect(bench.dead.isEmpty)
-      #expect(try await bench.recorded(["a"]) == 1)
-      let looked = try #require(bench.replies.first { $0.type == "note.kept.v1" && $0.correlationID == "c3" })
-      #expect(try NoteKept(json: looked.body).text == "a")
-    }
+    bench.store.fail(.statement, .transact, times: 8)
+    let source = await bench.deliver(
+      try bench.note("a"), try bench.note(""), try bench.message(LookAtNote(text: "a")))
+    #expect(source.ackedCount == 3)
+    #expect(bench.dead.isEmpty)
+    #expect(try await bench.recorded(["a"]) == 1)
+    let looked = try #require(bench.replies.first { $0.type == "note.kept.v1" && $0.correlationID == "c3" })
+    #expect(try NoteKept(json: looked.body).text == "a")
   }
 
   @Test(
@@ -159,73 +154,63 @@ struct CommandQueueBatchTests {
   func `A command counts once when it is stored, however often its batch was undone`(
     texts: [String], failures: Int, expected: Double
   ) async throws {
-    try await FlowBench.with { bench async throws in
-      if failures > 0 { bench.store.fail(.busy, .transact, times: failures) }
-      try await bench.put([texts])
-      #expect(bench.metric("notes_stored_total") ?? 0 == expected)
-    }
+    if failures > 0 { bench.store.fail(.busy, .transact, times: failures) }
+    try await bench.put([texts])
+    #expect(bench.metric("notes_stored_total") ?? 0 == expected)
   }
 
   @Test func `A batch that another writer overtook is read again, and counts once`() async throws {
-    try await FlowBench.with { bench async throws in
-      bench.store.meetConflicts(1)
-      #expect(try await bench.put([["a"]]).ackedCount == 1)
-      #expect(try await bench.recorded(["a"]) == 1)
-      #expect(bench.dead.isEmpty)
-      #expect(bench.metric("notes_stored_total") == 1)
-      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
-    }
+    bench.store.meetConflicts(1)
+    #expect(try await bench.put([["a"]]).ackedCount == 1)
+    #expect(try await bench.recorded(["a"]) == 1)
+    #expect(bench.dead.isEmpty)
+    #expect(bench.metric("notes_stored_total") == 1)
+    #expect(bench.replies.map(\.type) == ["note.kept.v1"])
   }
 
   // MARK: Faults of the store
 
   @Test(
     arguments: [
-      StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .misuse, .notAsked,
+      StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .misuse, .notLoaded,
       .conflict,
     ])
   func `A store that fails whatever the message waits, gives nobody up, and counts nothing until it takes the batch`(
     code: StoreError.Code
   ) async throws {
-    try await FlowBench.with { bench in
-      bench.store.fail(code, .transact, times: 20) { [registry = bench.registry] in
-        #expect(registry.render().contains("notes_stored_total 0\n"))
-      }
-      let source = try await bench.put([["a", "b"], ["c"]])
-      #expect(source.ackedCount == 3)
-      #expect(bench.dead.isEmpty)
-      #expect(try await bench.recorded(["a", "b", "c"]) == 3)
-      #expect(bench.metric("notes_stored_total") == 3)
-      #expect(bench.context.health.state == .ok)
-      // An outage of the store is two lines, however long it lasts.
-      if StoreError(code, "").isOutage {
-        #expect(bench.logged("takes no writes") == 1 && bench.logged("takes writes again") == 1)
-        #expect(bench.logs.events.count { $0.level == .error } == 1)
-      } else {
-        #expect(bench.logged("cannot be stored and is tried again") > 0)
-      }
+    bench.store.fail(code, .transact, times: 20) { [registry = bench.registry] in
+      #expect(registry.render().contains("notes_stored_total 0\n"))
+    }
+    let source = try await bench.put([["a", "b"], ["c"]])
+    #expect(source.ackedCount == 3)
+    #expect(bench.dead.isEmpty)
+    #expect(try await bench.recorded(["a", "b", "c"]) == 3)
+    #expect(bench.metric("notes_stored_total") == 3)
+    #expect(bench.context.health.state == .ok)
+    // An outage of the store is two lines, however long it lasts.
+    if StoreError(code, "").isOutage {
+      #expect(bench.logged("takes no writes") == 1 && bench.logged("takes writes again") == 1)
+      #expect(bench.logs.events.count { $0.level == .error } == 1)
+    } else {
+      #expect(bench.logged("cannot be stored and is tried again") > 0)
     }
   }
 
   @Test func `A store that is busy is tried again until it takes the batch`() async throws {
-    try await FlowBench.with { bench in
-      bench.store.fail(.busy, .transact, times: 2)
-      let source = try await bench.put([["a", "b", "c"]])
-      #expect(source.ackedCount == 3 && source.rejectedCount == 0)
-      #expect(try await bench.recorded(["a", "b", "c"]) == 3)
-      #expect(bench.logs.events.filter { $0.level == .error }.count == 2)
-      #expect(bench.logged("takes no writes") == 0 && bench.context.health.state == .ok)
-    }
+    bench.store.fail(.busy, .transact, times: 2)
+    let source = try await bench.put([["a", "b", "c"]])
+    #expect(source.ackedCount == 3 && source.rejectedCount == 0)
+    #expect(try await bench.recorded(["a", "b", "c"]) == 3)
+    #expect(bench.logs.events.filter { $0.level == .error }.count == 2)
+    #expect(bench.logged("takes no writes") == 0 && bench.context.health.state == .ok)
   }
 
   @Test func `A store that fails while its batch is taken apart gives nobody up`() async throws {
-    try await FlowBench.with { bench async throws in
-      bench.store.fail(.statement, .transact, times: 2)
-      bench.store.fail(.full, .transact, times: 1)
-      #expect(try await bench.put([["a", "b", "c"]]).ackedCount == 3)
-      #expect(bench.dead.isEmpty)
-      #expect(bench.metric("notes_stored_total") == 3)
-    }
+    bench.store.fail(.statement, .transact, times: 2)
+    bench.store.fail(.full, .transact, times: 1)
+    #expect(try await bench.put([["a", "b", "c"]]).ackedCount == 3)
+    #expect(bench.dead.isEmpty)
+    #expect(bench.metric("notes_stored_total") == 3)
   }
 
   /// Runs a pipeline on a store that fails forever, until a condition holds.
@@ -242,13 +227,11 @@ struct CommandQueueBatchTests {
   }
 
   @Test func `No number of tries makes a dead letter while the store takes nothing`() async throws {
-    try await FlowBench.with { bench in
-      bench.store.fail(.statement, .transact, .probe)
-      let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
-      let source = try await run([["a"]], bench) { bench.store.calls.count { $0 == .transact } >= rounds }
-      #expect(source.ackedCount == 0)
-      #expect(bench.sink.published.isEmpty)
-    }
+    bench.store.fail(.statement, .transact, .probe)
+    let rounds = BatchCommit<CommandQueue>.maxDoubtfulAttempts * 2
+    let source = try await run([["a"]], bench) { bench.store.calls.count { $0 == .transact } >= rounds }
+    #expect(source.ackedCount == 0)
+    #expect(bench.sink.published.isEmpty)
   }
 
   @Test(
@@ -256,18 +239,16 @@ struct CommandQueueBatchTests {
   func `A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter`(
     code: StoreError.Code
   ) async throws {
-    try await FlowBench.with { bench in
-      bench.store.fail(code)
-      let source = try await run([["a"], ["b", "c"]], bench) { bench.context.health.state != .ok }
-      guard case .failing(let what, _) = bench.context.health.state else {
-        Issue.record("readiness says that all is well")
-        return
-      }
-      #expect(what.contains("coordinator.commands") && what.contains("\(code)"))
-      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
-      #expect(bench.sink.published.isEmpty)
-      #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
+    bench.store.fail(code)
+    let source = try await run([["a"], ["b", "c"]], bench) { bench.context.health.state != .ok }
+    guard case .failing(let what, _) = bench.context.health.state else {
+      Issue.record("readiness says that all is well")
+      return
     }
+    #expect(what.contains("coordinator.commands") && what.contains("\(code)"))
+    #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+    #expect(bench.sink.published.isEmpty)
+    #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
   }
 
   @Test(
@@ -279,7 +260,7 @@ struct CommandQueueBatchTests {
         migrations: [Migration(version: 1, sql: StoreSchema.sql)])
       let bench = FlowBench(try await SQLiteStore(in: database))
       try await database.write { session throws(DatabaseError) -> Void in try session.execute(fault) }
-      let rounds = BatchCommit<CommandQueue>.maxDoubtfulRounds * 2
+      let rounds = BatchCommit<CommandQueue>.maxDoubtfulAttempts * 2
       let source = try await run([["a"], ["b"]], bench) { bench.store.calls.count { $0 == .transact } >= rounds }
       #expect(source.ackedCount == 0)
       #expect(bench.sink.published.isEmpty)
@@ -302,21 +283,19 @@ struct CommandQueueBatchTests {
   // MARK: Looks
 
   @Test func `A look that the store refuses is answered at once, and keeps nothing of its batch`() async throws {
-    try await FlowBench.with { bench in
-      bench.store.fail(.damaged, .read, times: 1)
-      let look = LookAtNote(text: "a")
-      let source = await bench.deliver(batches: [
-        [try bench.message(look, id: "l"), try bench.note("a"), try bench.message(look, id: "m")],
-        [try bench.note("b")],
-      ])
-      #expect(source.ackedCount == 4)
-      #expect(try await bench.recorded(["a", "b"]) == 2)
-      #expect(bench.dead.isEmpty)
-      let errors = bench.replies.filter { $0.type == "error.v1" }
-      #expect(errors.count == 2)
-      #expect(try errors.allSatisfy { try ErrorReply(json: $0.body).error.retryAfter == 30 })
-      #expect(bench.context.health.state == .ok)
-    }
+    bench.store.fail(.damaged, .read, times: 1)
+    let look = LookAtNote(text: "a")
+    let source = await bench.deliver(batches: [
+      [try bench.message(look, id: "l"), try bench.note("a"), try bench.message(look, id: "m")],
+      [try bench.note("b")],
+    ])
+    #expect(source.ackedCount == 4)
+    #expect(try await bench.recorded(["a", "b"]) == 2)
+    #expect(bench.dead.isEmpty)
+    let errors = bench.replies.filter { $0.type == "error.v1" }
+    #expect(errors.count == 2)
+    #expect(try errors.allSatisfy { try ErrorReply(json: $0.body).error.retryAfter == 30 })
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test(arguments: StoreUnderTest.allCases)

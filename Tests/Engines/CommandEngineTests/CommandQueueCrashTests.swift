@@ -9,6 +9,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// Commands that come again after the process has died, and copies of commands that are given up.
 @Suite struct CommandQueueCrashTests {
@@ -196,15 +197,14 @@ import Testing
   func `A command that is given up is copied once, without the headers that would route it elsewhere or drop it`(
     replyTo: String?
   ) async throws {
-    try await FlowBench.with { bench in
-      var message = try bench.note("a", replyTo: replyTo)
-      if replyTo == nil { message.body = Array("no JSON".utf8) }
-      Self.burden(&message)
-      #expect(await bench.deliver(message).ackedCount == 1)
-      try Self.expectCopy(of: message, replyTo == nil ? "INVALID_ARGUMENT" : "INVALID_REPLY_TO", in: bench)
-      #expect(bench.sink.published.count == 1, "the reply address is not the sender's")
-      #expect(bench.sink.published.first?.message.replyTo == replyTo)
-    }
+    let bench = try await FlowBench()
+    var message = try bench.note("a", replyTo: replyTo)
+    if replyTo == nil { message.body = Array("no JSON".utf8) }
+    Self.burden(&message)
+    #expect(await bench.deliver(message).ackedCount == 1)
+    try Self.expectCopy(of: message, replyTo == nil ? "INVALID_ARGUMENT" : "INVALID_REPLY_TO", in: bench)
+    #expect(bench.sink.published.count == 1, "the reply address is not the sender's")
+    #expect(bench.sink.published.first?.message.replyTo == replyTo)
   }
 
   @Test func `A command that processes died of loses the pseudo-queue of its replies, and is answered there`()

@@ -7,10 +7,15 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 // The limit ends a test that hangs; the wait for a turn at PostgreSQL counts.
 @Suite("Work before the transaction of a command", .timeLimit(.minutes(10)))
 struct CommandQueueStageTests {
+  let bench: FlowBench
+
+  init() async throws { bench = try await FlowBench() }
+
   /// Opens once.
   private final class Door: Sendable {
     private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
@@ -68,47 +73,43 @@ struct CommandQueueStageTests {
   }
 
   @Test func `Few run at once`() async throws {
-    try await FlowBench.with { bench in
-      let door = Door()
-      let most = Mutex((now: 0, most: 0))
-      bench.stages.set { _, _ in
-        most.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
-        await door.pass()
-        most.withLock { $0.now -= 1 }
-      }
-      let source = MemoryMessageSource([try (0..<20).map { Delivery(message: try bench.note("slow\($0)")) }])
-      let pipeline = bench.pipeline(source)
-      let running = Task { await pipeline.run() }
-      await wait { door.waiting == CommandStage.maxAtOnce }
-      for _ in 0..<100 { await Task.yield() }
-      #expect(door.waiting == CommandStage.maxAtOnce)
-      door.open()
-      await running.value
-      #expect(source.ackedCount == 20)
-      #expect(most.withLock { $0.most } <= CommandStage.maxAtOnce)
-      #expect(bench.metric("notes_stored_total") == 20)
+    let door = Door()
+    let most = Mutex((now: 0, most: 0))
+    bench.stages.set { _, _ in
+      most.withLock { $0 = ($0.now + 1, max($0.most, $0.now + 1)) }
+      await door.pass()
+      most.withLock { $0.now -= 1 }
     }
+    let source = MemoryMessageSource([try (0..<20).map { Delivery(message: try bench.note("slow\($0)")) }])
+    let pipeline = bench.pipeline(source)
+    let running = Task { await pipeline.run() }
+    await wait { door.waiting == CommandStage.maxAtOnce }
+    for _ in 0..<100 { await Task.yield() }
+    #expect(door.waiting == CommandStage.maxAtOnce)
+    door.open()
+    await running.value
+    #expect(source.ackedCount == 20)
+    #expect(most.withLock { $0.most } <= CommandStage.maxAtOnce)
+    #expect(bench.metric("notes_stored_total") == 20)
   }
 
   @Test func `Half of the prefetch may wait for it; what is more is refused at once, and may come again`() async throws
   {
-    try await FlowBench.with { bench in
-      let door = Door()
-      bench.stages.set { _, _ in await door.pass() }
-      let source = MemoryMessageSource([try (0..<13).map { Delivery(message: try bench.note("slow\($0)")) }])
-      let pipeline = bench.pipeline(source, prefetch: 20)
-      let running = Task { await pipeline.run() }
-      await wait { source.ackedCount == 3 && door.waiting == CommandStage.maxAtOnce }
-      let refusals = try bench.replies.map { try ErrorReply(json: $0.body).error }
-      #expect(refusals.map(\.reason) == ["BUSY", "BUSY", "BUSY"] && refusals.allSatisfy { $0.retryAfter == 5 })
-      door.open()
-      await running.value
-      #expect(source.ackedCount == 13 && bench.dead.isEmpty)
-      #expect(bench.metric("notes_stored_total") == 10)
-      // The room is free again.
-      await bench.deliver(try bench.note("later"))
-      #expect(bench.metric("notes_stored_total") == 11)
-    }
+    let door = Door()
+    bench.stages.set { _, _ in await door.pass() }
+    let source = MemoryMessageSource([try (0..<13).map { Delivery(message: try bench.note("slow\($0)")) }])
+    let pipeline = bench.pipeline(source, prefetch: 20)
+    let running = Task { await pipeline.run() }
+    await wait { source.ackedCount == 3 && door.waiting == CommandStage.maxAtOnce }
+    let refusals = try bench.replies.map { try ErrorReply(json: $0.body).error }
+    #expect(refusals.map(\.reason) == ["BUSY", "BUSY", "BUSY"] && refusals.allSatisfy { $0.retryAfter == 5 })
+    door.open()
+    await running.value
+    #expect(source.ackedCount == 13 && bench.dead.isEmpty)
+    #expect(bench.metric("notes_stored_total") == 10)
+    // The room is free again.
+    await bench.deliver(try bench.note("later"))
+    #expect(bench.metric("notes_stored_total") == 11)
   }
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -135,47 +136,41 @@ struct CommandQueueStageTests {
   @Test(arguments: [true, false])
   func `What fails, or takes too long, is answered, and the command may be sent again`(takesTooLong: Bool) async throws
   {
-    try await FlowBench.with { bench in
-      bench.stages.set { _, _ throws(StoreError) in
-        if takesTooLong { try? await Task.sleep(for: .seconds(3600)) }
-        throw StoreError(.unavailable, "no keys")
-      }
-      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
-      bench.stages.longest.withLock { $0 = takesTooLong ? .milliseconds(20) : .seconds(3600) }
-      await bench.pipeline(source).run()
-      #expect(source.ackedCount == 1)
-      #expect(bench.dead.isEmpty)
-      let error = try ErrorReply(json: try #require(bench.replies.first).body).error
-      #expect(error.code == .internalError && error.retryAfter == 30)
-      #expect(bench.logged("takes too long") == (takesTooLong ? 1 : 0))
-      #expect(try await bench.recorded(["slow"]) == 0)
-      bench.stages.set { _, _ in }
-      _ = bench.sink.takePublished()
-      await bench.deliver(try bench.note("slow"))
-      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
+    bench.stages.set { _, _ throws(StoreError) in
+      if takesTooLong { try? await Task.sleep(for: .seconds(3600)) }
+      throw StoreError(.unavailable, "no keys")
     }
+    let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+    bench.stages.longest.withLock { $0 = takesTooLong ? .milliseconds(20) : .seconds(3600) }
+    await bench.pipeline(source).run()
+    #expect(source.ackedCount == 1)
+    #expect(bench.dead.isEmpty)
+    let error = try ErrorReply(json: try #require(bench.replies.first).body).error
+    #expect(error.code == .internalError && error.retryAfter == 30)
+    #expect(bench.logged("takes too long") == (takesTooLong ? 1 : 0))
+    #expect(try await bench.recorded(["slow"]) == 0)
+    bench.stages.set { _, _ in }
+    _ = bench.sink.takePublished()
+    await bench.deliver(try bench.note("slow"))
+    #expect(bench.replies.map(\.type) == ["note.kept.v1"])
   }
 
   @Test func `What fails and has no reply address is kept for operators`() async throws {
-    try await FlowBench.with { bench in
-      bench.stages.set { _, _ throws(StoreError) in throw StoreError(.unavailable, "no keys") }
-      var message = try bench.note("slow")
-      message.replyTo = nil
-      let source = await bench.deliver(message)
-      #expect(source.ackedCount == 1)
-      #expect(bench.deadReasons == [.string("INTERNAL_ERROR")])
-    }
+    bench.stages.set { _, _ throws(StoreError) in throw StoreError(.unavailable, "no keys") }
+    var message = try bench.note("slow")
+    message.replyTo = nil
+    let source = await bench.deliver(message)
+    #expect(source.ackedCount == 1)
+    #expect(bench.deadReasons == [.string("INTERNAL_ERROR")])
   }
 
   @Test func `What ends after its time all the same counts`() async throws {
-    try await FlowBench.with { bench in
-      bench.stages.set { _, _ in try? await Task.sleep(for: .seconds(3600)) }
-      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
-      bench.stages.longest.withLock { $0 = .milliseconds(20) }
-      await bench.pipeline(source).run()
-      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
-      #expect(try await bench.recorded(["slow"]) == 1)
-    }
+    bench.stages.set { _, _ in try? await Task.sleep(for: .seconds(3600)) }
+    let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+    bench.stages.longest.withLock { $0 = .milliseconds(20) }
+    await bench.pipeline(source).run()
+    #expect(bench.replies.map(\.type) == ["note.kept.v1"])
+    #expect(try await bench.recorded(["slow"]) == 1)
   }
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -213,39 +208,33 @@ struct CommandQueueStageTests {
   }
 
   @Test func `A process that is to end answers nothing, and stores nothing of work that was cut short`() async throws {
-    try await FlowBench.with { bench in
-      let isRunning = Mutex(false)
-      bench.stages.set { _, _ in
-        isRunning.withLock { $0 = true }
-        while !Task.isCancelled { await Task.yield() }
-      }
-      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
-      let pipeline = bench.pipeline(source)
-      let running = Task { await pipeline.run() }
-      await wait { isRunning.withLock { $0 } }
-      running.cancel()
-      await running.value
-      #expect(source.ackedCount == 0 && source.rejectedCount == 0)
-      #expect(bench.sink.published.isEmpty)
-      #expect(try await bench.recorded(["slow"]) == 0)
+    let isRunning = Mutex(false)
+    bench.stages.set { _, _ in
+      isRunning.withLock { $0 = true }
+      while !Task.isCancelled { await Task.yield() }
     }
+    let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"))]])
+    let pipeline = bench.pipeline(source)
+    let running = Task { await pipeline.run() }
+    await wait { isRunning.withLock { $0 } }
+    running.cancel()
+    await running.value
+    #expect(source.ackedCount == 0 && source.rejectedCount == 0)
+    #expect(bench.sink.published.isEmpty)
+    #expect(try await bench.recorded(["slow"]) == 0)
   }
 
   @Test func `A redelivered command has its stage under its mark`() async throws {
-    try await FlowBench.with { bench in
-      let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"), isRedelivered: true)]])
-      await bench.pipeline(source).run()
-      #expect(source.ackedCount == 1)
-      #expect(bench.metric("notes_stored_total") == 1)
-    }
+    let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"), isRedelivered: true)]])
+    await bench.pipeline(source).run()
+    #expect(source.ackedCount == 1)
+    #expect(bench.metric("notes_stored_total") == 1)
   }
 
   @Test func `A command whose transaction finds the store down waits for it`() async throws {
-    try await FlowBench.with { bench async throws in
-      bench.store.fail(.full, .transact, times: 20)
-      #expect(try await bench.put([["slow"]]).ackedCount == 1)
-      #expect(bench.metric("notes_stored_total") == 1)
-      #expect(bench.context.health.state == .ok)
-    }
+    bench.store.fail(.full, .transact, times: 20)
+    #expect(try await bench.put([["slow"]]).ackedCount == 1)
+    #expect(bench.metric("notes_stored_total") == 1)
+    #expect(bench.context.health.state == .ok)
   }
 }

@@ -5,8 +5,13 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct CommandQueueTests {
+  let bench: FlowBench
+
+  init() async throws { bench = try await FlowBench() }
+
   // MARK: The inbox
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -27,40 +32,34 @@ import Testing
   }
 
   @Test func `Another order under the ID of a command is refused, and changes nothing`() async throws {
-    try await FlowBench.with { bench in
-      await bench.deliver(try bench.note("a", id: "m"), try bench.note("b", id: "m"))
-      let error = try ErrorReply(json: try #require(bench.replies.last).body).error
-      #expect(error.code == .invalidArgument && error.field == "message_id" && error.reason == "MESSAGE_ID_REUSED")
-      #expect(try await bench.stored("b") == nil)
-      _ = bench.sink.takePublished()
-      await bench.deliver(try bench.note("a", id: "m"))
-      #expect(bench.replies.map(\.type) == ["note.kept.v1"])
-    }
+    await bench.deliver(try bench.note("a", id: "m"), try bench.note("b", id: "m"))
+    let error = try ErrorReply(json: try #require(bench.replies.last).body).error
+    #expect(error.code == .invalidArgument && error.field == "message_id" && error.reason == "MESSAGE_ID_REUSED")
+    #expect(try await bench.stored("b") == nil)
+    _ = bench.sink.takePublished()
+    await bench.deliver(try bench.note("a", id: "m"))
+    #expect(bench.replies.map(\.type) == ["note.kept.v1"])
   }
 
   @Test func `A command is known by the fingerprint of an earlier secret`() async throws {
-    try await FlowBench.with { bench in
-      let key = try InboxKey(MessageIdentity(sender: SenderRule.unnamed, messageID: "m").key)
-      let entry = InboxEntry(
-        .replied(type: NoteKept.type.text, body: [1]), fingerprint: Array("old a".utf8), keepUntil: start + .seconds(9))
-      var set = try await bench.store.store.read(keys(messages: [key]), at: start)
-      try set.set(entry, of: key)
-      _ = try await bench.store.store.write(set)
-      await bench.deliver(try bench.note("a", id: "m"), try bench.note("b", id: "m"))
-      #expect(bench.replies.map(\.type) == ["note.kept.v1", "error.v1"])
-      #expect(bench.replies.first?.body == [1])
-    }
+    let key = try InboxKey(MessageIdentity(sender: SenderRule.unnamed, messageID: "m").key)
+    let entry = InboxEntry(
+      .replied(type: NoteKept.type.text, body: [1]), fingerprint: Array("old a".utf8), keepUntil: start + .seconds(9))
+    var set = try await bench.store.store.read(keys(messages: [key]), at: start)
+    try set.set(entry, of: key)
+    _ = try await bench.store.store.write(set)
+    await bench.deliver(try bench.note("a", id: "m"), try bench.note("b", id: "m"))
+    #expect(bench.replies.map(\.type) == ["note.kept.v1", "error.v1"])
+    #expect(bench.replies.first?.body == [1])
   }
 
   @Test func `What changed nothing, and what may succeed later, is not recorded`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["nothing", "transient"]])
-      #expect(try await bench.recorded(["nothing", "transient"]) == 0)
-      // Its side effects remain.
-      #expect(try await bench.stored("transient") != nil)
-      await bench.deliver(try bench.note("a", id: "transient"))
-      #expect(bench.replies.last?.type == "note.kept.v1")
-    }
+    try await bench.put([["nothing", "transient"]])
+    #expect(try await bench.recorded(["nothing", "transient"]) == 0)
+    // Its side effects remain.
+    #expect(try await bench.stored("transient") != nil)
+    await bench.deliver(try bench.note("a", id: "transient"))
+    #expect(bench.replies.last?.type == "note.kept.v1")
   }
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -102,15 +101,13 @@ import Testing
   }
 
   @Test func `A command that is no longer waited for is carried out as if it had just arrived`() async throws {
-    try await FlowBench.with { bench in
-      await bench.deliver(try bench.note("wait"))
-      var note = Note(text: "wait")
-      note.word = "over"
-      let (load, over) = (keys(records: [try id("wait", NoteFlow.kind)]), note)
-      _ = try await bench.store.store.transact(load, at: start) { set throws(StoreError) in try over.store(in: &set) }
-      await bench.deliver(try bench.note("wait"))
-      #expect(bench.metric("notes_stored_total") == 2)
-    }
+    await bench.deliver(try bench.note("wait"))
+    var note = Note(text: "wait")
+    note.word = "over"
+    let (load, over) = (keys(records: [try id("wait", NoteFlow.kind)]), note)
+    _ = try await bench.store.store.transact(load, at: start) { set throws(StoreError) in try over.store(in: &set) }
+    await bench.deliver(try bench.note("wait"))
+    #expect(bench.metric("notes_stored_total") == 2)
   }
 
   @Test(arguments: StoreUnderTest.allCases)
@@ -148,99 +145,85 @@ import Testing
   // MARK: Senders
 
   @Test func `The IDs of two senders are two commands, also after a retry that names the sender`() async throws {
-    try await FlowBench.with { bench in
-      let first = try bench.message(PutNote(text: "a"), id: "1", user: "service")
-      let second = try bench.message(PutNote(text: "b"), id: "1", user: "billing")
-      let again = first.publishedAgain(by: Topology.Users.operator, sender: "service")
-      await bench.deliver(batches: [[first, second], [again]])
-      #expect(bench.replies.map(\.type) == Array(repeating: "note.kept.v1", count: 3))
-      #expect(bench.replies.first?.body == bench.replies.last?.body)
-      // The service's ID would be used already: nobody else's word about the sender is believed.
-      var unbelieved = try bench.message(PutNote(text: "c"), id: "1", user: "service")
-        .publishedAgain(by: Topology.Users.operator, sender: "service")
-      unbelieved.userID = "somebody"
-      await bench.deliver(unbelieved)
-      #expect(bench.replies.last?.type == "note.kept.v1")
-      #expect(try await bench.entry("1", of: "somebody") != nil)
-    }
+    let first = try bench.message(PutNote(text: "a"), id: "1", user: "service")
+    let second = try bench.message(PutNote(text: "b"), id: "1", user: "billing")
+    let again = first.publishedAgain(by: Topology.Users.operator, sender: "service")
+    await bench.deliver(batches: [[first, second], [again]])
+    #expect(bench.replies.map(\.type) == Array(repeating: "note.kept.v1", count: 3))
+    #expect(bench.replies.first?.body == bench.replies.last?.body)
+    // The service's ID would be used already: nobody else's word about the sender is believed.
+    var unbelieved = try bench.message(PutNote(text: "c"), id: "1", user: "service")
+      .publishedAgain(by: Topology.Users.operator, sender: "service")
+    unbelieved.userID = "somebody"
+    await bench.deliver(unbelieved)
+    #expect(bench.replies.last?.type == "note.kept.v1")
+    #expect(try await bench.entry("1", of: "somebody") != nil)
   }
 
   @Test func `A reply address that is not the sender's: buried, not answered, not carried out`() async throws {
-    try await FlowBench.with { bench in
-      for (queue, user) in [
-        ("coordinator.results", "service"), ("sms.dispatch", "service"), ("countersign.reply.other.1", "service"),
-        ("accounts.replies", "service"), ("countersign.reply.service.1", nil),
-      ] {
-        _ = bench.sink.takePublished()
-        await bench.deliver(try bench.message(PutNote(text: "a"), replyTo: queue, user: user))
-        #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead], "\(queue)")
-        #expect(bench.deadReasons == ["INVALID_REPLY_TO"])
-        #expect(bench.dead.first?.userID == FlowBench.author.userID)
-        #expect(bench.dead.first?.headers[MessageHeader.sender] == .string(user ?? "unnamed"))
-      }
-      #expect(try await bench.stored("a") == nil)
+    for (queue, user) in [
+      ("coordinator.results", "service"), ("sms.dispatch", "service"), ("countersign.reply.other.1", "service"),
+      ("accounts.replies", "service"), ("countersign.reply.service.1", nil),
+    ] {
       _ = bench.sink.takePublished()
-      await bench.deliver(
-        try bench.message(PutNote(text: "a"), replyTo: "countersign.reply.service.1", user: "service"))
-      #expect(bench.sink.published.map(\.routingKey) == ["countersign.reply.service.1"])
-      #expect(bench.sink.published.allSatisfy { $0.message.userID == FlowBench.author.userID })
+      await bench.deliver(try bench.message(PutNote(text: "a"), replyTo: queue, user: user))
+      #expect(bench.sink.published.map(\.exchange) == [Topology.Exchanges.dead], "\(queue)")
+      #expect(bench.deadReasons == ["INVALID_REPLY_TO"])
+      #expect(bench.dead.first?.userID == FlowBench.author.userID)
+      #expect(bench.dead.first?.headers[MessageHeader.sender] == .string(user ?? "unnamed"))
     }
+    #expect(try await bench.stored("a") == nil)
+    _ = bench.sink.takePublished()
+    await bench.deliver(
+      try bench.message(PutNote(text: "a"), replyTo: "countersign.reply.service.1", user: "service"))
+    #expect(bench.sink.published.map(\.routingKey) == ["countersign.reply.service.1"])
+    #expect(bench.sink.published.allSatisfy { $0.message.userID == FlowBench.author.userID })
   }
 
   @Test func `An operators' command is refused to others`() async throws {
-    try await FlowBench.with { bench in
-      for user in [nil, "service"] {
-        let error = try await bench.error(SignNote(text: "a"), user: user)
-        #expect(error.code == .operationNotAllowed && error.field == "user_id")
-      }
-      #expect(try await bench.ask(SignNote(text: "a"), user: "operator").type == "note.kept.v1")
+    for user in [nil, "service"] {
+      let error = try await bench.error(SignNote(text: "a"), user: user)
+      #expect(error.code == .operationNotAllowed && error.field == "user_id")
     }
+    #expect(try await bench.ask(SignNote(text: "a"), user: "operator").type == "note.kept.v1")
   }
 
   @Test func `A command for requesters is refused to all whom the configuration does not name, with the key that does`()
     async throws
   {
-    try await FlowBench.with { bench in
-      for user in [nil, "service", "operator", "gateway"] {
-        let error = try await bench.error(RequestNote(text: "a"), user: user)
-        #expect(error.code == .operationNotAllowed && error.field == "user_id")
-        #expect(error.message.contains("'requesters' in the configuration"))
-      }
-      #expect(try await bench.stored("a") == nil)
-      #expect(try await bench.ask(RequestNote(text: "a"), user: "desk").type == "note.kept.v1")
+    for user in [nil, "service", "operator", "gateway"] {
+      let error = try await bench.error(RequestNote(text: "a"), user: user)
+      #expect(error.code == .operationNotAllowed && error.field == "user_id")
+      #expect(error.message.contains("'requesters' in the configuration"))
     }
+    #expect(try await bench.stored("a") == nil)
+    #expect(try await bench.ask(RequestNote(text: "a"), user: "desk").type == "note.kept.v1")
   }
 
   @Test func `An answer is kept for as long as the inbox or its command says, whichever is longer`() async throws {
-    try await FlowBench.with { bench in
-      _ = try await bench.ask(RequestNote(text: "a"), id: "long", user: "desk")
-      _ = try await bench.ask(SignNote(text: "b"), id: "short", user: "operator")
-      let now = bench.clock.now()
-      #expect(try await bench.entry("long", of: "desk")?.keepUntil == now + RequestNote.answerIsKeptFor)
-      #expect(try await bench.entry("short", of: "operator")?.keepUntil == now + bench.context.rules.inboxRetention)
-    }
+    _ = try await bench.ask(RequestNote(text: "a"), id: "long", user: "desk")
+    _ = try await bench.ask(SignNote(text: "b"), id: "short", user: "operator")
+    let now = bench.clock.now()
+    #expect(try await bench.entry("long", of: "desk")?.keepUntil == now + RequestNote.answerIsKeptFor)
+    #expect(try await bench.entry("short", of: "operator")?.keepUntil == now + bench.context.rules.inboxRetention)
   }
 
   @Test func `A requester that is gone is no error`() async throws {
-    try await FlowBench.with { bench in
-      bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-      let source = try await bench.put([["a"]])
-      #expect(source.ackedCount == 1 && source.rejectedCount == 0)
-      #expect(bench.metric("countersign_replies_undelivered_total") == 1)
-    }
+    bench.sink.answer { $0.exchange.isEmpty ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
+    let source = try await bench.put([["a"]])
+    #expect(source.ackedCount == 1 && source.rejectedCount == 0)
+    #expect(bench.metric("countersign_replies_undelivered_total") == 1)
   }
 
   // MARK: Operations
 
   @Test func `The status of an operation is looked up among the records of all flows`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"]])
-      let reply = try await bench.ask(GetOperationStatus(operationID: "a"))
-      #expect(try OperationStatus(json: reply.body).operationID == "a")
-      for id in ["b", "", "é", String(repeating: "x", count: 200)] {
-        let error = try await bench.error(GetOperationStatus(operationID: id))
-        #expect(error.code == .invalidSessionInfo && error.field == "operationID")
-      }
+    try await bench.put([["a"]])
+    let reply = try await bench.ask(GetOperationStatus(operationID: "a"))
+    #expect(try OperationStatus(json: reply.body).operationID == "a")
+    for id in ["b", "", "é", String(repeating: "x", count: 200)] {
+      let error = try await bench.error(GetOperationStatus(operationID: id))
+      #expect(error.code == .invalidSessionInfo && error.field == "operationID")
     }
   }
 
@@ -253,69 +236,61 @@ import Testing
   @Test func `Bad input with a requester is answered, without one it is a dead letter; the others are not touched`()
     async throws
   {
-    try await FlowBench.with { bench in
-      var noJSON = try bench.note("a", id: "bad1")
-      noJSON.body = Array("no json".utf8)
-      var unknownVersion = try bench.note("a", replyTo: nil)
-      unknownVersion.type = "note.put.v9"
-      var noField = try bench.note("a", id: "bad3", replyTo: nil)
-      noField.body = Array("{}".utf8)
-      var wrongContent = try bench.note("a")
-      wrongContent.contentType = "text/plain"
-      var tooLarge = try bench.note("a")
-      tooLarge.body = [UInt8](repeating: 32, count: 65_537)
-      let source = await bench.deliver(
-        noJSON, unknownVersion, try bench.note("a"), noField, wrongContent, tooLarge)
-      #expect(source.ackedCount == 6)
-      #expect(bench.published(on: Topology.Exchanges.dead).map(\.routingKey) == Array(repeating: bench.queue, count: 2))
-      #expect(bench.deadReasons == ["UNKNOWN_VERSION", "MISSING_PHONE_NUMBER"])
-      #expect(bench.dead.first?.body == unknownVersion.body)
-      #expect(bench.replies.filter { $0.type == "error.v1" }.count == 3)
-      #expect(bench.replies.filter { $0.type == "note.kept.v1" }.count == 1)
-    }
+    var noJSON = try bench.note("a", id: "bad1")
+    noJSON.body = Array("no json".utf8)
+    var unknownVersion = try bench.note("a", replyTo: nil)
+    unknownVersion.type = "note.put.v9"
+    var noField = try bench.note("a", id: "bad3", replyTo: nil)
+    noField.body = Array("{}".utf8)
+    var wrongContent = try bench.note("a")
+    wrongContent.contentType = "text/plain"
+    var tooLarge = try bench.note("a")
+    tooLarge.body = [UInt8](repeating: 32, count: 65_537)
+    let source = await bench.deliver(
+      noJSON, unknownVersion, try bench.note("a"), noField, wrongContent, tooLarge)
+    #expect(source.ackedCount == 6)
+    #expect(bench.published(on: Topology.Exchanges.dead).map(\.routingKey) == Array(repeating: bench.queue, count: 2))
+    #expect(bench.deadReasons == ["UNKNOWN_VERSION", "MISSING_PHONE_NUMBER"])
+    #expect(bench.dead.first?.body == unknownVersion.body)
+    #expect(bench.replies.filter { $0.type == "error.v1" }.count == 3)
+    #expect(bench.replies.filter { $0.type == "note.kept.v1" }.count == 1)
   }
 
   @Test func `An envelope that nobody could publish again is told or buried, with the property's name`() async throws {
-    try await FlowBench.with { bench in
-      var correlation = try bench.note("a")
-      correlation.correlationID = nil
-      correlation.malformedProperties = ["correlation_id"]
-      var address = try bench.note("a", replyTo: nil)
-      address.malformedProperties = ["reply_to"]
-      var control = try bench.note("a")
-      control.replyTo = "reply\nqueue"
-      var deep = try bench.note("a", replyTo: nil)
-      deep.headers["x"] = (0..<16).reduce(FieldValue.null) { value, _ in .array([value]) }
-      let source = await bench.deliver(correlation, address, control, deep)
-      #expect(source.ackedCount == 4)
-      #expect(bench.deadReasons == Array(repeating: "INVALID_FIELD", count: 3))
-      #expect(
-        bench.dead.map { $0.headers[MessageHeader.lastError]?.stringValue?.prefix(8) }
-          == ["reply_to", "reply_to", "headers "])
-      let reply = try #require(bench.replies.first)
-      #expect(bench.sink.published.count == 4)
-      #expect(reply.type == "error.v1" && reply.correlationID == nil)
-    }
+    var correlation = try bench.note("a")
+    correlation.correlationID = nil
+    correlation.malformedProperties = ["correlation_id"]
+    var address = try bench.note("a", replyTo: nil)
+    address.malformedProperties = ["reply_to"]
+    var control = try bench.note("a")
+    control.replyTo = "reply\nqueue"
+    var deep = try bench.note("a", replyTo: nil)
+    deep.headers["x"] = (0..<16).reduce(FieldValue.null) { value, _ in .array([value]) }
+    let source = await bench.deliver(correlation, address, control, deep)
+    #expect(source.ackedCount == 4)
+    #expect(bench.deadReasons == Array(repeating: "INVALID_FIELD", count: 3))
+    #expect(
+      bench.dead.map { $0.headers[MessageHeader.lastError]?.stringValue?.prefix(8) }
+        == ["reply_to", "reply_to", "headers "])
+    let reply = try #require(bench.replies.first)
+    #expect(bench.sink.published.count == 4)
+    #expect(reply.type == "error.v1" && reply.correlationID == nil)
   }
 
   @Test func `A command whose body was not kept is left to the broker's dead letters`() async throws {
-    try await FlowBench.with { bench in
-      let message = try bench.note("a", replyTo: nil)
-      let source = MemoryMessageSource([[Delivery(message: message, isOversize: true)]])
-      await bench.pipeline(source).run()
-      #expect(source.rejectedCount == 1 && source.ackedCount == 0)
-      #expect(bench.sink.published.isEmpty)
-    }
+    let message = try bench.note("a", replyTo: nil)
+    let source = MemoryMessageSource([[Delivery(message: message, isOversize: true)]])
+    await bench.pipeline(source).run()
+    #expect(source.rejectedCount == 1 && source.ackedCount == 0)
+    #expect(bench.sink.published.isEmpty)
   }
 
   @Test func `A dead letter that the broker does not take is left to the broker`() async throws {
-    try await FlowBench.with { bench in
-      bench.sink.answer { $0.exchange == Topology.Exchanges.dead ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
-      var message = try bench.note("a", replyTo: nil)
-      message.type = "nothing"
-      let source = await bench.deliver(message)
-      #expect(source.ackedCount == 0 && source.rejectedCount == 1)
-    }
+    bench.sink.answer { $0.exchange == Topology.Exchanges.dead ? .returned(code: 312, text: "NO_ROUTE") : .confirmed }
+    var message = try bench.note("a", replyTo: nil)
+    message.type = "nothing"
+    let source = await bench.deliver(message)
+    #expect(source.ackedCount == 0 && source.rejectedCount == 1)
   }
 }
 

@@ -6,6 +6,7 @@ import ServiceRuntime
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A process of a service other than the coordinator, without a broker.
 @Suite struct EngineServicesTests {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A service with the flow of notes, without a broker.
 final class FlowBench: EngineBench {
@@ -13,12 +14,14 @@ final class FlowBench: EngineBench {
 
   let store: FaultyStore
   let stages = StageScript()
+  let runs = RunLog()
+  private var file: StoreFile?
 
   init(_ store: any Store, _ clock: ManualClock = ManualClock(), _ sink: MemoryMessageSink = makeSink()) {
     let (registry, logs) = (MetricsRegistry(), MemorySink())
     self.store = FaultyStore(store)
     let notes = NoteFlow(
-      stored: registry.counter("notes_stored_total", "Notes."), stages: stages,
+      stored: registry.counter("notes_stored_total", "Notes."), stages: stages, runs: runs,
       ended: registry.counter("notes_ended_total", "Notes that expired."),
       rounds: registry.counter("note_rounds_total", "Rounds."))
     super.init(
@@ -32,6 +35,14 @@ final class FlowBench: EngineBench {
         sink: sink, author: Self.author, clock: clock, metrics: EngineMetrics(registry),
         logger: Logger(label: "test", sink: logs)),
       clock: clock, sink: sink, registry: registry, logs: logs)
+  }
+
+  /// On a file of its own, which goes with the bench.
+  convenience init() async throws {
+    let file = try StoreFile()
+    self.init(try await file.open())
+    self.file = file
+    try await maintenance.begin()
   }
 
   static func makeSink() -> MemoryMessageSink {

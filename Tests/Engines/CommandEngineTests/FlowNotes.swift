@@ -4,6 +4,7 @@ import CountersignTelemetry
 import Synchronization
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// Command `note.put`, whose text says what happens to it.
 struct PutNote: Command {
@@ -70,6 +71,7 @@ struct NoteFlow: Flow {
   /// Counts notes once they are stored.
   let stored: Counter
   let stages: StageScript
+  let runs: RunLog
   let ended: Counter
   let rounds: Counter
 
@@ -104,12 +106,11 @@ struct NoteFlow: Flow {
 
   var dueRecords: [DueRecords] {
     [
-      DueRecords(Self.kind, part: Self.part) { record, _ throws(StoreError) in
-        _ = try Note(record)
-      } end: { [ended] record, set throws(StoreError) in
+      DueRecords(Self.kind, part: Self.part) { [ended] record, set throws(StoreError) in
         let note = try Note(record)
         if record.dueAt == record.discardAt { return try set.remove(record.id) }
         if note.text == "untouched" { return }
+        if note.text.hasPrefix("linked") { _ = try Note.find(note.text + ".other", in: set) }
         try set.send(
           .event(NoteExpired(text: note.text), id: note.text, correlationID: note.text, cause: nil, at: set.now))
         if note.text == "half" { throw StoreError.unreadableBody }
@@ -170,6 +171,18 @@ final class StageScript: Sendable {
   }
 }
 
+/// Runs of `note.put`: what was loaded when each began.
+final class RunLog: Sendable {
+  private let runs = Mutex<[(text: String, rounds: Int, keys: Int)]>([])
+
+  var all: [(text: String, rounds: Int, keys: Int)] { runs.withLock { $0 } }
+
+  func note(_ text: String, _ set: WorkingSet) {
+    let run = (text: text, rounds: set.rounds, keys: set.keyCount)
+    runs.withLock { $0.append(run) }
+  }
+}
+
 struct Note {
   let text: String
   var word = ""
@@ -182,10 +195,6 @@ struct Note {
     try set.store(
       id, self, dueAt: isLive ? set.now + NoteFlow.lifetime : discardAt, discardAt: discardAt,
       uniqueKeys: isLive ? [UniqueKey(NoteFlow.live, Array(text.utf8))] : [])
-  }
-
-  static func addKeys(of text: String, to keys: inout StoreKeys) {
-    if let id = RecordID(NoteFlow.kind, text) { keys.add(record: id) }
   }
 
   static func find(_ text: String, in set: WorkingSet) throws(StoreError) -> Note? {
@@ -211,6 +220,9 @@ struct PutNoteOrder: CommandOrder {
     self.flow = flow
   }
 
+  /// Notes that `chain3` looks up, each when it knows the one before.
+  private var chain: Int { text.hasPrefix("chain") ? Int(text.dropFirst(5)) ?? 0 : 0 }
+
   var fingerprint: [UInt8] { Array(("new " + text).utf8.prefix(64)) }
   func formerFingerprints() -> [[UInt8]] { [Array(("old " + text).utf8.prefix(64))] }
 
@@ -222,22 +234,24 @@ struct PutNoteOrder: CommandOrder {
     }
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     if text == "longKey" { keys.add(holderOf: try UniqueKey(NoteFlow.live, Array(repeating: 0, count: 65))) }
-    Note.addKeys(of: text, to: &keys)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    flow.runs.note(text, set)
     set.afterCommit { [stored = flow.stored] in stored.increment() }
+    for step in 0..<chain { _ = try Note.find("\(text).\(step)", in: set) }
     switch text {
     case "poison": throw StoreError(.content, "poison")
     case "mistake": throw StoreError(.statement, "no such table")
-    case "forgetful": _ = try set.holder(of: UniqueKey(NoteFlow.live, [1]))
+    case "endless": _ = try Note.find(MessageID.make(), in: set)
     case "nothing": return try CommandAnswer(NoteKept(text: text))
     default: break
     }
-    let found = try Note.find(text, in: set)
-    try (found ?? Note(text: text)).store(in: &set)
+    var note = try Note.find(text, in: set) ?? Note(text: text)
+    if text == "caught" { note.word = (try? Note.find("a", in: set)) == nil ? "missed" : "found" }
+    try note.store(in: &set)
     for sending in command.sends ?? [] { try send(sending, envelope, in: &set) }
     switch text {
     case "transient": return CommandAnswer(APIError(.quotaExceeded, "later", retryAfter: 9))
@@ -298,8 +312,6 @@ struct PutNoteOrder: CommandOrder {
 struct LookOrder: CommandOrder {
   let text: String
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { Note.addKeys(of: text, to: &keys) }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if text == "mistake" { throw StoreError(.statement, "no such table") }
     return try CommandAnswer(NoteKept(text: Note.find(text, in: set)?.text ?? "none"))
@@ -315,8 +327,6 @@ struct NoteReport: Report {
     text = String(jobID.dropLast(4))
     self.word = word
   }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { Note.addKeys(of: text, to: &keys) }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard var note = try Note.find(text, in: set) else { return }

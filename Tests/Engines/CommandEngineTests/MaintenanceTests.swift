@@ -5,77 +5,74 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 // The limit ends a test that hangs; the wait for a turn at PostgreSQL counts.
 @Suite("Maintenance", .timeLimit(.minutes(10)))
 struct MaintenanceTests {
+  let bench: FlowBench
+
+  init() async throws { bench = try await FlowBench() }
+
   private static let stores = StoreUnderTest.allCases
 
   @Test func `A part that fails is counted and told of until it succeeds, whatever the others do`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"]])
-      await bench.maintenance.tidy()
-      #expect(bench.context.health.state == .ok)
-      bench.store.fail(.damaged, .sweep)
-      bench.clock.advance(by: bench.context.rules.inboxRetention)
-      await bench.maintenance.tidy()
-      await bench.maintenance.tidy()
-      #expect(bench.metric(#"countersign_maintenance_failures_total{part="end_notes"}"#) == 2)
-      #expect(bench.metric(#"countersign_maintenance_failures_total{part="purge_replies"}"#) == 0)
-      #expect(try await bench.recorded(["a"]) == 0, "the other parts go on")
-      guard case .failing(let what, _) = bench.context.health.state else {
-        Issue.record("readiness says that all is well")
-        return
-      }
-      #expect(what.contains("end_notes"))
-      bench.store.recover()
-      await bench.maintenance.tidy()
-      #expect(bench.context.health.state == .ok)
+    try await bench.put([["a"]])
+    await bench.maintenance.tidy()
+    #expect(bench.context.health.state == .ok)
+    bench.store.fail(.damaged, .sweep)
+    bench.clock.advance(by: bench.context.rules.inboxRetention)
+    await bench.maintenance.tidy()
+    await bench.maintenance.tidy()
+    #expect(bench.metric(#"countersign_maintenance_failures_total{part="end_notes"}"#) == 2)
+    #expect(bench.metric(#"countersign_maintenance_failures_total{part="purge_replies"}"#) == 0)
+    #expect(try await bench.recorded(["a"]) == 0, "the other parts go on")
+    guard case .failing(let what, _) = bench.context.health.state else {
+      Issue.record("readiness says that all is well")
+      return
     }
+    #expect(what.contains("end_notes"))
+    bench.store.recover()
+    await bench.maintenance.tidy()
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test func `An outage of the store is a line when it begins and a line when it is over, whatever fails meanwhile`()
     async throws
   {
-    try await FlowBench.with { bench in
-      for outage in 1...2 {
-        bench.store.fail(.unavailable)
-        for _ in 0..<5 {
-          await bench.maintenance.tidy()
-          await bench.maintenance.publishLeftovers()
-        }
-        #expect(bench.logs.events.count { $0.level == .error } == outage)
-        #expect(bench.logged("takes no writes") == outage && bench.logged("takes writes again") == outage - 1)
-        bench.store.recover()
+    for outage in 1...2 {
+      bench.store.fail(.unavailable)
+      for _ in 0..<5 {
         await bench.maintenance.tidy()
         await bench.maintenance.publishLeftovers()
-        #expect(bench.logged("takes writes again") == outage)
       }
+      #expect(bench.logs.events.count { $0.level == .error } == outage)
+      #expect(bench.logged("takes no writes") == outage && bench.logged("takes writes again") == outage - 1)
+      bench.store.recover()
+      await bench.maintenance.tidy()
+      await bench.maintenance.publishLeftovers()
+      #expect(bench.logged("takes writes again") == outage)
     }
   }
 
   @Test func `A part that fails by itself is told of once, and again when it fails after it had worked`() async throws {
-    try await FlowBench.with { bench in
-      let maintenance = bench.maintenance
-      for time in 1...2 {
-        bench.store.fail(.statement, .sweep)
-        for _ in 0..<5 { await maintenance.tidy() }
-        #expect(bench.logged("a part of the maintenance failed") == time)
-        bench.store.recover()
-        await maintenance.tidy()
-      }
+    let maintenance = bench.maintenance
+    for time in 1...2 {
+      bench.store.fail(.statement, .sweep)
+      for _ in 0..<5 { await maintenance.tidy() }
+      #expect(bench.logged("a part of the maintenance failed") == time)
+      bench.store.recover()
+      await maintenance.tidy()
     }
   }
 
   @Test func `Counters of alerts that fire at a first event stand at 0 before it`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.maintenance.begin()
-      for table in ["note", "outbox"] {
-        #expect(bench.metric("countersign_rows_skipped_total{table=\"\(table)\"}") == 0)
-      }
-      for part in ["end_notes", "publish_leftovers", "measure"] {
-        #expect(bench.metric("countersign_maintenance_failures_total{part=\"\(part)\"}") == 0)
-      }
+    try await bench.maintenance.begin()
+    for table in ["note", "outbox"] {
+      #expect(bench.metric("countersign_rows_skipped_total{table=\"\(table)\"}") == 0)
+    }
+    for part in ["end_notes", "publish_leftovers", "measure"] {
+      #expect(bench.metric("countersign_maintenance_failures_total{part=\"\(part)\"}") == 0)
     }
   }
 
@@ -97,15 +94,13 @@ struct MaintenanceTests {
   }
 
   @Test func `Each round runs the flows' tasks`() async throws {
-    try await FlowBench.with { bench in
-      let running = Task { [maintenance = Maintenance(bench.context, interval: .zero)] in await maintenance.run() }
-      try await eventually { bench.metric("note_rounds_total") ?? 0 >= 3 }
-      running.cancel()
-      await running.value
-      let rounds = try #require(bench.metric("note_rounds_total"))
-      #expect(rounds >= 3)
-      #expect(bench.context.health.state == .ok)
-    }
+    let running = Task { [maintenance = Maintenance(bench.context, interval: .zero)] in await maintenance.run() }
+    try await eventually { bench.metric("note_rounds_total") ?? 0 >= 3 }
+    running.cancel()
+    await running.value
+    let rounds = try #require(bench.metric("note_rounds_total"))
+    #expect(rounds >= 3)
+    #expect(bench.context.health.state == .ok)
   }
 
   // MARK: Purges
@@ -114,7 +109,7 @@ struct MaintenanceTests {
     _ count: Int, _ name: String, keptFor time: Duration, _ bench: FlowBench
   ) async throws {
     let now = bench.clock.now()
-    _ = try await bench.store.store.transact(StoreLoad(), at: now) { set throws(StoreError) in
+    _ = try await bench.store.store.transact(at: now) { set throws(StoreError) in
       for number in 0..<count {
         set.count(
           try CounterKey(Array("\(name)\(number)".utf8)), in: now.milliseconds, by: 1, keepUntil: now + time)

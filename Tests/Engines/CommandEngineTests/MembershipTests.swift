@@ -8,6 +8,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct MembershipTests {
   private static func check(_ file: String, _ id: String, _ secret: UInt8, isUsed: Bool = true) -> CheckValue {

@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct OutboxRelayTests {
   private static let stores = StoreUnderTest.allCases
@@ -164,15 +165,14 @@ import Testing
   }
 
   @Test func `A broker that is away is no fault of the store`() async throws {
-    try await FlowBench.with { bench in
-      takesJobs(false, bench)
-      await bench.deliver(try bench.note("a", .job))
-      bench.clock.advance(by: Outbox.retryDelay)
-      bench.sink.close()
-      await bench.maintenance.publishLeftovers()
-      #expect(bench.metric(#"countersign_maintenance_failures_total{part="publish_leftovers"}"#) == 1)
-      #expect(bench.context.health.state == .ok)
-    }
+    let bench = try await FlowBench()
+    takesJobs(false, bench)
+    await bench.deliver(try bench.note("a", .job))
+    bench.clock.advance(by: Outbox.retryDelay)
+    bench.sink.close()
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.metric(#"countersign_maintenance_failures_total{part="publish_leftovers"}"#) == 1)
+    #expect(bench.context.health.state == .ok)
   }
 
   // MARK: Late jobs
@@ -253,40 +253,38 @@ import Testing
   }
 
   @Test func `A late job stays while the store cannot tell its owner`() async throws {
-    try await FlowBench.with { bench in
-      takesJobs(false, bench)
-      await bench.deliver(try bench.note("a", .job))
-      bench.clock.advance(by: NoteFlow.lifetime)
-      bench.store.fail(.full, .transact, times: 1)
-      await bench.maintenance.publishLeftovers()
-      #expect(bench.metric(#"countersign_maintenance_failures_total{part="publish_leftovers"}"#) == 1)
-      #expect(bench.context.health.state != .ok)
-      #expect(try await bench.outbox() == 1)
-      // It was given back, and its owner is told with the next attempt.
-      bench.clock.advance(by: Outbox.retryDelay)
-      await bench.maintenance.publishLeftovers()
-      #expect(bench.events.map(\.messageID) == ["a.dropped"])
-      #expect(try await isEmpty(bench))
-    }
+    let bench = try await FlowBench()
+    takesJobs(false, bench)
+    await bench.deliver(try bench.note("a", .job))
+    bench.clock.advance(by: NoteFlow.lifetime)
+    bench.store.fail(.full, .transact, times: 1)
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.metric(#"countersign_maintenance_failures_total{part="publish_leftovers"}"#) == 1)
+    #expect(bench.context.health.state != .ok)
+    #expect(try await bench.outbox() == 1)
+    // It was given back, and its owner is told with the next attempt.
+    bench.clock.advance(by: Outbox.retryDelay)
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.events.map(\.messageID) == ["a.dropped"])
+    #expect(try await isEmpty(bench))
   }
 
   @Test func `A late job that cannot be dropped keeps no other message`() async throws {
-    try await FlowBench.with { bench in
-      takesJobs(false, bench)
-      await bench.deliver(try bench.note("a", .job), try bench.note("b", .job))
-      bench.clock.advance(by: NoteFlow.lifetime - .seconds(1))
-      await bench.deliver(try bench.note("c", .job))
-      takesJobs(true, bench)
-      _ = bench.sink.takePublished()
-      bench.clock.advance(by: Outbox.retryDelay)
-      bench.store.fail(.full, .transact, times: 1)
-      await bench.maintenance.publishLeftovers()
-      #expect(bench.jobs.count == 1 && bench.events.map(\.messageID) == ["b.dropped"])
-      bench.clock.advance(by: Outbox.retryDelay)
-      await bench.maintenance.publishLeftovers()
-      #expect(bench.events.map(\.messageID) == ["b.dropped", "a.dropped"])
-      #expect(try await isEmpty(bench))
-    }
+    let bench = try await FlowBench()
+    takesJobs(false, bench)
+    await bench.deliver(try bench.note("a", .job), try bench.note("b", .job))
+    bench.clock.advance(by: NoteFlow.lifetime - .seconds(1))
+    await bench.deliver(try bench.note("c", .job))
+    takesJobs(true, bench)
+    _ = bench.sink.takePublished()
+    bench.clock.advance(by: Outbox.retryDelay)
+    bench.store.fail(.full, .transact, times: 1)
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.jobs.count == 1 && bench.events.map(\.messageID) == ["b.dropped"])
+    bench.clock.advance(by: Outbox.retryDelay)
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.events.map(\.messageID) == ["b.dropped", "a.dropped"])
+    #expect(try await isEmpty(bench))
   }
 
   // MARK: Held messages
@@ -447,18 +445,17 @@ import Testing
   }
 
   @Test func `Readiness and the log tell of it, for a while`() async throws {
-    try await FlowBench.with { bench in
-      #expect(bench.context.outbox.health.state == .ok)
-      await bench.deliver(try bench.note("a", .tooLong))
-      guard case .failing(let what, _) = bench.context.outbox.health.state else {
-        Issue.record("the outbox says that all is well")
-        return
-      }
-      #expect(what.contains("correlation ID"))
-      #expect(bench.logged("cannot be published") == 1)
-      bench.clock.advance(by: OutboxHealth.memory)
-      #expect(bench.context.outbox.health.state == .ok)
+    let bench = try await FlowBench()
+    #expect(bench.context.outbox.health.state == .ok)
+    await bench.deliver(try bench.note("a", .tooLong))
+    guard case .failing(let what, _) = bench.context.outbox.health.state else {
+      Issue.record("the outbox says that all is well")
+      return
     }
+    #expect(what.contains("correlation ID"))
+    #expect(bench.logged("cannot be published") == 1)
+    bench.clock.advance(by: OutboxHealth.memory)
+    #expect(bench.context.outbox.health.state == .ok)
   }
 
   @Test func `What cannot be buried either is dropped`() async throws {

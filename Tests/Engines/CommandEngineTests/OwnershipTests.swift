@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct OwnershipTests {
   @Test(arguments: StoreUnderTest.allCases)

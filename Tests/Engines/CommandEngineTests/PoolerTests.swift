@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite("Poolers before PostgreSQL", .enabled(if: access(Pooler.program, X_OK) == 0))
 struct PoolerTests {

@@ -5,6 +5,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct PostgreSQLStorageTests {
   private let sink = MemorySink()

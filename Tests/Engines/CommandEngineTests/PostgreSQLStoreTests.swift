@@ -7,24 +7,22 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct PostgreSQLStoreTests {
   // MARK: Round trips
 
   /// Loads of every part, and changes of every table.
-  private static func everything(_ number: Int, chained: Bool) throws -> StoreLoad {
-    let load = keys(
+  private static func everything(_ number: Int) throws -> StoreKeys {
+    keys(
       messages: [try InboxKey("m\(number)")], records: [try id("r\(number)")], holders: [try holder("h\(number)")],
       groups: [try owner("g")], counters: [try counter("c")])
-    guard chained else { return load }
-    return StoreLoad(load.keys) { set throws(StoreError) in
-      var more = StoreKeys()
-      more.add(counter: try counter("d"), since: 0)
-      return more
-    }
   }
 
-  private static func changeEverything(_ number: Int, _ set: inout WorkingSet) throws(StoreError) {
+  private static func changeEverything(
+    _ number: Int, isChained: Bool, _ set: inout WorkingSet
+  ) throws(StoreError) {
+    if isChained { _ = try set.cells(of: counter("d")) }
     guard let id = RecordID(ticket, "r\(number)") else { return }
     try set.set(reply("x"), of: try InboxKey("m\(number)"))
     try set.put(
@@ -40,8 +38,8 @@ import Testing
       for (number, trips) in [(1, 3), (2, 4)] {
         let before = store.connection.status.roundTrips
         let outcome = try await store.transact(
-          try Self.everything(number, chained: number == 2), at: start, settling: settlement
-        ) { set throws(StoreError) -> Void in try Self.changeEverything(number, &set) }
+          try Self.everything(number), at: start, settling: settlement
+        ) { set throws(StoreError) -> Void in try Self.changeEverything(number, isChained: number == 2, &set) }
         #expect(store.connection.status.roundTrips - before == trips)
         settlement = OutboxSettlement(finished: try stored(outcome).messages.map(\.number))
       }
@@ -123,7 +121,7 @@ import Testing
       let store = try await database.open { options in
         options.pause = { attempt in pauses.add(attempt) }
       }
-      let outcome = try await store.transact(StoreLoad(), at: start) { set throws(StoreError) -> Void in
+      let outcome = try await store.transact(at: start) { set throws(StoreError) -> Void in
         let run = runs.count()
         let key = try holder("\(run)")
         let bytes = key.bytes.map { byte in
@@ -148,16 +146,14 @@ import Testing
       let server = try await PrivatePostgreSQL.shared.server
       let store = try await database.open { $0.pause = { _ in } }
       let (key, looks) = (try InboxKey("m"), Recorded())
-      let load = StoreLoad(keys(messages: [key]).keys) { set throws(StoreError) in
+      let outcome = try await store.transact(keys(messages: [key]), at: start) { set throws(StoreError) in
         if looks.count() == 1 {
           try Self.meanwhile(
             "INSERT INTO store_inbox VALUES ('m', 1, '', 'done.v1', 'first', 99999999999999)", database, server)
         }
-        var more = StoreKeys()
-        more.add(counter: try counter("c"), since: 0)
-        return more
+        _ = try set.cells(of: counter("c"))
+        return try set.message(key)
       }
-      let outcome = try await store.transact(load, at: start) { set throws(StoreError) in try set.message(key) }
       guard case .replied(_, let body)? = try stored(outcome).value?.state else {
         Issue.record("the message was not seen")
         return

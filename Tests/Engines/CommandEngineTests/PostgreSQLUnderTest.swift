@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A database of PostgreSQL with the tables of a store.
 struct PostgreSQLUnderTest: Sendable {

@@ -4,6 +4,7 @@ import SQLite
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct SQLiteStoreTests {
   /// Statements that run for each batch, round or claim, and those that a start runs.

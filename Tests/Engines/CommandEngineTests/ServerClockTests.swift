@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// The clock of a server as a client follows it.
 @Suite struct ServerClockTests {

@@ -7,6 +7,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// A service's data is copied from a file into a database of a server, and back.
 @Suite(.onSharedServer) struct StoreCopyTests {
@@ -173,7 +174,7 @@ import Testing
       try set.put(Record(id, body: [1], uniqueKeys: [try holder("new")]))
     }
     #expect(try #require(sent.first).number > (claimed.map(\.number).max() ?? 0))
-    let taken = try await store.transact(StoreLoad(), at: start) { set throws(StoreError) -> Void in
+    let taken = try await store.transact(at: start) { set throws(StoreError) -> Void in
       guard let id = RecordID(ticket, "rival") else { return }
       try set.put(Record(id, body: [1], uniqueKeys: [try holder(format(7))]))
     }

@@ -63,7 +63,7 @@ import Testing
         for text in ["a", "b", "c", "d"] { try set.send(message(text)) }
       }
       let outcome = try await store.transact(
-        StoreLoad(), at: start, settling: OutboxSettlement(finished: [sent[0].number, sent[2].number])
+        StoreKeys(), at: start, settling: OutboxSettlement(finished: [sent[0].number, sent[2].number])
       ) { set throws(StoreError) -> Void in try set.send(message("e")) }
       let next = try stored(outcome).messages
       #expect(next.texts == ["e"] && next[0].number > sent[3].number)

@@ -153,15 +153,10 @@ import Testing
       let (a, b) = (try id("a"), try id("b"))
       try await store.put(Record(a, body: Array("b".utf8), dueAt: start))
       try await store.put(Record(b, body: [7]))
-      let claim = DueClaim(ticket) { records throws(StoreError) in
-        var keys = StoreKeys()
-        for record in records {
-          if let id = RecordID(ticket, String(decoding: record.body, as: UTF8.self)) { keys.add(record: id) }
-        }
-        return keys
-      }
-      let outcome = try await store.sweep(claim, at: start) { records, set throws(StoreError) -> [UInt8]? in
-        try set.record(b)?.body
+      let outcome = try await store.sweep(DueClaim(ticket), at: start) {
+        records, set throws(StoreError) -> [UInt8]? in
+        let id = records.first.flatMap { RecordID(ticket, String(decoding: $0.body, as: UTF8.self)) }
+        return if let id { try set.record(id)?.body } else { nil }
       }
       #expect(try stored(outcome).value.result == [7])
     }

@@ -90,14 +90,14 @@ func message(_ text: String, hold: OutboxMessage.Hold? = nil) -> OutboxMessage {
 func keys(
   messages: [InboxKey] = [], records: [RecordID] = [], holders: [UniqueKey] = [], groups: [GroupKey] = [],
   counters: [CounterKey] = []
-) -> StoreLoad {
+) -> StoreKeys {
   var keys = StoreKeys()
   for key in messages { keys.add(message: key) }
   for id in records { keys.add(record: id) }
   for key in holders { keys.add(holderOf: key) }
   for key in groups { keys.add(group: key) }
   for key in counters { keys.add(counter: key, since: 0) }
-  return StoreLoad(keys)
+  return keys
 }
 
 extension Store {
@@ -106,7 +106,7 @@ extension Store {
   func add(
     at now: UnixTime = start, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Void
   ) async throws -> [StoredMessage] {
-    try stored(try await transact(StoreLoad(), at: now, body)).messages
+    try stored(try await transact(at: now, body)).messages
   }
 
   func put(_ record: Record) async throws {
@@ -116,6 +116,11 @@ extension Store {
   func found(_ id: RecordID) async throws -> Record? {
     try await read(keys(records: [id]), at: start).record(id)
   }
+}
+
+extension WorkingSet {
+  /// All cells of a counter that ``keys(messages:records:holders:groups:counters:)`` names.
+  func cells(of key: CounterKey) throws(StoreError) -> [CounterCell] { cells(of: key, since: 0) }
 }
 
 /// The result of a transaction that met no competition.

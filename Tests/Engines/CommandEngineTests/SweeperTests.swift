@@ -6,6 +6,7 @@ import TestSupport
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 /// One record that cannot be read must keep no other.
 @Suite struct SweeperTests {
@@ -52,28 +53,26 @@ import Testing
 
   @Test(arguments: [StoreError.Code.content, .tooLarge])
   func `A sweep that fails goes on with one record at a time`(code: StoreError.Code) async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a", "b", "c"]])
-      bench.clock.advance(by: NoteFlow.lifetime)
-      // All together, and then the first of them.
-      bench.store.fail(code, .sweep, times: 2)
-      #expect(await tidy(bench) == ["b", "c"])
-      #expect(bench.metric(#"countersign_rows_skipped_total{table="note"}"#) == 1)
-      #expect(bench.context.health.state == .ok)
-    }
+    let bench = try await FlowBench()
+    try await bench.put([["a", "b", "c"]])
+    bench.clock.advance(by: NoteFlow.lifetime)
+    // All together, and then the first of them.
+    bench.store.fail(code, .sweep, times: 2)
+    #expect(await tidy(bench) == ["b", "c"])
+    #expect(bench.metric(#"countersign_rows_skipped_total{table="note"}"#) == 1)
+    #expect(bench.context.health.state == .ok)
   }
 
   @Test(arguments: [StoreError.Code.statement, .conflict, .full])
   func `A failure that may be the store's puts off no record`(code: StoreError.Code) async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"]])
-      bench.clock.advance(by: NoteFlow.lifetime)
-      bench.store.fail(code, .sweep)
-      #expect(await tidy(bench).isEmpty)
-      #expect(bench.context.health.state != .ok)
-      bench.store.recover()
-      #expect(await tidy(bench) == ["a"])
-    }
+    let bench = try await FlowBench()
+    try await bench.put([["a"]])
+    bench.clock.advance(by: NoteFlow.lifetime)
+    bench.store.fail(code, .sweep)
+    #expect(await tidy(bench).isEmpty)
+    #expect(bench.context.health.state != .ok)
+    bench.store.recover()
+    #expect(await tidy(bench) == ["a"])
   }
 
   @Test(arguments: stores)
@@ -150,27 +149,25 @@ import Testing
   }
 
   @Test func `Of many unreadable records the log names a few`() async throws {
-    try await FlowBench.with { bench in
-      let texts = (0..<40).map { "n\($0)" }
-      try await bench.put([texts])
-      for text in texts { try await damage(text, bench) }
-      bench.clock.advance(by: NoteFlow.lifetime)
-      #expect(await tidy(bench).isEmpty)
-      #expect(bench.metric(#"countersign_rows_skipped_total{table="note"}"#) == 40)
-      #expect(bench.logged("skipped") == Sweeper.maxLogged)
-    }
+    let bench = try await FlowBench()
+    let texts = (0..<40).map { "n\($0)" }
+    try await bench.put([texts])
+    for text in texts { try await damage(text, bench) }
+    bench.clock.advance(by: NoteFlow.lifetime)
+    #expect(await tidy(bench).isEmpty)
+    #expect(bench.metric(#"countersign_rows_skipped_total{table="note"}"#) == 40)
+    #expect(bench.logged("skipped") == Sweeper.maxLogged)
   }
 
   @Test func `A store that fails ends nothing, and nothing is counted`() async throws {
-    try await FlowBench.with { bench in
-      try await bench.put([["a"]])
-      bench.clock.advance(by: NoteFlow.lifetime)
-      bench.store.fail(.full, .sweep, times: 1)
-      #expect(await tidy(bench).isEmpty)
-      #expect(bench.metric("notes_ended_total") == 0)
-      #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
-      #expect(await tidy(bench) == ["a"])
-      #expect(!bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
-    }
+    let bench = try await FlowBench()
+    try await bench.put([["a"]])
+    bench.clock.advance(by: NoteFlow.lifetime)
+    bench.store.fail(.full, .sweep, times: 1)
+    #expect(await tidy(bench).isEmpty)
+    #expect(bench.metric("notes_ended_total") == 0)
+    #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
+    #expect(await tidy(bench) == ["a"])
+    #expect(!bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
   }
 }

@@ -5,6 +5,7 @@ import ServiceRuntime
 import Testing
 
 @testable import CommandEngine
+@testable import RecordStore
 
 @Suite struct TurnTests {
   @Test func `A second one waits for the database, says so, and has it when the first lets go`() async throws {

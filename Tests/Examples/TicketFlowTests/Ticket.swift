@@ -80,11 +80,6 @@ struct Ticket {
     try set.answer(answer, to: waiting.envelope, fingerprint: waiting.fingerprint, keptFor: Self.retention)
   }
 
-  /// Adds what ``answer(_:in:)`` looks up.
-  func addAnswerKeys(to keys: inout StoreKeys) throws(StoreError) {
-    if let waiting { keys.add(message: try InboxKey(waiting.envelope.identity.key)) }
-  }
-
   // MARK: Storing
 
   func store(in set: inout WorkingSet) throws(StoreError) {
@@ -96,11 +91,6 @@ struct Ticket {
   }
 
   // MARK: Look-ups
-
-  /// Adds what ``find(_:in:)`` looks up.
-  static func addKeys(of id: String, to keys: inout StoreKeys) {
-    if let id = RecordID(kind, id) { keys.add(record: id) }
-  }
 
   /// - Parameter id: from outside: it may be no ID at all.
   static func find(_ id: String, in set: WorkingSet) throws(StoreError) -> Ticket? {

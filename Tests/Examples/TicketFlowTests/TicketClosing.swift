@@ -16,10 +16,6 @@ struct IssueTicketKeyOrder: CommandOrder {
     fingerprint = secrets.hash("key", ticketID)
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    Ticket.addKeys(of: ticketID, to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard var ticket = try Ticket.find(ticketID, in: set) else { return CommandAnswer(.unknownTicket) }
     guard ticket.isOpen(at: set.now) else { return CommandAnswer(.ticketOver) }
@@ -64,19 +60,10 @@ struct CloseTicketOrder: CommandOrder {
     get throws(StoreError) { try CounterKey(secrets.hash("wrongPINs", command.ticketID)) }
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    Ticket.addKeys(of: command.ticketID, to: &keys)
-    keys.add(counter: try wrongPINs, since: (now - Self.window).milliseconds)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try Ticket.find(command.ticketID, in: set)?.addAnswerKeys(to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard var ticket = try Ticket.find(command.ticketID, in: set) else { return CommandAnswer(.unknownTicket) }
     guard ticket.isOpen(at: set.now) else { return CommandAnswer(.ticketOver) }
-    let wrong = try set.cells(of: wrongPINs).reduce(0) { $0 + $1.count }
+    let wrong = try set.cells(of: wrongPINs, since: (set.now - Self.window).milliseconds).reduce(0) { $0 + $1.count }
     guard wrong < Self.maxWrongPINs else { return CommandAnswer(.tooManyPINs) }
     guard constantTimeEquals(ticket.pinHash, pinHash) else {
       set.count(try wrongPINs, in: set.now.milliseconds, keepUntil: set.now + Self.window)

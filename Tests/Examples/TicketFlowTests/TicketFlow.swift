@@ -35,9 +35,7 @@ struct TicketFlow: Flow {
 
   var dueRecords: [DueRecords] {
     [
-      DueRecords(Ticket.kind, part: MaintenancePart(rawValue: "end_tickets")) { record, keys throws(StoreError) in
-        try Ticket(record).addAnswerKeys(to: &keys)
-      } end: { record, set throws(StoreError) in
+      DueRecords(Ticket.kind, part: MaintenancePart(rawValue: "end_tickets")) { record, set throws(StoreError) in
         var ticket = try Ticket(record)
         try ticket.end(in: &set)
       }

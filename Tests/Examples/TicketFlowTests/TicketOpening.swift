@@ -27,14 +27,6 @@ struct OpenTicketOrder: CommandOrder {
     }
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    keys.add(holderOf: try UniqueKey(Ticket.live, liveKey))
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try live(in: set)?.addAnswerKeys(to: &keys)
-  }
-
   private func live(in set: WorkingSet) throws(StoreError) -> Ticket? {
     guard let record = try set.holder(of: UniqueKey(Ticket.live, liveKey)) else { return nil }
     return try Ticket(record)
@@ -91,10 +83,6 @@ struct TicketMailReport: Report {
     guard jobID.hasSuffix(Self.suffix) else { return nil }
     ticketID = String(jobID.dropLast(Self.suffix.count))
     self.outcome = outcome
-  }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    Ticket.addKeys(of: ticketID, to: &keys)
   }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {

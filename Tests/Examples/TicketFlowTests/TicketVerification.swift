@@ -14,10 +14,6 @@ struct VerifyTicketOrder: CommandOrder {
     fingerprint = flow.secrets.hash("verify", command.ticketID, command.phoneNumber)
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    Ticket.addKeys(of: command.ticketID, to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard var ticket = try Ticket.find(command.ticketID, in: set) else { return CommandAnswer(.unknownTicket) }
     guard ticket.isOpen(at: set.now) else { return CommandAnswer(.ticketOver) }
@@ -73,14 +69,6 @@ struct VerificationReply: Report {
     } else {
       verificationID = try VerificationStarted(json: received.body).verificationID
     }
-  }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    Ticket.addKeys(of: ticketID, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try Ticket.find(ticketID, in: set)?.addAnswerKeys(to: &keys)
   }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {

@@ -49,8 +49,6 @@ private struct AddVisitOrder: CommandOrder {
 
   var fingerprint: [UInt8] { Array(page.text.utf8) }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) { keys.add(record: page) }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     var visits = Visits(count: 1)
     if let record = try set.record(page) { visits.count += try Visits(record).count }

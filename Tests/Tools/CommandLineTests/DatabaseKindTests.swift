@@ -7,6 +7,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Push
+@testable import RecordStore
 
 /// A path that names the file of another service is refused by that service's name.
 @Suite struct DatabaseKindTests {

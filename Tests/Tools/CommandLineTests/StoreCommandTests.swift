@@ -213,7 +213,7 @@ struct StoreCommandTests {
     let database = try await Database.open(
       path: file("a.sqlite"), kind: .accounts, migrations: ServiceSchema.migrations)
     let store = try await SQLiteStore(in: database)
-    _ = try await store.transact(StoreLoad(), at: SystemClock().now()) { set throws(StoreError) -> Void in
+    _ = try await store.transact(at: SystemClock().now()) { set throws(StoreError) -> Void in
       guard let id = RecordID(RecordKind("thing"), "a") else { return }
       try set.put(Record(id, body: [1]))
       try set.send(OutboxMessage(type: "x", content: [1]))

@@ -9,6 +9,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import CommandLine
+@testable import RecordStore
 
 /// The processes' roles, which may do nothing beyond what `countersign store create` grants them.
 @Suite struct StoreRightsTests {
@@ -50,7 +51,7 @@ import Testing
       let stores = [try await PostgreSQLStore.open(endpoint), try await PostgreSQLStore.open(endpoint)]
       var keys = StoreKeys()
       keys.add(message: try InboxKey("m"))
-      let outcome = try await stores[0].transact(StoreLoad(keys), at: Self.now) { set throws(StoreError) -> Void in
+      let outcome = try await stores[0].transact(keys, at: Self.now) { set throws(StoreError) -> Void in
         try Self.changeEverything(&set)
       }
       guard case .stored(_, let sent) = outcome else {
@@ -67,14 +68,10 @@ import Testing
       try await store.probe()
       #expect(try await store.counters(named: [3], since: 0, limit: 9).count == 1)
       #expect(try await store.count(KeySpace(Self.ticket, "holder")) == 1)
-      let claim = DueClaim(Self.ticket) { _ throws(StoreError) in
-        var keys = StoreKeys()
-        keys.add(counter: try CounterKey([3]), since: 0)
-        return keys
-      }
-      _ = try await store.sweep(claim, at: Self.now) { records, set throws(StoreError) -> Void in
+      _ = try await store.sweep(DueClaim(Self.ticket), at: Self.now) { records, set throws(StoreError) -> Void in
         for record in records { try set.remove(record.id) }
-        try set.forget(counter: try CounterKey([3]))
+        _ = try set.cells(of: CounterKey([3]), since: 0)
+        set.forget(counter: try CounterKey([3]))
       }
       #expect(try await store.forget(repliesContaining: [2]) == 1)
       _ = try await store.forgetCounters()

@@ -7,9 +7,7 @@ struct AnonymousEnd: Sendable {
 
   var dueRecords: DueRecords {
     DueRecords(AccountRecord.kind, part: MaintenancePart(rawValue: "end_anonymous_accounts")) {
-      [sessions] record, keys throws(StoreError) in
-      try sessions.addKeys(ofAccount: record.id.text, to: &keys)
-    } end: { record, set throws(StoreError) in
+      record, set throws(StoreError) in
       try end(record, in: &set)
     }
   }

@@ -114,12 +114,18 @@ struct SlotCounter: Sendable {
   private func end(ofSlot slot: Int64) -> UnixTime { UnixTime(milliseconds: slot) + self.slot + window }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    keys.add(counter: try key, since: slot(at: now - window - slot))
+    keys.add(counter: try key, since: oldestSlot(at: now))
+  }
+
+  private func oldestSlot(at now: UnixTime) -> Int64 { slot(at: now - window - slot) }
+
+  private func cells(in set: WorkingSet) throws(StoreError) -> [CounterCell] {
+    try set.cells(of: key, since: oldestSlot(at: set.now))
   }
 
   /// Time until another event is within a limit. `nil` when it is now.
   func wait(limit: Int, in set: WorkingSet) throws(StoreError) -> Duration? {
-    let cells = try set.cells(of: key).filter { $0.count > 0 && end(ofSlot: $0.slot) > set.now }
+    let cells = try cells(in: set).filter { $0.count > 0 && end(ofSlot: $0.slot) > set.now }
     var excess = cells.reduce(1 - Int64(limit)) { $0 + $1.count }
     guard excess > 0 else { return nil }
     for cell in cells {
@@ -131,7 +137,7 @@ struct SlotCounter: Sendable {
 
   func count(of index: Int, in set: WorkingSet) throws(StoreError) -> Int64 {
     let wanted = slot(at: set.now - slot * index)
-    return max(0, try set.cells(of: key).first { $0.slot == wanted }?.count ?? 0)
+    return max(0, try cells(in: set).first { $0.slot == wanted }?.count ?? 0)
   }
 
   func untilNextSlot(at now: UnixTime) -> Duration { UnixTime(milliseconds: slot(at: now)) + slot - now }

@@ -11,7 +11,7 @@ struct SignUpOrder: CommandOrder {
   private let limits: SignUpLimits
   private let metrics: AnonymousMetrics
   private let seal: ReplySeal
-  private let envelope: Envelope
+  private let random = RandomValues()
   private let reader: CommandReader
 
   init(
@@ -22,19 +22,15 @@ struct SignUpOrder: CommandOrder {
     limits = SignUpLimits(
       reader.rules.anonymous, project: project, from: try ClientAddress(of: command.client), reader.hashes)
     self.metrics = metrics
-    self.envelope = envelope
     self.reader = reader
     (fingerprint, former) = reader.fingerprints(of: command, [project])
   }
 
   func formerFingerprints() -> [[UInt8]] { former }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  /// A limit counts as not reached while its counter is not loaded: for whom it refuses, no token must be signed.
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try limits.addKeys(to: &keys, at: now)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try SignedInNote.recorded(for: envelope, in: set)?.addKeys(to: &keys)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -47,11 +43,11 @@ struct SignUpOrder: CommandOrder {
       metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
-    guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
+    guard let id = random.accountID else { throw StoreError.unreadableBody }
     var account = AccountRecord(id, project: project, at: set.now)
     account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(
-      for: &account, isNew: true, by: .anonymous, in: &set)
+      for: &account, isNew: true, by: .anonymous, random, in: &set)
     account.endsAt = session.end(reader.rules.sessions)
     try account.store(in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)

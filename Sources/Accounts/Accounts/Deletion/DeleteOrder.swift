@@ -23,12 +23,6 @@ struct DeleteOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    guard let check = caller.check else { return }
-    check.addKeys(to: &keys)
-    try sessions.addKeys(ofAccount: check.token.localID, to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder
     switch try caller.holder(in: set, sessions.rules) {

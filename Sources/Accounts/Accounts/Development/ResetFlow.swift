@@ -59,22 +59,18 @@ private struct ResetOrder: CommandOrder {
 
   private func isAnswered(_ access: StageAccess) async throws(StoreError) -> Bool {
     let key = try InboxKey(identity.key)
-    var keys = StoreKeys()
-    keys.add(message: key)
-    return try await access.store.read(StoreLoad(keys), at: access.now()).message(key) != nil
+    return try await access.store.read(StoreKeys(), at: access.now()) { set throws(StoreError) in
+      try set.message(key) != nil
+    }
   }
 
   private func deleteSome(_ access: StageAccess) async throws(StoreError) -> Int {
     let group = try AccountRecord.group(ofProject: project)
-    var keys = StoreKeys()
-    keys.add(group: group, StoreKeys.GroupPage(limit: Self.batch))
-    let load = StoreLoad(keys) { [sessions] set throws(StoreError) in
+    return try await access.transact { [sessions] set throws(StoreError) in
+      let records = try set.group(group, StoreKeys.GroupPage(limit: Self.batch)).records
       var keys = StoreKeys()
-      for record in try set.group(group).records { try sessions.addKeys(ofAccount: record.id.text, to: &keys) }
-      return keys
-    }
-    return try await access.transact(load) { [sessions] set throws(StoreError) in
-      let records = try set.group(group).records
+      for record in records { keys.add(group: try SessionRecord.group(ofAccount: record.id.text)) }
+      try set.require(keys)
       for record in records {
         let account = try AccountRecord(record)
         try sessions.delete(account, in: &set)

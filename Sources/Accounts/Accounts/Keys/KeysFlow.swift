@@ -38,10 +38,10 @@ struct KeysFlow: Flow {
 
   var dueRecords: [DueRecords] {
     [
-      DueRecords(
-        SigningKeyRecord.kind, part: MaintenancePart(rawValue: "publish_keys"),
-        also: { _, keys throws(StoreError) in keys.add(group: try SigningKeyRecord.group) },
-        end: { record, set throws(StoreError) in try maintenance.end(record, in: &set) })
+      DueRecords(SigningKeyRecord.kind, part: MaintenancePart(rawValue: "publish_keys")) {
+        record, set throws(StoreError) in
+        try maintenance.end(record, in: &set)
+      }
     ]
   }
 
@@ -53,10 +53,6 @@ struct KeysFlow: Flow {
 /// `keys.get`: the keys as they stand in the store, so that no process answers with fewer than another.
 private struct KeysOrder: CommandOrder {
   let keys: SigningKeys
-
-  func addKeys(to load: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    load.add(group: try SigningKeyRecord.group)
-  }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let entries = keys.read(try set.group(SigningKeyRecord.group).records).entries

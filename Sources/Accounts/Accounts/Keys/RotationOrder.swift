@@ -38,10 +38,6 @@ struct RotationOrder: CommandOrder {
     }
   }
 
-  func addKeys(to load: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    load.add(group: try SigningKeyRecord.group)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let records = try set.group(SigningKeyRecord.group).records
     let current = keys.read(records)

@@ -35,15 +35,11 @@ struct SigningKeyMaintenance: Sendable {
     note(reading, at: now)
   }
 
-  private static let load: @Sendable () throws(StoreError) -> StoreLoad = { () throws(StoreError) in
-    var load = StoreKeys()
-    load.add(group: try SigningKeyRecord.group)
-    return StoreLoad(load)
-  }
-
   private func read(_ store: any Store, at now: UnixTime) async throws(StoreError) -> SigningKeys.Reading {
-    let set = try await store.read(Self.load(), at: now)
-    let reading = keys.read(try set.group(SigningKeyRecord.group).records)
+    let records = try await store.read(StoreKeys(), at: now) { set throws(StoreError) in
+      try set.group(SigningKeyRecord.group).records
+    }
+    let reading = keys.read(records)
     keys.take(reading)
     return reading
   }
@@ -115,7 +111,7 @@ struct SigningKeyMaintenance: Sendable {
     _ made: SigningKeyRecord, behind last: RecordID?, _ store: any Store, at now: UnixTime
   ) async throws(StoreError) -> Placing {
     do throws(StoreError) {
-      let outcome = try await store.transact(Self.load(), at: now) { [keys] set throws(StoreError) in
+      let outcome = try await store.transact(at: now) { [keys] set throws(StoreError) in
         let records = try set.group(SigningKeyRecord.group).records
         let current = keys.read(records)
         guard current.entries.last?.record.id == last, !current.isLost else { return Placing.late }
@@ -142,7 +138,7 @@ struct SigningKeyMaintenance: Sendable {
 
   /// Seals all keys under the first key of the ring, so that the others can be taken out.
   private func sealAgain(_ store: any Store, at now: UnixTime) async throws(StoreError) {
-    let outcome = try await store.transact(Self.load(), at: now) { [keys] set throws(StoreError) in
+    let outcome = try await store.transact(at: now) { [keys] set throws(StoreError) in
       let records = try set.group(SigningKeyRecord.group).records
       var names: [String] = []
       // A key that cannot be sealed again stays readable under its earlier key, and the next round tries again.

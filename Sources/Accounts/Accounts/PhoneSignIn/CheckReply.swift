@@ -14,6 +14,7 @@ struct CheckReply: Report {
   private var approval: VerificationApproved?
   private var refusal: APIError?
   private let reader: CommandReader
+  private let runs = PhoneSignIn.Runs()
 
   static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
@@ -47,19 +48,24 @@ struct CheckReply: Report {
 
   // MARK: Keys
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     keys.add(record: id)
     guard let approval else { return }
-    UsedVerification(approval.verificationID)?.addKeys(to: &keys)
-    try AccountRecord.addKeys(ofNumber: approval.phoneNumber, project: project, to: &keys)
+    if let used = UsedVerification(approval.verificationID) { keys.add(record: used.id) }
+    keys.add(holderOf: try AccountRecord.key(ofNumber: approval.phoneNumber, project: project))
   }
 
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    guard let check = try PhoneCheck.find(id, in: set) else { return }
-    try check.addAnswerKeys(to: &keys)
-    guard let approval else { return }
-    for command in check.waiting { try PhoneSignIn.addKeys(of: command.request, to: &keys) }
-    try PhoneSignIn.addKeys(ofHolderOf: approval.phoneNumber, project: project, to: &keys, from: set)
+  /// Has loaded at once what the waiting commands look up in turn.
+  private func requireKeys(of check: PhoneCheck, in set: WorkingSet) throws(StoreError) {
+    var keys = StoreKeys()
+    try PhoneCheck.addAnswerKeys(of: check.waiting, to: &keys)
+    if let approval {
+      for command in check.waiting { try PhoneSignIn.addKeys(of: command.request, to: &keys) }
+      if let holder = try AccountRecord.find(number: approval.phoneNumber, project: project, in: set) {
+        keys.add(group: try SessionRecord.group(ofAccount: holder.localID))
+      }
+    }
+    try set.require(keys)
   }
 
   // MARK: Applying
@@ -67,6 +73,7 @@ struct CheckReply: Report {
   /// A check without a waiting command is gone: the coordinator repeats its answer when the code is brought again.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard var check = try PhoneCheck.find(id, in: set), check.project == project, isAnswer(to: check) else { return }
+    try requireKeys(of: check, in: set)
     try check.answerLate(in: &set)
     for command in check.waiting { try command.answer(answer(to: command, of: check, in: &set), in: &set) }
     check.waiting = []
@@ -95,7 +102,8 @@ struct CheckReply: Report {
     let proven = ProvenNumber(
       number: approval.phoneNumber, app: approval.app, isFictional: approval.testNumber, source: .code)
     let outcome = try PhoneSignIn(
-      project: check.project, proven: proven, request: command.request, cause: command.envelope, reader: reader
+      project: check.project, proven: proven, request: command.request, cause: command.envelope, reader: reader,
+      runs: runs
     ).carryOut(in: &set)
     if outcome.usesProof { try used.store(approvedAt: approval.approvedAt, in: &set) }
     return outcome.answer

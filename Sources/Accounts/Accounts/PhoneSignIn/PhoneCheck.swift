@@ -41,7 +41,11 @@ struct PhoneCheck {
 
   /// Answers the commands whose time is over, and removes them. The caller stores the check.
   mutating func answerLate(in set: inout WorkingSet) throws(StoreError) {
-    for late in waiting where late.deadline <= set.now { try late.answer(CommandAnswer(.noCheckReply), in: &set) }
+    let late = waiting.filter { $0.deadline <= set.now }
+    var keys = StoreKeys()
+    try Self.addAnswerKeys(of: late, to: &keys)
+    try set.require(keys)
+    for command in late { try command.answer(CommandAnswer(.noCheckReply), in: &set) }
     waiting.removeAll { $0.deadline <= set.now }
   }
 
@@ -52,8 +56,8 @@ struct PhoneCheck {
     return age < patience ? now + (patience - age) : nil
   }
 
-  func addAnswerKeys(to keys: inout StoreKeys) throws(StoreError) {
-    for command in waiting { keys.add(message: try InboxKey(command.envelope.identity.key)) }
+  static func addAnswerKeys(of commands: [Waiting], to keys: inout StoreKeys) throws(StoreError) {
+    for command in commands { keys.add(message: try InboxKey(command.envelope.identity.key)) }
   }
 
   // MARK: Storing

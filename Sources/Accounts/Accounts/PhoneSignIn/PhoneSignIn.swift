@@ -33,6 +33,14 @@ struct PhoneSignIn {
   let request: PhoneRequest
   let cause: Envelope
   let reader: CommandReader
+  let runs: Runs
+
+  /// Values that all runs of a command share.
+  struct Runs: Sendable {
+    let random = RandomValues()
+    /// The seal of the command that the reply goes to, by its identity.
+    let seals = Once<String, ReplySeal>()
+  }
 
   /// Answer to the command.
   struct Outcome {
@@ -46,31 +54,26 @@ struct PhoneSignIn {
 
   private var sessions: Sessions { Sessions(rules: reader.rules.sessions) }
 
-  /// Adds what is known from the command: the caller.
+  /// Adds what the caller's part looks up.
   static func addKeys(of request: PhoneRequest, to keys: inout StoreKeys) throws(StoreError) {
     guard let caller = request.caller else { return }
     caller.addKeys(to: &keys)
     keys.add(group: try SessionRecord.group(ofAccount: caller.token.localID))
   }
 
-  static func addKeys(
-    ofHolderOf number: String, project: String, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    guard let holder = try AccountRecord.find(number: number, project: project, in: set) else { return }
-    keys.add(group: try SessionRecord.group(ofAccount: holder.localID))
-  }
-
   func carryOut(in set: inout WorkingSet) throws(StoreError) -> Outcome {
     let seal: ReplySeal
     do throws(APIError) {
       try reader.requireMethod(.phone, of: project)
-      seal = try reader.seal(request.replyKey, cause, AccountSignedIn.type)
+      seal = try runs.seals.value(of: cause.identity.key) { () throws(APIError) in
+        try reader.seal(request.replyKey, cause, AccountSignedIn.type)
+      }
     } catch {
       return .refused(error)
     }
     let holder = try AccountRecord.find(number: proven.number, project: project, in: set)
     if let holder, proven.isFictional, !holder.isNumberFictional {
-      reader.rules.fictionalRefusals.count()
+      set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
       return .refused(.numberProvenForReal)
     }
     guard request.isLink, let caller = request.caller else { return try signIn(holder, seal, in: &set) }
@@ -89,20 +92,18 @@ struct PhoneSignIn {
     guard !account.isDisabled else { return .refused(.userDisabled) }
     if let caller = request.caller, caller.token.localID != account.localID { return .refused(.userNotFound) }
     try endFictionalSessions(of: &account, in: &set)
-    // An account that an earlier command of this batch has made has no older sessions to make room.
-    let isNew = try set.record(account.id)?.version == 0
-    let session = try sessions.start(for: &account, isNew: isNew, by: .phone, in: &set)
+    let session = try sessions.start(for: &account, by: .phone, runs.random, in: &set)
     try account.store(in: &set)
     return try signedIn(account, session, isNewUser: false, seal, at: set.now)
   }
 
   private func signUp(_ seal: ReplySeal, in set: inout WorkingSet) throws(StoreError) -> Outcome {
     guard request.operation != .reauthenticate, proven.source == .code else { return .refused(.userNotFound) }
-    guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
+    guard let id = runs.random.accountID else { throw StoreError.unreadableBody }
     var account = AccountRecord(id, project: project, at: set.now)
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
-    let session = try sessions.start(for: &account, isNew: true, by: .phone, in: &set)
+    let session = try sessions.start(for: &account, isNew: true, by: .phone, runs.random, in: &set)
     try account.store(in: &set)
     try set.announceCreation(of: account, provider: .phone, cause: cause)
     return try signedIn(account, session, isNewUser: true, seal, at: set.now)
@@ -141,7 +142,7 @@ struct PhoneSignIn {
     let wasFictional = account.isNumberFictional
     try endFictionalSessions(of: &account, in: &set)
     if wasFictional, !account.isNumberFictional {
-      session = try sessions.start(for: &account, by: .phone, in: &set)
+      session = try sessions.start(for: &account, by: .phone, runs.random, in: &set)
     }
     if holder == nil { try putNumber(on: &account, of: session, in: &set) }
     if account != caller.account { try account.store(in: &set) }
@@ -162,7 +163,7 @@ struct PhoneSignIn {
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
     account.isAnonymous = false
-    try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], cause: cause)
+    try set.announceUpdate(of: account, fields: [AccountField.phoneNumber], runs.random.eventID, cause: cause)
   }
 
   /// Another account has the number: a user who just entered its code may sign in to that one.
@@ -172,7 +173,9 @@ struct PhoneSignIn {
     guard proven.source == .code else {
       return Outcome(answer: CommandAnswer(.phoneNumberExists), usesProof: true)
     }
-    guard let text = TemporaryProof.Text.make(reader.hashes) else { throw StoreError.unreadableBody }
+    guard let text = TemporaryProof.Text(seed: runs.random.proofSeed, reader.hashes) else {
+      throw StoreError.unreadableBody
+    }
     let proof = TemporaryProof(
       id: text.id, project: project, phoneNumber: proven.number, app: proven.app, isFictional: proven.isFictional,
       expiresAt: set.now + TemporaryProof.lifetime)

@@ -32,9 +32,7 @@ struct PhoneSignInFlow: Flow {
   var dueRecords: [DueRecords] {
     [
       DueRecords(PhoneCheck.kind, part: MaintenancePart(rawValue: "end_phone_checks")) {
-        record, keys throws(StoreError) in
-        try PhoneCheck(record).addAnswerKeys(to: &keys)
-      } end: { record, set throws(StoreError) in
+        record, set throws(StoreError) in
         var check = try PhoneCheck(record)
         try check.answerLate(in: &set)
         try check.store(in: &set)

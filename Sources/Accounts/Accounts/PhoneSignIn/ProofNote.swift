@@ -20,10 +20,4 @@ struct ProofNote: Sendable, Hashable {
     guard bytes.first == Self.mark else { return nil }
     seed = Array(bytes.dropFirst())
   }
-
-  /// The note of a command that was answered before.
-  static func recorded(for identity: MessageIdentity, in set: WorkingSet) throws(StoreError) -> ProofNote? {
-    guard case .unrecorded(let note) = try set.message(InboxKey(identity.key))?.state else { return nil }
-    return ProofNote(note)
-  }
 }

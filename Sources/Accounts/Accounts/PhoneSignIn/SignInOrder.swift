@@ -28,11 +28,11 @@ struct SignInOrder: CommandOrder {
   private let app: String?
   private let credential: Credential
   private let request: PhoneRequest
-  private let envelope: Envelope
   private let seal: ReplySeal
   /// Reason to refuse the command unless it was answered before.
   private let refusal: APIError?
   private let flow: PhoneSignInFlow
+  private let runs = PhoneSignIn.Runs()
 
   private var reader: CommandReader { flow.reader }
 
@@ -45,7 +45,6 @@ struct SignInOrder: CommandOrder {
     self.project = project.id
     app = command.app
     self.flow = flow
-    self.envelope = envelope
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
     let opened = try OpenedSignIn(command, envelope, reader)
     credential = try opened.credential(of: command, reader.hashes)
@@ -73,25 +72,13 @@ struct SignInOrder: CommandOrder {
 
   // MARK: Keys
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try PhoneSignIn.addKeys(of: request, to: &keys)
     switch credential {
     case .code(let code): for id in code.ids { keys.add(record: id) }
     case .temporaryProof(let ids, let number):
       for id in ids { keys.add(record: id) }
-      try AccountRecord.addKeys(ofNumber: number, project: project, to: &keys)
-    }
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try SignedInNote.recorded(for: envelope, in: set)?.addKeys(to: &keys)
-    if let note = try ProofNote.recorded(for: envelope.identity, in: set) {
-      for text in TemporaryProof.Text.all(seed: note.seed, reader.hashes) { keys.add(record: text.id) }
-    }
-    switch credential {
-    case .code(let code): try code.check(in: set)?.addAnswerKeys(to: &keys)
-    case .temporaryProof(_, let number):
-      try PhoneSignIn.addKeys(ofHolderOf: number, project: project, to: &keys, from: set)
+      keys.add(holderOf: try AccountRecord.key(ofNumber: number, project: project))
     }
   }
 
@@ -157,7 +144,7 @@ struct SignInOrder: CommandOrder {
     let proven = ProvenNumber(
       number: number, app: proof.app, isFictional: proof.isFictional, source: .temporaryProof)
     let outcome = try PhoneSignIn(
-      project: project, proven: proven, request: request, cause: envelope, reader: reader
+      project: project, proven: proven, request: request, cause: envelope, reader: reader, runs: runs
     ).carryOut(in: &set)
     if outcome.usesProof { try set.remove(proof.id) }
     return outcome.answer

@@ -13,7 +13,7 @@ struct TemporaryProof {
   static let kind = RecordKind("temporaryProof")
   static let lifetime = Duration.seconds(3600)
   /// Bytes of the seed: too many to guess.
-  private static let seedLength = 16
+  static let seedLength = 16
   /// Maximum bytes of a text that is looked up.
   private static let maxBytes = 128
 
@@ -45,10 +45,6 @@ struct TemporaryProof {
     /// The proofs that a seed may have made, under each pepper.
     static func all(seed: [UInt8], _ hashes: AccountHashes) -> [Text] {
       ([hashes] + hashes.former).compactMap { Text(seed: seed, $0) }
-    }
-
-    static func make(_ hashes: AccountHashes) -> Text? {
-      Text(seed: SecureRandom.bytes(TemporaryProof.seedLength), hashes)
     }
   }
 

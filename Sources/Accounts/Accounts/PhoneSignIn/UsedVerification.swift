@@ -21,8 +21,6 @@ struct UsedVerification {
     self.id = id
   }
 
-  func addKeys(to keys: inout StoreKeys) { keys.add(record: id) }
-
   func isUsed(in set: WorkingSet) throws(StoreError) -> Bool { try set.record(id) != nil }
 
   func store(approvedAt: UnixTime, in set: inout WorkingSet) throws(StoreError) {

@@ -20,9 +20,12 @@ extension WorkingSet {
   }
 
   /// Sends the event of a changed account.
-  mutating func announceUpdate(of account: AccountRecord, fields: [String], cause: Envelope) throws(StoreError) {
+  /// - Parameter eventID: random, and the same in each run of the command.
+  mutating func announceUpdate(
+    of account: AccountRecord, fields: [String], _ eventID: String, cause: Envelope
+  ) throws(StoreError) {
     let event = AccountUpdated(project: account.project, localID: account.localID, updatedAt: now, fields: fields)
-    try announce(event, of: account, id: "updated.\(MessageID.make())", cause: cause)
+    try announce(event, of: account, id: "updated.\(eventID)", cause: cause)
   }
 
   @discardableResult

@@ -16,7 +16,7 @@ struct LookUpOrder: CommandOrder {
     rules = reader.rules.sessions
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.addKeys(to: &keys) }
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.addKeys(to: &keys) }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     switch try caller.holder(in: set, rules) {

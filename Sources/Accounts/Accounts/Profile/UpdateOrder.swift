@@ -10,14 +10,13 @@ struct UpdateOrder: CommandOrder {
   private let project: String
   private let caller: CommandCaller
   private let change: ProfileChange
-  private let envelope: Envelope
+  private let eventID = MessageID.make()
   private let reader: CommandReader
 
   init(
     _ command: UpdateAccount, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
   ) throws(APIError) {
     project = try reader.project(command.project).id
-    self.envelope = envelope
     self.reader = reader
     caller = try CommandCaller(command.idToken, project: project, of: envelope, at: now, reader)
     change = try ProfileChange(command)
@@ -25,12 +24,6 @@ struct UpdateOrder: CommandOrder {
   }
 
   func formerFingerprints() -> [[UInt8]] { former }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { caller.check?.addKeys(to: &keys) }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try SignedInNote.recorded(for: envelope, in: set)?.addKeys(to: &keys)
-  }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     var holder: IDTokenCheck.Holder
@@ -48,7 +41,7 @@ struct UpdateOrder: CommandOrder {
     let fields = change.apply(to: &holder.account)
     if !fields.isEmpty {
       try holder.account.store(in: &set)
-      try set.announceUpdate(of: holder.account, fields: fields, cause: envelope)
+      try set.announceUpdate(of: holder.account, fields: fields, eventID, cause: envelope)
     }
     return try answer(holder)
   }

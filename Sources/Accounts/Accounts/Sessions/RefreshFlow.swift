@@ -46,7 +46,7 @@ private struct RefreshOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     SessionRecord.addKeys(of: token.sessionID, to: &keys)
     AccountRecord.addKeys(of: token.localID, to: &keys)
   }

@@ -1,5 +1,4 @@
 import CommandEngine
-import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
@@ -17,7 +16,7 @@ struct SignInProvider: Sendable, Hashable {
 struct SessionRecord: Sendable, Hashable {
   static let kind = RecordKind("session")
   static let ofAccount = KeySpace(kind, "account")
-  private static let randomLength = 22
+  static let randomLength = 22
   private static let separator: Character = "-"
   static let seedLength = 32
 
@@ -34,8 +33,8 @@ struct SessionRecord: Sendable, Hashable {
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
-  init?(of account: AccountRecord, by firstFactor: SignInProvider, at now: UnixTime) {
-    let text = account.localID + String(Self.separator) + RandomID.make(length: Self.randomLength)
+  init?(of account: AccountRecord, by firstFactor: SignInProvider, _ random: RandomValues, at now: UnixTime) {
+    let text = account.localID + String(Self.separator) + random.sessionID
     guard let id = RecordID(Self.kind, text) else { return nil }
     self.id = id
     project = account.project
@@ -44,7 +43,7 @@ struct SessionRecord: Sendable, Hashable {
     provider = firstFactor
     authTime = now
     lastUsedAt = now
-    seed = SecureRandom.bytes(Self.seedLength)
+    seed = random.sessionSeed
   }
 
   /// ID of the account that a session's ID names.

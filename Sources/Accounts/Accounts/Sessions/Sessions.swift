@@ -5,19 +5,17 @@ import CountersignTelemetry
 struct Sessions: Sendable {
   let rules: SessionRules
 
-  /// Adds what ``start(for:isNew:by:in:)`` and the ends of a known account look up.
-  func addKeys(ofAccount localID: String, to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(group: try SessionRecord.group(ofAccount: localID))
-  }
-
   /// Begins a session. The oldest ones make room for it.
   func start(
-    for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, in set: inout WorkingSet
+    for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, _ random: RandomValues,
+    in set: inout WorkingSet
   ) throws(StoreError) -> SessionRecord {
     if !isNew { try makeRoom(in: account, &set) }
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
     let now = max(set.now, account.validSince)
-    guard let session = SessionRecord(of: account, by: firstFactor, at: now) else { throw StoreError.unreadableBody }
+    guard let session = SessionRecord(of: account, by: firstFactor, random, at: now) else {
+      throw StoreError.unreadableBody
+    }
     try session.store(rules, in: &set)
     account.lastLoginAt = set.now
     return session

@@ -24,19 +24,6 @@ struct SignedInNote: Sendable, Hashable {
     isNewUser = first == UInt8(ascii: "n")
   }
 
-  /// The note of a command that was answered before. For `addMoreKeys`, since the engine has loaded the entry by then.
-  static func recorded(for envelope: Envelope, in set: WorkingSet) throws(StoreError) -> SignedInNote? {
-    guard case .unrecorded(let note) = try set.message(InboxKey(envelope.identity.key))?.state else { return nil }
-    // A note of another kind, such as that of a temporary proof, has no session to look up.
-    return try? SignedInNote(note)
-  }
-
-  /// Adds what ``holder(project:in:_:)`` looks up.
-  func addKeys(to keys: inout StoreKeys) {
-    SessionRecord.addKeys(of: sessionID, to: &keys)
-    if let localID = SessionRecord.localID(ofSession: sessionID) { AccountRecord.addKeys(of: localID, to: &keys) }
-  }
-
   /// The account and its session, as they are now.
   func holder(
     project: String, in set: WorkingSet, _ rules: SessionRules

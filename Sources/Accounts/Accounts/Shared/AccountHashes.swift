@@ -1,5 +1,7 @@
+import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
+import CountersignMessages
 import ServiceRuntime
 
 /// Keyed hashes of what must not be stored, and random IDs. The database alone reveals nothing that was hashed.
@@ -48,13 +50,30 @@ struct AccountHashes: Sendable {
   }
 }
 
+/// Random values of a command, drawn before its transaction: each run of it makes the same records.
+struct RandomValues: Sendable {
+  let accountID = RecordID(AccountRecord.kind, RandomID.make(length: AccountRecord.idLength))
+  let sessionID = RandomID.make(length: SessionRecord.randomLength)
+  let sessionSeed = SecureRandom.bytes(SessionRecord.seedLength)
+  let proofSeed = SecureRandom.bytes(TemporaryProof.seedLength)
+  let eventID = MessageID.make()
+}
+
 /// Random IDs of letters and digits.
 enum RandomID {
   private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
+  /// Bytes below are as many for each character. Those from here on would make some characters likelier than others.
+  private static let fairBytes = 256 / alphabet.count * alphabet.count
+
   static func make(length: Int) -> String {
-    let bytes = (0..<length).map { _ in alphabet[Int(SecureRandom.uniform(below: UInt32(alphabet.count)))] }
-    return String(decoding: bytes, as: UTF8.self)
+    var text: [UInt8] = []
+    while text.count < length {
+      for byte in SecureRandom.bytes(length - text.count) where byte < fairBytes {
+        text.append(alphabet[Int(byte) % alphabet.count])
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
   }
 
   /// Whether a text has the form of an ID.

@@ -43,8 +43,6 @@ struct AccountRecord: Sendable, Hashable {
 
   var localID: String { id.text }
 
-  static func makeID() -> RecordID? { RecordID(kind, RandomID.make(length: idLength)) }
-
   var view: AccountView {
     var view = AccountView(localID: localID, createdAt: createdAt, lastLoginAt: lastLoginAt, validSince: validSince)
     view.displayName = displayName
@@ -86,11 +84,6 @@ struct AccountRecord: Sendable, Hashable {
     guard let id = RecordID(kind, localID), let record = try set.record(id) else { return nil }
     let account = try AccountRecord(record)
     return account.project == project ? account.corrected(at: set.now) : nil
-  }
-
-  /// Adds what ``find(number:project:in:)`` looks up.
-  static func addKeys(ofNumber number: String, project: String, to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(holderOf: try key(ofNumber: number, project: project))
   }
 
   static func find(number: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {

@@ -21,7 +21,7 @@ extension AccountSignedIn {
   ) throws(StoreError) -> CommandAnswer {
     var reply = AccountSignedIn()
     reply.phoneNumber = proof.phoneNumber
-    reply.temporaryProof = try seal.seal(text.secret)
+    reply.temporaryProof = try seal.proof.value(of: text.id) { () throws(StoreError) in try seal.seal(text.secret) }
     reply.temporaryProofExpiresIn = Int(clamping: (proof.expiresAt - now).components.seconds)
     var answer = try CommandAnswer(reply)
     answer.note = ProofNote(text).bytes

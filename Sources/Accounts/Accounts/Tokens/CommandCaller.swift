@@ -6,7 +6,7 @@ import CountersignTelemetry
 ///
 /// The refusal waits until the command is carried out: one that was answered before its token expired is answered alike.
 struct CommandCaller: Sendable {
-  let check: IDTokenCheck?
+  private let check: IDTokenCheck?
   private let refusal: APIError?
   let text: String
 

@@ -18,14 +18,17 @@ struct IDTokens: Sendable {
 
   static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
 
-  /// Makes an ID token for a session, and its refresh token, sealed to the requester.
+  /// Makes an ID token for a session, and its refresh token, sealed to the requester. Once a command.
   func tokens(
     for account: AccountRecord, _ session: SessionRecord, sealedFor seal: ReplySeal, at now: UnixTime
   ) throws(StoreError) -> SessionTokens {
-    let idToken = try idToken(for: account, session, at: now)
-    return SessionTokens(
-      idToken: try seal.seal(idToken), refreshToken: try seal.seal(refreshTokens.make(for: session)),
-      expiresIn: Int(Self.lifetime.components.seconds))
+    let content = ReplySeal.TokenContent(account: account, session: session, now: now)
+    return try seal.tokens.value(of: content) { () throws(StoreError) in
+      SessionTokens(
+        idToken: try seal.seal(idToken(for: account, session, at: now)),
+        refreshToken: try seal.seal(refreshTokens.make(for: session)),
+        expiresIn: Int(Self.lifetime.components.seconds))
+    }
   }
 
   func idToken(

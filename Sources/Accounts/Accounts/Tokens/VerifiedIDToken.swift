@@ -100,7 +100,7 @@ struct IDTokenCheck: Sendable {
   let token: VerifiedIDToken
 
   /// Whom an ID token stands for.
-  struct Holder: Sendable {
+  struct Holder: Sendable, Hashable {
     var account: AccountRecord
     var session: SessionRecord
   }
@@ -113,6 +113,9 @@ struct IDTokenCheck: Sendable {
 
   /// The token's account and session, or the reason it is no longer valid.
   func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
+    var keys = StoreKeys()
+    addKeys(to: &keys)
+    try set.require(keys)
     guard let account = try AccountRecord.find(token.localID, project: token.project, in: set) else {
       return .failure(.userNotFound)
     }

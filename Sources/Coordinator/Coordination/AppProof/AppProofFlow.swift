@@ -42,9 +42,7 @@ struct AppProofFlow: Flow {
       DueRecords(AppProofRecords.kind, part: .endOperations) { [service] record, set throws(StoreError) in
         try service.end(record, in: &set)
       },
-      DueRecords(RevokedTokenRecords.kind, part: .endOperations) { [service] record, keys throws(StoreError) in
-        try service.addKeys(ofRevoked: record, to: &keys)
-      } end: { [service] record, set throws(StoreError) in
+      DueRecords(RevokedTokenRecords.kind, part: .endOperations) { [service] record, set throws(StoreError) in
         try service.goOn(record, in: &set)
       },
     ]
@@ -146,8 +144,8 @@ struct AppOrder: CommandOrder {
       [proof.app, proof.environment.rawValue, CommandFingerprint.text(proof.token, isFormer: isFormer)])
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try service.addKeys(of: self, to: &keys, at: now)
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try service.addFirstKeys(of: self, to: &keys, at: now)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -161,12 +159,8 @@ struct PushResult: Report {
   let report: PushReport
   let service: AppProofService
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     service.proofs.addKeys(ofReceipt: receipt, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.addMoreKeys(of: report, on: receipt, to: &keys, from: set)
   }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {

@@ -21,25 +21,16 @@ struct AppProofRecords: Sendable {
     keys.add(Self.kind, receipt)
   }
 
-  /// Adds a page of the live receipts of a device token.
-  func addKeys(ofToken hash: [UInt8], behind receipt: String = "", to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(group: try GroupKey(Self.tokens, hash), StoreKeys.GroupPage(behind: receipt))
-  }
-
   func found(_ receipt: String, in set: WorkingSet) throws(StoreError) -> AppProof? {
     try set.record(Self.kind, receipt).map { record throws(StoreError) in try AppProof(record) }
   }
 
-  /// A proof that decides on further keys. One that cannot be read needs none: applying the message tells so.
-  func legible(_ receipt: String, in set: WorkingSet) throws(StoreError) -> AppProof? {
-    try set.record(Self.kind, receipt).flatMap { try? AppProof($0) }
-  }
-
-  /// The loaded page of the live receipts of a device token.
+  /// A page of the live receipts of a device token.
   func issued(
-    toToken hash: [UInt8], in set: WorkingSet
+    toToken hash: [UInt8], behind receipt: String = "", in set: WorkingSet
   ) throws(StoreError) -> (proofs: [AppProof], end: String?) {
-    let (records, isComplete) = try set.group(GroupKey(Self.tokens, hash))
+    let (records, isComplete) = try set.group(
+      GroupKey(Self.tokens, hash), StoreKeys.GroupPage(behind: receipt))
     // A receipt that cannot be read is not accepted either, and must not keep the others valid.
     return (records.compactMap { try? AppProof($0) }, isComplete ? nil : records.last?.id.text ?? "")
   }
@@ -109,6 +100,8 @@ struct RefusedTokenRecords: Sendable {
     _ refusal: VerificationFailure, of hash: [UInt8], _ environment: PushEnvironment, until end: UnixTime,
     in set: inout WorkingSet
   ) throws(StoreError) {
+    // An earlier one of it is replaced.
+    _ = try set.record(Self.id(hash, environment))
     try set.store(
       Self.id(hash, environment), refusal, dueAt: nil, discardAt: end, groupKeys: [GroupKey(Self.tokens, hash)])
   }
@@ -183,8 +176,8 @@ struct RevokedTokenRecords: Sendable {
 
   func found(_ token: TokenHash, in set: WorkingSet) throws(StoreError) -> [RevokedToken] {
     var found: [RevokedToken] = []
-    for hash in token.all {
-      if let record = try set.record(Self.id(hash)) { found.append(try RevokedToken(record)) }
+    for record in try set.each(token.all, { hash throws(StoreError) in try set.record(Self.id(hash)) }) {
+      if let record { found.append(try RevokedToken(record)) }
     }
     return found
   }

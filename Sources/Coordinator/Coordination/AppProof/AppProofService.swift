@@ -23,10 +23,13 @@ struct AppProofService: Sendable {
 
   // MARK: Receipts
 
-  func addKeys(of order: AppOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(of order: AppOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try refusedTokens.addKeys(of: order.proof.token, order.proof.environment, to: &keys)
-    try limits.addReceiptKeys(
-      ofToken: order.proof.token, app: order.proof.app, from: order.address, to: &keys, at: now)
+    limits.addKeys(of: try checks(of: order), to: &keys, at: now)
+  }
+
+  private func checks(of order: AppOrder) throws(StoreError) -> [RateLimits.Check] {
+    try limits.checks(ofReceiptFor: order.proof.token, app: order.proof.app, from: order.address)
   }
 
   /// Issues a receipt. Its push is held until the reply is out.
@@ -39,8 +42,7 @@ struct AppProofService: Sendable {
       metrics.countProof(.push, "known_refusal", in: &set)
       return CommandAnswer(APIError(refusedToken: failure))
     }
-    let refusal = try limits.admitReceipt(ofToken: proof.token, app: proof.app, from: order.address, in: &set)
-    if let refusal {
+    if let refusal = limits.admit(try checks(of: order), in: &set) {
       metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
@@ -66,6 +68,8 @@ struct AppProofService: Sendable {
       hashes.matchNothing(secret)
       return .failure(.unknownReceipt)
     }
+    // It becomes the device of the start once the proof is accepted: one load brings its counts with the rest.
+    _ = limits.refusal(try limits.checks(ofDevice: before.token), in: set)
     var proof = try current(before, in: set)
     if let time = rules.apps[before.app]?.receiptsValidFrom {
       _ = proof.apply(.withdrawn(issuedBefore: time), at: set.now, under: rules.proof)
@@ -97,8 +101,7 @@ struct AppProofService: Sendable {
     return proof.timeline.entries.filter(\.kind.tellsOfPush)
   }
 
-  /// A proof with the revocation of its device's receipts, which may not have come to its record yet. Its
-  /// ``revokedTokens`` are loaded.
+  /// A proof with the revocation of its device's receipts, which may not have come to its record yet.
   func current(_ proof: AppProof, in set: WorkingSet) throws(StoreError) -> AppProof {
     var proof = proof
     for token in try revokedTokens.found(proof.token, in: set) where token.revokes(proof) {
@@ -148,26 +151,12 @@ struct AppProofService: Sendable {
 // MARK: Reports
 
 extension AppProofService {
-  func addMoreKeys(
-    of report: PushReport, on receipt: String, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    guard let proof = try proofs.legible(receipt, in: set) else { return }
-    try revokedTokens.addKeys(of: proof.token, to: &keys)
-    switch report.report.outcome {
-    case .accepted: try refusedTokens.addKeys(ofAll: proof.token, to: &keys)
-    case .refused:
-      try refusedTokens.addKeys(of: TokenHash(proof.tokenHash), proof.environment, to: &keys)
-      guard report.report.reason?.code == PushFailure.unregistered else { return }
-      for hash in proof.token.all { try proofs.addKeys(ofToken: hash, to: &keys) }
-    case .expired, .unknown: break
-    }
-  }
-
   /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
   func handle(
     _ report: PushReport, on receipt: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
     guard let found = try proofs.found(receipt, in: set) else { return }
+    try require(report, on: found, in: set)
     let before = try current(found, in: set)
     var proof = before
     let actions = proof.apply(.pushFinished(report), at: set.now, under: rules.proof)
@@ -177,13 +166,25 @@ extension AppProofService {
     try perform(actions, on: proof, cause: cause, in: &set)
   }
 
+  /// Has all that a report may change loaded at once: one comes for each receipt.
+  private func require(_ report: PushReport, on proof: AppProof, in set: WorkingSet) throws(StoreError) {
+    var keys = StoreKeys()
+    try revokedTokens.addKeys(of: proof.token, to: &keys)
+    switch report.report.outcome {
+    case .accepted: try refusedTokens.addKeys(ofAll: proof.token, to: &keys)
+    case .refused: try refusedTokens.addKeys(of: TokenHash(proof.tokenHash), proof.environment, to: &keys)
+    case .expired, .unknown: break
+    }
+    try set.require(keys)
+  }
+
   // MARK: Devices that are gone
 
   /// Revokes all receipts of a proof's device, however many: none may be accepted any longer. A device that requests at
   /// its limit has two thousand, so those behind the first page are marked, and revoked by the maintenance.
   func revokeOthers(of proof: AppProof, in set: inout WorkingSet) throws(StoreError) {
-    for hash in proof.token.all {
-      let page = try proofs.issued(toToken: hash, in: set)
+    let pages = try set.each(proof.token.all) { hash throws(StoreError) in try proofs.issued(toToken: hash, in: set) }
+    for (hash, page) in zip(proof.token.all, pages) {
       // Revoked receipts leave the group, so the next page begins at its beginning.
       let token = RevokedToken(
         tokenHash: hash, at: set.now, reported: proof.receipt, behind: page.end == nil ? nil : "")
@@ -199,17 +200,11 @@ extension AppProofService {
     }
   }
 
-  /// Adds the next page of the receipts of a device that is gone.
-  func addKeys(ofRevoked record: Record, to keys: inout StoreKeys) throws(StoreError) {
-    let token = try RevokedToken(record)
-    if let behind = token.behind { try proofs.addKeys(ofToken: token.tokenHash, behind: behind, to: &keys) }
-  }
-
   /// Revokes the next page of the receipts of a device that is gone.
   func goOn(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     var token = try RevokedToken(record)
-    if token.behind != nil {
-      let page = try proofs.issued(toToken: token.tokenHash, in: set)
+    if let behind = token.behind {
+      let page = try proofs.issued(toToken: token.tokenHash, behind: behind, in: set)
       try revoke(page.proofs, token, in: &set)
       token.behind = page.end
     }

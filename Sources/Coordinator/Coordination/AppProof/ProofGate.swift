@@ -29,16 +29,8 @@ struct ProofGate: Sendable {
 
   // MARK: Keys
 
-  /// Adds the assessment that a start waits for under its ID, if it waits for one.
-  func addKeys(
-    ofWaiting message: MessageIdentity, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    guard try set.message(InboxKey(message.key))?.state == .reserved else { return }
-    try assessments.addKeys(ofMessage: message, to: &keys)
-  }
-
-  /// Adds what the proof of a start looks up, beyond what the start itself does.
-  func addKeys(
+  /// Adds what the proof of a start is known to look up, beyond what the start itself does.
+  func addFirstKeys(
     of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
     if let receipt = proof.evidence.receipt { appProofs.proofs.addKeys(ofReceipt: receipt, to: &keys) }
@@ -46,24 +38,7 @@ struct ProofGate: Sendable {
     guard case .captcha(let captcha) = proof.evidence else { return }
     if let message = order.message { try assessments.addKeys(ofMessage: message, to: &keys) }
     try assessments.addKeys(ofToken: captcha.hash, to: &keys)
-    try limits.addAssessmentKeys(app: order.app.id, from: order.address, to: &keys, at: now)
-  }
-
-  /// Adds what follows from the receipt of a proof: its device, whose messages are limited.
-  func addMoreKeys(
-    of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    switch proof.evidence {
-    case .pair, .half: break
-    case .none, .captcha, .assessed: return
-    }
-    guard let receipt = proof.evidence.receipt, let found = try appProofs.proofs.legible(receipt, in: set) else {
-      return
-    }
-    try appProofs.revokedTokens.addKeys(of: found.token, to: &keys)
-    guard case .pair = proof.evidence else { return }
-    // It becomes the device of the start once the proof is accepted.
-    limits.addKeys(of: try limits.checks(ofDevice: found.token), to: &keys, at: set.now)
+    limits.addKeys(of: try limits.checks(ofAssessmentFor: order.app.id, from: order.address), to: &keys, at: now)
   }
 
   // MARK: Verdict
@@ -146,9 +121,9 @@ struct ProofGate: Sendable {
     // A live verification may be requested again without another SMS.
     if isBinding, try verifications.live(order.liveKey.get(), in: set) == nil {
       if let refusal = try conversions.refusal(of: order.limitedSend, in: set) { return refusal }
-      if let refusal = try limits.refusal(order.limits.get(), in: set) { return refusal }
+      if let refusal = limits.refusal(try order.limits.get(), in: set) { return refusal }
     }
-    return try limits.admitAssessment(app: order.app.id, from: order.address, in: &set)
+    return limits.admit(try limits.checks(ofAssessmentFor: order.app.id, from: order.address), in: &set)
   }
 
   /// Redirects the answer of a waiting start to its latest requester: the command may have been sent again from

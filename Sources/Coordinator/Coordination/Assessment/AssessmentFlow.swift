@@ -17,9 +17,7 @@ struct AssessmentFlow: Flow {
 
   var dueRecords: [DueRecords] {
     [
-      DueRecords(AssessmentRecords.kind, part: .endOperations) { [service] record, keys throws(StoreError) in
-        try service.addKeys(ofDue: record, to: &keys)
-      } end: { [service] record, set throws(StoreError) in
+      DueRecords(AssessmentRecords.kind, part: .endOperations) { [service] record, set throws(StoreError) in
         try service.end(record, in: &set)
       }
     ]
@@ -33,14 +31,6 @@ struct AssessmentResult: Report {
   /// reCAPTCHA's score, if any.
   let score: Double?
   let service: AssessmentService
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    service.assessments.addKeys(ofID: id, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.addMoreKeys(of: report, on: id, to: &keys, from: set)
-  }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     try service.handle(report, score: score, on: id, cause: cause, in: &set)
@@ -63,36 +53,6 @@ struct AssessmentService: Sendable {
     records = verifications.records
     metrics = verifications.metrics
     assessments = AssessmentRecords(rules)
-  }
-
-  // MARK: Keys
-
-  func addMoreKeys(
-    of report: JobReport, on id: String, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    guard let assessment = try assessments.legible(id, in: set), assessment.state == .pending else { return }
-    try addKeys(ofEndOf: assessment, to: &keys)
-    guard assessment.verificationID == nil, report.outcome == .accepted else { return }
-    let captcha = AssessedCaptcha(report: report, receipt: assessment.command.receipt)
-    guard let order = try? starts.resume(assessment.command, proof: captcha, at: set.now) else { return }
-    try verifications.addKeys(of: order, to: &keys, at: set.now)
-    // Its live verification is found in this round, so nothing can follow from it.
-    try verifications.limits.addKeys(ofWrongCodesOf: order.app.id, to: &keys, at: set.now)
-  }
-
-  /// Adds what the deadline of an assessment changes beside it.
-  func addKeys(ofDue record: Record, to keys: inout StoreKeys) throws(StoreError) {
-    let assessment = try Assessment(record)
-    if assessment.state == .pending { try addKeys(ofEndOf: assessment, to: &keys) }
-  }
-
-  private func addKeys(ofEndOf assessment: Assessment, to keys: inout StoreKeys) throws(StoreError) {
-    if let id = assessment.verificationID {
-      // An entry in its timeline changes nothing that is counted.
-      try records.addKeys(ofID: id, to: &keys)
-    } else {
-      keys.add(message: try InboxKey(assessment.envelope.identity.key))
-    }
   }
 
   // MARK: Ends
@@ -151,6 +111,11 @@ struct AssessmentService: Sendable {
     } catch {
       return try answer(CommandAnswer(error), assessment, in: &set)
     }
+    // One load brings all that a start looks up, with its place in the inbox.
+    var keys = StoreKeys()
+    keys.add(message: try InboxKey(assessment.envelope.identity.key))
+    try order.addFirstKeys(to: &keys, at: set.now)
+    try set.require(keys)
     if let result = try verifications.startProven(order, assessment.envelope, in: &set) {
       try answer(result, assessment, in: &set)
     }

@@ -21,21 +21,12 @@ struct AssessmentRecords: Sendable {
 
   // MARK: Keys
 
-  func addKeys(ofID id: String, to keys: inout StoreKeys) {
-    keys.add(Self.kind, id)
-  }
-
   func addKeys(ofToken token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
     for hash in token.all { keys.add(holderOf: try UniqueKey(Self.tokens, hash)) }
   }
 
   func addKeys(ofMessage message: MessageIdentity, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(holderOf: try Self.key(of: message))
-  }
-
-  /// Adds the pending assessments of a number, in E.164.
-  func addKeys(ofNumber number: String, to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(group: try Self.key(ofNumber: number))
   }
 
   private static func key(of message: MessageIdentity) throws(StoreError) -> UniqueKey {
@@ -52,11 +43,6 @@ struct AssessmentRecords: Sendable {
 
   func found(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
     try set.record(Self.kind, id).map { record throws(StoreError) in try Assessment(record) }
-  }
-
-  /// An assessment that decides on further keys. One that cannot be read needs none: applying the report tells so.
-  func legible(_ id: String, in set: WorkingSet) throws(StoreError) -> Assessment? {
-    try set.record(Self.kind, id).flatMap { try? Assessment($0) }
   }
 
   func waiting(_ message: MessageIdentity, in set: WorkingSet) throws(StoreError) -> Assessment? {

@@ -123,18 +123,6 @@ struct ConversionCounters: Sendable {
     }
   }
 
-  /// Whether the counters of a key were looked up.
-  func hasLoaded(_ key: ConversionKey, in set: WorkingSet) throws(StoreError) -> Bool {
-    let (missing, verified) = try Self.counters(of: key)
-    return set.hasLoaded(missing) && set.hasLoaded(verified)
-  }
-
-  /// Whether the counters of an asker were looked up.
-  func hasLoaded(_ source: [UInt8], in region: String, in set: WorkingSet) throws(StoreError) -> Bool {
-    guard !source.isEmpty else { return true }
-    return set.hasLoaded(try Name.share.key(source, in: region))
-  }
-
   // MARK: Slots
 
   private func slot(_ time: UnixTime) -> Int64 { time.milliseconds / length * length }
@@ -156,22 +144,25 @@ struct ConversionCounters: Sendable {
       counter, in: slot, by: number, keepUntil: UnixTime(milliseconds: slot + Self.slotCount * length))
   }
 
-  private func sum(_ counter: CounterKey, _ set: WorkingSet) throws(StoreError) -> Int64 {
-    let window = window(at: set.now)
-    return max(0, try set.cells(of: counter).reduce(0) { window.contains($1.slot) ? $0 + $1.count : $0 })
+  private func cells(_ counter: CounterKey, _ set: WorkingSet) -> [CounterCell] {
+    set.cells(of: counter, since: first(at: set.now))
   }
 
-  private func count(_ counter: CounterKey, in slot: Int64, _ set: WorkingSet) throws(StoreError) -> Int64 {
-    max(0, try set.cells(of: counter).first { $0.slot == slot }?.count ?? 0)
+  private func sum(_ counter: CounterKey, _ set: WorkingSet) -> Int64 {
+    let window = window(at: set.now)
+    return max(0, cells(counter, set).reduce(0) { window.contains($1.slot) ? $0 + $1.count : $0 })
+  }
+
+  private func count(_ counter: CounterKey, in slot: Int64, _ set: WorkingSet) -> Int64 {
+    max(0, cells(counter, set).first { $0.slot == slot }?.count ?? 0)
   }
 
   /// Drops cells from a clock that was ahead: otherwise they would hide the present ones, or count once their time has
   /// come.
-  private func dropFuture(_ counter: CounterKey, _ set: inout WorkingSet) throws(StoreError) {
-    guard set.hasLoaded(counter) else { return }
-    let (cells, window) = (try set.cells(of: counter), window(at: set.now))
+  private func dropFuture(_ counter: CounterKey, _ set: inout WorkingSet) {
+    let (cells, window) = (cells(counter, set), window(at: set.now))
     guard let newest = cells.last, newest.slot > window.upperBound else { return }
-    try set.forget(counter: counter)
+    set.forget(counter: counter)
     for cell in cells where window.contains(cell.slot) { add(cell.count, to: counter, in: cell.slot, &set) }
   }
 
@@ -179,27 +170,30 @@ struct ConversionCounters: Sendable {
 
   func counts(of key: ConversionKey, in set: WorkingSet) throws(StoreError) -> ConversionCounts {
     let (missing, verified) = try Self.counters(of: key)
-    let back = Int(try sum(verified, set))
-    return ConversionCounts(sent: Int(try sum(missing, set)) + back, verified: back)
+    let back = Int(sum(verified, set))
+    return ConversionCounts(sent: Int(sum(missing, set)) + back, verified: back)
   }
 
   func count(_ ending: ConversionEnding, for key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
-    let counter = try Self.counter(of: ending, for: key)
-    try dropFuture(counter, &set)
-    add(1, to: counter, in: slot, &set)
+    // A code that came back is added to cells that are not looked at. Both counters are whenever a code is missing.
+    if ending.outcome != .verified {
+      let (missing, verified) = try Self.counters(of: key)
+      for counter in [missing, verified] { dropFuture(counter, &set) }
+    }
+    add(1, to: try Self.counter(of: ending, for: key), in: slot, &set)
   }
 
   /// Uncounts a verification. One that was never counted changes nothing.
   func withdraw(_ ending: ConversionEnding, from key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
     let counter = try Self.counter(of: ending, for: key)
-    if try count(counter, in: slot, set) > 0 { add(-1, to: counter, in: slot, &set) }
+    if count(counter, in: slot, set) > 0 { add(-1, to: counter, in: slot, &set) }
   }
 
   func forget(_ key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     let (missing, verified) = try Self.counters(of: key)
-    for counter in [missing, verified] { try set.forget(counter: counter) }
+    for counter in [missing, verified] { set.forget(counter: counter) }
   }
 
   // MARK: Askers
@@ -210,8 +204,8 @@ struct ConversionCounters: Sendable {
     guard let slot = slot(of: ending, at: set.now) else { return false }
     let share = try Name.share.key(ending.source, in: ending.region)
     let excess = try Name.excess.key(ending.source, in: ending.region)
-    for counter in [share, excess] { try dropFuture(counter, &set) }
-    let counts = try sum(share, set) < Self.share
+    for counter in [share, excess] { dropFuture(counter, &set) }
+    let counts = sum(share, set) < Self.share
     add(1, to: counts ? share : excess, in: slot, &set)
     return counts
   }
@@ -222,7 +216,7 @@ struct ConversionCounters: Sendable {
     guard let slot = slot(of: ending, at: set.now) else { return false }
     for name in [Name.excess, .share] {
       let counter = try name.key(ending.source, in: ending.region)
-      guard try count(counter, in: slot, set) > 0 else { continue }
+      guard count(counter, in: slot, set) > 0 else { continue }
       add(-1, to: counter, in: slot, &set)
       return name == .share
     }

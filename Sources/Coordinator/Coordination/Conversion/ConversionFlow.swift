@@ -118,15 +118,6 @@ struct ConversionLiftOrder: CommandOrder {
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(LiftConversionBlock.type.text, [key]) }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    conversions.records.addKeys(ofBlock: key, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    guard let block = try conversions.records.block(key, in: set) else { return }
-    try conversions.counters.addKeys(of: ConversionKey(block), to: &keys, at: set.now)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard let block = try conversions.records.block(key, in: set), block.isInForce(at: set.now) else {
       return CommandAnswer(.notBlocked)

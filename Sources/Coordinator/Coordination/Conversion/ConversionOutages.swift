@@ -114,7 +114,7 @@ final class ConversionListener: Sendable {
     var keys = StoreKeys()
     try conversions.records.addOutages(to: &keys)
     hearing?.addKeys(to: &keys)
-    let set = try await store.read(StoreLoad(keys), at: now)
+    let set = try await store.read(keys, at: now)
     let (stored, heardAt) = (try conversions.records.outages(in: set), try hearing?.heardAt(in: set))
     state.withLock { state in
       state.saved = stored
@@ -152,7 +152,7 @@ final class ConversionListener: Sendable {
     guard let hearing else { return nil }
     var keys = StoreKeys()
     hearing.addKeys(to: &keys)
-    return try hearing.heardAt(in: await store.read(StoreLoad(keys), at: now))
+    return try hearing.heardAt(in: await store.read(keys, at: now))
   }
 
   /// Takes note of what another coordinator knew.
@@ -177,7 +177,7 @@ final class ConversionListener: Sendable {
     try conversions.records.addOutages(to: &keys)
     renewed?.addKeys(to: &keys)
     let records = conversions.records
-    let outcome = try await store.transact(StoreLoad(keys), at: now) { set throws(StoreError) -> Void in
+    let outcome = try await store.transact(keys, at: now) { set throws(StoreError) -> Void in
       try records.replace(saved, by: all, in: &set)
       try renewed?.renew(in: &set)
     }

@@ -41,11 +41,6 @@ struct ConversionRecords: Sendable {
     }
   }
 
-  /// Whether the block of a key was looked up.
-  func hasLoaded(_ key: String, in set: WorkingSet) -> Bool {
-    RecordID(Self.blockKind, key).map { set.hasLoaded($0) } ?? true
-  }
-
   /// Stores a block in the place of an earlier one of its key. A block in force is due when it ends by itself.
   func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
     let isInForce = block.isInForce(at: set.now)
@@ -63,9 +58,9 @@ struct ConversionRecords: Sendable {
       let group = try Self.group(Self.inForce(scope))
       var last: String? = ""
       while let behind = last {
-        var keys = StoreKeys()
-        keys.add(group: group, StoreKeys.GroupPage(behind: behind))
-        let page = try await store.read(StoreLoad(keys), at: now).group(group)
+        let page = try await store.read(StoreKeys(), at: now) { set throws(StoreError) in
+          try set.group(group, StoreKeys.GroupPage(behind: behind))
+        }
         blocks += page.records.compactMap { try? ConversionBlock($0) }.filter { $0.isInForce(at: now) }
         last = page.isComplete ? nil : page.records.last?.id.text
       }

@@ -49,7 +49,7 @@ struct Conversions: Sendable {
   // MARK: Sending
 
   /// Adds the blocks that an SMS could fall under.
-  func addKeys(of send: LimitedSend, to keys: inout StoreKeys) throws(StoreError) {
+  func addKeys(of send: LimitedSend, to keys: inout StoreKeys) {
     guard policy.isEnabled else { return }
     for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
   }
@@ -65,44 +65,13 @@ struct Conversions: Sendable {
   /// The block in force that a number falls under. Of two, the one that lasts longer.
   func block(ofPrefix prefix: String, region: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
     guard policy.isEnabled else { return nil }
-    let blocks = [try records.block(prefix, in: set), try records.block(region, in: set)]
+    let blocks = try set.each([prefix, region]) { key throws(StoreError) in try records.block(key, in: set) }
     return blocks.compactMap { $0 }.filter { $0.isInForce(at: set.now) }.max { $0.until < $1.until }
   }
 
   // MARK: Verifications
 
-  /// Adds what ``note(_:before:in:)`` looks up for a code that comes back: a missing code is not counted then.
-  func addKeys(ofReturned verification: PhoneVerification, to keys: inout StoreKeys) {
-    guard policy.isEnabled, !verification.isTestNumber else { return }
-    for key in [LimitedSend.prefix(of: verification.phoneNumber), verification.region] {
-      records.addKeys(ofBlock: key, to: &keys)
-    }
-  }
-
-  /// Adds what ``note(_:before:in:)`` looks up, whatever comes of the verification.
-  func addKeys(of verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    guard !verification.isTestNumber else { return }
-    try addKeys(
-      of: ConversionEnding(
-        prefix: LimitedSend.prefix(of: verification.phoneNumber), region: verification.region, outcome: .expired,
-        createdAt: verification.createdAt, endedAt: now, source: verification.source),
-      to: &keys, at: now)
-  }
-
-  /// Adds what counting and uncounting an ending looks up, whatever its outcome and its time.
-  func addKeys(of ending: ConversionEnding, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    guard policy.isEnabled else { return }
-    for scope in ConversionBlock.Scope.allCases {
-      let key = ConversionKey(scope, of: ending)
-      records.addKeys(ofBlock: key.key, to: &keys)
-      try counters.addKeys(of: key, to: &keys, at: now)
-    }
-    try counters.addKeys(ofSource: ending.source, in: ending.region, to: &keys, at: now)
-    try records.addOutages(to: &keys)
-  }
-
-  /// Counts a changed verification that counts from now on, or no longer, as far as its counts were looked up. What is
-  /// not counted lets messages through.
+  /// Counts a changed verification that counts from now on, or no longer.
   func note(
     _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -119,7 +88,9 @@ struct Conversions: Sendable {
 
   /// Counts a verification that has ended, unless an outage excuses it, and begins the blocks that follow.
   func count(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
-    guard policy.isEnabled, try isLookedUp(ending, in: set), try !isExcused(ending, in: set) else { return }
+    guard policy.isEnabled else { return }
+    try require(ending, in: set)
+    guard try !isExcused(ending, in: set) else { return }
     for scope in ConversionBlock.Scope.allCases {
       let key = ConversionKey(scope, of: ending)
       guard try !isSettled(ending, key, in: set) else { continue }
@@ -133,7 +104,9 @@ struct Conversions: Sendable {
   /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
   /// an operator can lift it.
   func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
-    guard policy.isEnabled, try hasCounters(ending, in: set), try !isExcused(ending, in: set) else { return }
+    guard policy.isEnabled else { return }
+    try require(ending, in: set)
+    guard try !isExcused(ending, in: set) else { return }
     for scope in ConversionBlock.Scope.allCases {
       let key = ConversionKey(scope, of: ending)
       guard try !isSettled(ending, key, in: set) else { continue }
@@ -144,17 +117,20 @@ struct Conversions: Sendable {
     }
   }
 
-  /// Whether enough was looked up to count an ending. A code that came back needs no counts to be added to them.
-  private func isLookedUp(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
-    guard ending.outcome == .verified else { return try hasCounters(ending, in: set) }
-    return [ending.prefix, ending.region].allSatisfy { records.hasLoaded($0, in: set) }
-  }
-
-  private func hasCounters(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
+  /// Has all that counting or uncounting an ending looks up loaded at once. A code that came back needs no counts to be
+  /// added to them.
+  private func require(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) {
+    var keys = StoreKeys()
     for scope in ConversionBlock.Scope.allCases {
-      guard try counters.hasLoaded(ConversionKey(scope, of: ending), in: set) else { return false }
+      let key = ConversionKey(scope, of: ending)
+      records.addKeys(ofBlock: key.key, to: &keys)
+      if ending.outcome != .verified { try counters.addKeys(of: key, to: &keys, at: set.now) }
     }
-    return try counters.hasLoaded(ending.source, in: ending.region, in: set)
+    if ending.outcome != .verified {
+      try counters.addKeys(ofSource: ending.source, in: ending.region, to: &keys, at: set.now)
+    }
+    if ending.outcome == .expired { try records.addOutages(to: &keys) }
+    try set.require(keys)
   }
 
   private func count(

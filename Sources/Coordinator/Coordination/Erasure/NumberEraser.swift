@@ -22,11 +22,6 @@ struct ForgetNumberCommand: CommandOrder {
     }
   }
 
-  /// Adds the last page of its verifications.
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try eraser.records.addKeys(ofNumber: number, to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard var forgotten else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
     try eraser.finish(number, envelope, &forgotten, in: &set)
@@ -85,9 +80,7 @@ struct NumberEraser: Sendable {
   private func forgetPage(
     of number: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> Page? {
-    var keys = StoreKeys()
-    try records.addKeys(ofNumber: number, to: &keys)
-    return try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
+    try await access.transact { set throws(StoreError) in
       let (found, isLast) = try records.page(ofNumber: number, in: set)
       return isLast ? nil : try forget(found, envelope, in: &set)
     }
@@ -96,12 +89,10 @@ struct NumberEraser: Sendable {
   private func forgetAssessments(
     of number: String, _ access: StageAccess
   ) async throws(StoreError) -> Int {
-    var keys = StoreKeys()
-    try assessments.addKeys(ofNumber: number, to: &keys)
     var total = 0
     var count = 0
     repeat {
-      count = try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
+      count = try await access.transact { set throws(StoreError) in
         try assessments.remove(ofNumber: number, in: &set)
       }
       total += count
@@ -113,11 +104,7 @@ struct NumberEraser: Sendable {
     of number: String, _ access: StageAccess
   ) async throws(StoreError) -> Int {
     let subjects = names(number)
-    var keys = StoreKeys()
-    try limits.addKeys(ofAll: subjects, to: &keys)
-    return try await access.transact(StoreLoad(keys)) { set throws(StoreError) in
-      try limits.forget(subjects, in: &set)
-    }
+    return try await access.transact { set throws(StoreError) in try limits.forget(subjects, in: &set) }
   }
 
   /// Subjects of the counts of a number, as a real and as a fictional one.

@@ -126,15 +126,12 @@ struct LimitCounter: Sendable {
     if let earlierKey { all.add(counter: earlierKey, since: slot) }
   }
 
-  func window(in set: WorkingSet) throws(StoreError) -> SlidingWindow {
-    let cells = try set.cells(of: key)
-    guard let earlierKey else { return SlidingWindow(cells) }
-    return SlidingWindow(cells, and: try set.cells(of: earlierKey))
+  func window(in set: WorkingSet) -> SlidingWindow {
+    SlidingWindow(cells(of: key, in: set), and: earlierKey.map { cells(of: $0, in: set) } ?? [])
   }
 
-  /// Whether its cells were looked up.
-  func isLoaded(in set: WorkingSet) -> Bool {
-    set.hasLoaded(key) && earlierKey.map { set.hasLoaded($0) } ?? true
+  private func cells(of key: CounterKey, in set: WorkingSet) -> [CounterCell] {
+    set.cells(of: key, since: rule.oldestSlot(at: set.now))
   }
 
   /// Takes one back that was counted at a time. Its cells need not be loaded.
@@ -144,11 +141,11 @@ struct LimitCounter: Sendable {
     set.count(key, in: slot, by: -1, keepUntil: rule.end(ofSlot: slot))
   }
 
-  func record(at now: UnixTime, in set: inout WorkingSet) throws(StoreError) {
+  func record(in set: inout WorkingSet) {
     if isPart { return }
-    let slot = rule.rounded(now)
-    var ahead = try takeBack(key, at: now, in: &set)
-    if let earlierKey { ahead += try takeBack(earlierKey, at: now, in: &set) }
+    let slot = rule.rounded(set.now)
+    var ahead = takeBack(key, in: &set)
+    if let earlierKey { ahead += takeBack(earlierKey, in: &set) }
     set.count(key, in: slot, by: 1 + ahead, keepUntil: rule.end(ofSlot: slot))
   }
 
@@ -156,16 +153,16 @@ struct LimitCounter: Sendable {
   ///
   /// The counter is written anew. Of several writers that do so at once the last one counts; differences would be
   /// subtracted by each of them.
-  private func takeBack(_ key: CounterKey, at now: UnixTime, in set: inout WorkingSet) throws(StoreError) -> Int64 {
-    let cells = try set.cells(of: key)
-    let latest = rule.rounded(now + StoreLimits.maxAhead)
+  private func takeBack(_ key: CounterKey, in set: inout WorkingSet) -> Int64 {
+    let cells = cells(of: key, in: set)
+    let latest = rule.rounded(set.now + StoreLimits.maxAhead)
     guard let newest = cells.last, newest.slot > latest else { return 0 }
-    try set.forget(counter: key)
+    set.forget(counter: key)
     var count: Int64 = 0
     for cell in cells where cell.count > 0 {
       if cell.slot <= latest {
         set.count(key, in: cell.slot, by: cell.count, keepUntil: rule.end(ofSlot: cell.slot))
-      } else if !rule.isOver(cell.slot, at: now) {
+      } else if !rule.isOver(cell.slot, at: set.now) {
         count += cell.count
       }
     }
@@ -197,16 +194,12 @@ extension LimitSubject {
     return lists
   }
 
-  func addKeys(to keys: inout StoreKeys) throws(StoreError) {
-    for counter in try counters().joined() { keys.add(counter: counter, since: .min) }
-  }
-
   /// Deletes everything that was counted for it.
   func forget(in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
     for list in try counters() {
       let before = set.changeCount
-      for counter in list where try !set.cells(of: counter).isEmpty { try set.forget(counter: counter) }
+      for counter in list where !set.cells(of: counter, since: .min).isEmpty { set.forget(counter: counter) }
       if set.changeCount != before { count += 1 }
     }
     return count

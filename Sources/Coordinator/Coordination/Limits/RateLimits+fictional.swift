@@ -12,28 +12,22 @@ extension RateLimits {
   /// remembered: the code of such a number is not a secret, and counters must not grow by it.
   static let newNetworks = LimitRule(daily: "kn", limit: 100)
 
-  func addKeys(ofFictional check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    addKeys(of: try network(check) + total(check), to: &keys, at: now)
-    try known(check)?.addKeys(to: &keys, at: now)
-    try new(check).addKeys(to: &keys, at: now)
-  }
-
   func refusal(ofFictional check: LimitedCheck, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
-    try refusal(wrongCode(fictional: check, in: set), in: set)
+    refusal(try wrongCode(fictional: check, in: set), in: set)
   }
 
   func countWrong(fictional check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
-    try count(wrongCode(fictional: check, in: set), in: &set)
+    count(try wrongCode(fictional: check, in: set), in: &set)
   }
 
   func countRight(fictional check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard let known = try known(check) else { return }
     if try !isKnown(check, in: set) {
       let new = try new(check)
-      guard try new.window(in: set).wait(at: set.now, new.rule) == nil else { return }
-      try new.record(at: set.now, in: &set)
+      guard new.window(in: set).wait(at: set.now, new.rule) == nil else { return }
+      new.record(in: &set)
     }
-    try known.record(at: set.now, in: &set)
+    known.record(in: &set)
   }
 
   private func wrongCode(fictional check: LimitedCheck, in set: WorkingSet) throws(StoreError) -> [Check] {
@@ -42,7 +36,7 @@ extension RateLimits {
 
   private func isKnown(_ check: LimitedCheck, in set: WorkingSet) throws(StoreError) -> Bool {
     guard let known = try known(check) else { return false }
-    return try known.window(in: set).count(at: set.now, known.rule) > 0
+    return known.window(in: set).count(at: set.now, known.rule) > 0
   }
 
   private func network(_ check: LimitedCheck) throws(StoreError) -> [Check] {

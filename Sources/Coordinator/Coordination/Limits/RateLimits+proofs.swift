@@ -5,17 +5,12 @@ import CountersignTelemetry
 // MARK: Receipts
 
 extension RateLimits {
-  func addReceiptKeys(
-    ofToken token: TokenHash, app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
-  ) throws(StoreError) {
-    addKeys(of: try receipt(token, app, address), to: &keys, at: now)
-  }
-
-  /// Counts a receipt for the device, the address, the app, and in total.
-  func admitReceipt(
-    ofToken token: TokenHash, app: String, from address: ClientAddress?, in set: inout WorkingSet
-  ) throws(StoreError) -> LimitRefusal? {
-    try admit(receipt(token, app, address), in: &set)
+  /// Limits of a receipt: of the device, the address, the app, and in total.
+  func checks(
+    ofReceiptFor token: TokenHash, app: String, from address: ClientAddress?
+  ) throws(StoreError) -> [Check] {
+    [try check(.receiptsPerDevicePerHour, subjects.device(token))]
+      + (try checks(.proofsPerAddressPerHour, from: address)) + (try receiptBudgets(app))
   }
 
   /// Takes a receipt out of the budgets of a day: the push was refused for its device token.
@@ -26,30 +21,13 @@ extension RateLimits {
   private func receiptBudgets(_ app: String) throws(StoreError) -> [Check] {
     [try check(.receiptsPerAppPerDay, .app(app)), try check(.receiptsPerDay, .everybody)]
   }
-
-  private func receipt(_ token: TokenHash, _ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
-    [try check(.receiptsPerDevicePerHour, subjects.device(token))]
-      + (try checks(.proofsPerAddressPerHour, from: address)) + (try receiptBudgets(app))
-  }
 }
 
 // MARK: Assessments
 
 extension RateLimits {
-  func addAssessmentKeys(
-    app: String, from address: ClientAddress?, to keys: inout StoreKeys, at now: UnixTime
-  ) throws(StoreError) {
-    addKeys(of: try assessment(app, address), to: &keys, at: now)
-  }
-
-  /// Counts the assessment of a reCAPTCHA token for the address, the app, and in total.
-  func admitAssessment(
-    app: String, from address: ClientAddress?, in set: inout WorkingSet
-  ) throws(StoreError) -> LimitRefusal? {
-    try admit(assessment(app, address), in: &set)
-  }
-
-  private func assessment(_ app: String, _ address: ClientAddress?) throws(StoreError) -> [Check] {
+  /// Limits of the assessment of a reCAPTCHA token: of the address, the app, and in total.
+  func checks(ofAssessmentFor app: String, from address: ClientAddress?) throws(StoreError) -> [Check] {
     try checks(.proofsPerAddressPerHour, from: address) + [
       check(.assessmentsPerAppPerDay, .app(app)), check(.assessmentsPerDay, .everybody),
     ]
@@ -59,16 +37,10 @@ extension RateLimits {
 // MARK: Revocations
 
 extension RateLimits {
-  func addRevocationKeys(
-    app: String, noticeTo address: String?, to keys: inout StoreKeys, at now: UnixTime
-  ) throws(StoreError) {
-    addKeys(of: try revocation(app, noticeTo: address), to: &keys, at: now)
-  }
-
   func admitRevocation(
     app: String, noticeTo address: String?, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
-    try admit(revocation(app, noticeTo: address), in: &set)
+    admit(try revocation(app, noticeTo: address), in: &set)
   }
 
   private func revocation(_ app: String, noticeTo address: String?) throws(StoreError) -> [Check] {

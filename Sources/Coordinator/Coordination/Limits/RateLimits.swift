@@ -4,8 +4,7 @@ import CountersignTelemetry
 
 /// Decides whether one more is allowed, and counts it.
 ///
-/// An action has lists of ``Check``s: an SMS one of its own and one of its device, a check of a code several. A list is
-/// made by the same function for naming the counters to load, before a batch, and for deciding and counting in it.
+/// An action has lists of ``Check``s: an SMS one of its own and one of its device, a check of a code several.
 struct RateLimits: Sendable {
   struct Check: Sendable {
     let limit: Limit
@@ -32,18 +31,18 @@ struct RateLimits: Sendable {
   }
 
   /// Counts one more against every limit, or against none when one of them is reached.
-  func admit(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
-    if let refusal = try refusal(checks, in: set) { return refusal }
-    try count(checks, in: &set)
+  func admit(_ checks: [Check], in set: inout WorkingSet) -> LimitRefusal? {
+    if let refusal = refusal(checks, in: set) { return refusal }
+    count(checks, in: &set)
     return nil
   }
 
   /// The reached limit that lasts longest. Counts nothing.
-  func refusal(_ checks: [Check], in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
+  func refusal(_ checks: [Check], in set: WorkingSet) -> LimitRefusal? {
     var refusal: LimitRefusal?
     for check in checks {
-      let rule = try rule(of: check, in: set)
-      guard let wait = try check.counter.window(in: set).wait(at: set.now, rule) else { continue }
+      let rule = rule(of: check, in: set)
+      guard let wait = check.counter.window(in: set).wait(at: set.now, rule) else { continue }
       if wait > refusal?.wait ?? .zero {
         refusal = LimitRefusal(
           limit: check.limit, figure: rule.limit, wait: wait, isOfNetwork: check.isOfNetwork)
@@ -53,17 +52,17 @@ struct RateLimits: Sendable {
   }
 
   /// The rule with the figure that is in force now. One of 0 refuses everything.
-  private func rule(of check: Check, in set: WorkingSet) throws(StoreError) -> LimitRule {
+  private func rule(of check: Check, in set: WorkingSet) -> LimitRule {
     var rule = check.counter.rule
     guard let approved = check.approved, rule.limit > 0 else { return rule }
-    let count = try approved.window(in: set).count(at: set.now, approved.rule)
+    let count = approved.window(in: set).count(at: set.now, approved.rule)
     rule.limit = max(rule.limit, count * limits.wrongCodesPercent / 100)
     return rule
   }
 
   /// Counts one more, whether or not a limit is reached.
-  func count(_ checks: [Check], in set: inout WorkingSet) throws(StoreError) {
-    for check in checks { try check.counter.record(at: set.now, in: &set) }
+  func count(_ checks: [Check], in set: inout WorkingSet) {
+    for check in checks { check.counter.record(in: &set) }
   }
 }
 
@@ -98,10 +97,6 @@ extension RateLimits {
 // MARK: Erasure
 
 extension RateLimits {
-  func addKeys(ofAll subjects: [LimitSubject], to keys: inout StoreKeys) throws(StoreError) {
-    for subject in subjects { try subject.addKeys(to: &keys) }
-  }
-
   /// Deletes everything that was counted for subjects.
   func forget(_ subjects: [LimitSubject], in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
@@ -179,13 +174,6 @@ extension RateLimits {
   /// Approved codes of an app, and of all, within the last day.
   static let approved = LimitRule(sliding: "y", limit: .max, window: .seconds(86_400))
 
-  /// Adds the counters of a check and of a wrong code, also of one that is not the first: an earlier command of the
-  /// same batch may have been.
-  func addKeys(of check: LimitedCheck, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    guard !check.isFictional else { return try addKeys(ofFictional: check, to: &keys, at: now) }
-    addKeys(of: try wrongCode(check) + number(check), to: &keys, at: now)
-  }
-
   /// Counts a check, and decides whether the code may be compared. Only a wrong code enters the budgets of wrong codes:
   /// see ``countWrong(_:in:)``.
   ///
@@ -194,33 +182,23 @@ extension RateLimits {
   func admitCheck(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard !check.isFictional else { return try refusal(ofFictional: check, in: set) }
     let shared = check.isFirstCode && check.isFirstHandle ? [] : try shared(check)
-    if let refusal = try refusal(address(check) + shared, in: set) { return refusal }
-    return try admit(number(check), in: &set)
+    if let refusal = refusal(try address(check) + shared, in: set) { return refusal }
+    return admit(try number(check), in: &set)
   }
 
   func countWrong(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countWrong(fictional: check, in: &set) }
-    try count(wrongCode(check), in: &set)
+    count(try wrongCode(check), in: &set)
   }
 
   func countRight(_ check: LimitedCheck, in set: inout WorkingSet) throws(StoreError) {
     guard !check.isFictional else { return try countRight(fictional: check, in: &set) }
-    for shared in try shared(check) { try shared.approved?.record(at: set.now, in: &set) }
+    for shared in try shared(check) { shared.approved?.record(in: &set) }
   }
 
-  /// Adds the shared budgets of wrong codes, for ``areWrongCodesUsedUp(of:in:)``.
-  func addKeys(ofWrongCodesOf app: String, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    addKeys(of: try shared(app), to: &keys, at: now)
-  }
-
-  /// Whether no code of an app but the first one of each verification is compared. Counters that were not looked up say
-  /// no.
+  /// Whether no code of an app but the first one of each verification is compared.
   func areWrongCodesUsedUp(of app: String, in set: WorkingSet) throws(StoreError) -> Bool {
-    let checks = try shared(app)
-    for check in checks {
-      guard check.counter.isLoaded(in: set), check.approved?.isLoaded(in: set) ?? true else { return false }
-    }
-    return try refusal(checks, in: set) != nil
+    refusal(try shared(app), in: set) != nil
   }
 
   private func wrongCode(_ check: LimitedCheck) throws(StoreError) -> [Check] {

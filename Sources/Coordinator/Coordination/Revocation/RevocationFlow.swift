@@ -159,10 +159,6 @@ struct RevocationOrder: CommandOrder {
       StartRevocation.type.text, [revocation.app, CommandFingerprint.text(token, isFormer: isFormer)])
   }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try service.addKeys(of: self, to: &keys, at: now)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     try service.start(self, envelope, in: &set)
   }
@@ -173,10 +169,6 @@ struct RevocationReport: Report {
   let id: String
   let event: RevocationEvent
   let service: RevocationService
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    service.records.addKeys(ofID: id, to: &keys)
-  }
 
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     try service.handle(event, on: id, cause: cause, in: &set)

@@ -14,16 +14,6 @@ struct RevocationRecords: Sendable {
     self.policy = policy
   }
 
-  // MARK: Keys
-
-  func addKeys(ofID id: String, to keys: inout StoreKeys) {
-    keys.add(Self.kind, id)
-  }
-
-  func addKeys(ofToken token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
-    for hash in token.all { keys.add(holderOf: try UniqueKey(Self.token, hash)) }
-  }
-
   // MARK: Look-ups
 
   func revocation(_ id: String, in set: WorkingSet) throws(StoreError) -> Revocation? {
@@ -31,10 +21,8 @@ struct RevocationRecords: Sendable {
   }
 
   func revocation(ofToken token: TokenHash, in set: WorkingSet) throws(StoreError) -> Revocation? {
-    for hash in token.all {
-      if let record = try set.holder(of: UniqueKey(Self.token, hash)) { return try Revocation(record) }
-    }
-    return nil
+    let found = try set.each(token.all) { hash throws(StoreError) in try set.holder(of: UniqueKey(Self.token, hash)) }
+    return try found.lazy.compactMap { $0 }.first.map { record throws(StoreError) in try Revocation(record) }
   }
 
   // MARK: Changes

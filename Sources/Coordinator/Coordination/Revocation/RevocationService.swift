@@ -16,12 +16,6 @@ struct RevocationService: Sendable {
     records = RevocationRecords(rules.revocation)
   }
 
-  func addKeys(of order: RevocationOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try records.addKeys(ofToken: order.token, to: &keys)
-    try limits.addRevocationKeys(
-      app: order.revocation.app, noticeTo: order.revocation.notice?.email, to: &keys, at: now)
-  }
-
   func start(
     _ order: RevocationOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {

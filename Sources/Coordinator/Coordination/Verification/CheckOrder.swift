@@ -18,12 +18,8 @@ struct CheckOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: self) }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try service.records.addKeys(ofID: verificationID, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.addMoreKeys(of: self, to: &keys, from: set)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -86,12 +82,6 @@ extension VerificationCodes {
 // MARK: - Comparing
 
 extension VerificationService {
-  func addMoreKeys(of order: CheckOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    guard let asked = try records.found(order.verificationID, in: set) else { return }
-    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
-    try limits.addKeys(of: LimitedCheck(of: asked, from: order.address, isFirstCode: false), to: &keys, at: set.now)
-  }
-
   func check(
     _ order: CheckOrder, _ envelope: Envelope,
     in set: inout WorkingSet

@@ -11,23 +11,14 @@ struct RefusedStart: CommandOrder {
   /// Absent where the service states none: nothing is counted then.
   let address: ClientAddress?
   let identity: StartIdentity
-  let message: MessageIdentity
   let service: VerificationService
 
   var fingerprint: [UInt8] { service.codes.fingerprint(of: identity) }
 
   func formerFingerprints() -> [[UInt8]] { service.codes.formerFingerprints(of: identity) }
 
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.gate.addKeys(ofWaiting: message, to: &keys, from: set)
-  }
-
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
     try service.gate.arriveAgain(envelope, in: &set)
-  }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    service.limits.addKeys(of: try service.limits.refusedStarts(from: address), to: &keys, at: now)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -49,6 +40,6 @@ extension RateLimits {
 
   /// Counts a start that is refused for want of a proof.
   func admitRefusedStart(from address: ClientAddress?, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
-    try admit(refusedStarts(from: address), in: &set)
+    admit(try refusedStarts(from: address), in: &set)
   }
 }

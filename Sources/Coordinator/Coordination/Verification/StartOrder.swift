@@ -52,14 +52,12 @@ struct StartOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { identity.map(service.codes.formerFingerprints) ?? [] }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try service.addKeys(of: self, to: &keys, at: now)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.addMoreKeys(of: self, to: &keys, from: set)
-    // The configuration may no longer ask for the proof whose assessment it waits for.
-    if let message { try service.gate.addKeys(ofWaiting: message, to: &keys, from: set) }
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    keys.add(holderOf: try liveKey.get())
+    guard fixedCode == nil else { return }
+    service.conversions.addKeys(of: limitedSend, to: &keys)
+    service.limits.addKeys(of: try limits.get(), to: &keys, at: now)
+    if let proof { try service.gate.addFirstKeys(of: proof, self, to: &keys, at: now) }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -128,7 +126,7 @@ struct StartDecoder: Sendable {
         // Without an address for the reply it is a dead letter, and reveals no number.
         guard envelope.replyTo != nil else { throw error }
         return RefusedStart(
-          error: error, address: address, identity: identity, message: envelope.identity, service: service)
+          error: error, address: address, identity: identity, service: service)
       }
     }
     var order = StartOrder(

@@ -55,14 +55,7 @@ struct VerificationFlow: Flow {
 
   /// Deadlines are due records, so they survive every restart and cost nothing while they wait.
   var dueRecords: [DueRecords] {
-    let also: @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void = {
-      [records = service.records] record, keys throws(StoreError) in
-      // More is loaded than at the present time, never less.
-      try records.addMoreKeys(of: PhoneVerification(record), to: &keys, at: record.dueAt ?? UnixTime(milliseconds: 0))
-    }
-    return [
-      DueRecords(VerificationRecords.kind, part: .endVerifications, also: also, end: end)
-    ]
+    [DueRecords(VerificationRecords.kind, part: .endVerifications, end: end)]
   }
 
   /// Expires a verification at its deadline, and deletes one past its retention.
@@ -90,14 +83,6 @@ struct CancelOrder: CommandOrder {
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(CancelVerification.type.text, [verificationID]) }
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try service.records.addKeys(ofID: verificationID, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try service.addMoreKeys(ofID: verificationID, to: &keys, from: set)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     try service.cancel(verificationID, envelope, in: &set)
   }
@@ -108,10 +93,6 @@ struct StatusOrder: CommandOrder {
   let verificationID: String
   let service: VerificationService
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try service.records.addKeys(ofID: verificationID, to: &keys)
-  }
-
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     try service.status(verificationID, in: set)
   }
@@ -119,12 +100,6 @@ struct StatusOrder: CommandOrder {
 
 // Commands about a started verification, addressed by the ID of one of its handles.
 extension VerificationService {
-  /// Adds what follows from the verification that the ID of a handle leads to.
-  func addMoreKeys(ofID id: String, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    guard let asked = try records.found(id, in: set) else { return }
-    try records.addKeys(ofAsked: asked.verification, to: &keys, at: set.now)
-  }
-
   func cancel(
     _ id: String, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {

@@ -15,12 +15,10 @@ struct VerificationRecords: Sendable {
   static let number = KeySpace(kind, "number")
 
   private let retention: Duration
-  private let checksPerCode: Int
   let conversions: Conversions
 
   init(_ rules: CoordinatorRules, conversions: Conversions) {
     retention = rules.retention
-    checksPerCode = rules.policy.checksPerCode
     self.conversions = conversions
   }
 
@@ -30,35 +28,6 @@ struct VerificationRecords: Sendable {
     guard let record = Self.recordID(id) else { return }
     keys.add(record: record)
     keys.add(holderOf: try Self.key(ofHandle: id))
-  }
-
-  /// Adds the verification with an ID of its own: jobs are named by it, never by a later handle.
-  func addKeys(ofOwnID id: String, to keys: inout StoreKeys) {
-    if let record = Self.recordID(id) { keys.add(record: record) }
-  }
-
-  func addKeys(ofLive key: VerificationKey, to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(holderOf: try Self.key(ofLive: key))
-  }
-
-  /// Adds the first page of the verifications of a number, in E.164.
-  func addKeys(ofNumber phoneNumber: String, to keys: inout StoreKeys) throws(StoreError) {
-    keys.add(group: try Self.group(ofNumber: phoneNumber))
-  }
-
-  /// Adds what a check or a cancellation of a verification looks up. As a rule its end needs no counts: the first code
-  /// is right.
-  func addKeys(ofAsked verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    if verification.isLive(at: now), verification.checks == 0, verification.handles.checks == 0, checksPerCode > 1 {
-      conversions.addKeys(ofReturned: verification, to: &keys)
-    } else {
-      try addMoreKeys(of: verification, to: &keys, at: now)
-    }
-  }
-
-  /// Adds what changing a verification looks up, whatever comes of it.
-  func addMoreKeys(of verification: PhoneVerification, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try conversions.addKeys(of: verification, to: &keys, at: now)
   }
 
   private static func recordID(_ id: String) -> RecordID? {
@@ -94,14 +63,6 @@ struct VerificationRecords: Sendable {
   /// The verification with an ID of its own, which is that of its first handle.
   func verification(_ id: String, in set: WorkingSet) throws(StoreError) -> PhoneVerification? {
     guard let id = Self.recordID(id), let record = try set.record(id) else { return nil }
-    return try PhoneVerification(record)
-  }
-
-  /// The verification with an ID of its own, if it has ended.
-  func ended(_ id: String, in set: WorkingSet) throws(StoreError) -> PhoneVerification? {
-    guard let id = Self.recordID(id), let record = try set.record(id) else { return nil }
-    // As a rule it lives, and one that lives holds its key until it is stored as ended.
-    guard !record.uniqueKeys.contains(where: { $0.space == Self.live }) else { return nil }
     return try PhoneVerification(record)
   }
 

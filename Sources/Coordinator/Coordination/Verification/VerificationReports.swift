@@ -75,14 +75,8 @@ struct SMSReport: Report {
   let report: (any MessageReport)?
   let reports: VerificationReports
 
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    reports.records.addKeys(ofOwnID: verificationID, to: &keys)
-  }
-
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    // While it lives, no report makes it count.
-    guard let verification = try reports.records.ended(verificationID, in: set) else { return }
-    try reports.records.addMoreKeys(of: verification, to: &keys, at: set.now)
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    keys.add(VerificationRecords.kind, verificationID)
   }
 
   /// Applies the report, and publishes the resulting events. A report on a deleted verification changes nothing.

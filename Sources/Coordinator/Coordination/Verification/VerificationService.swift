@@ -107,26 +107,6 @@ extension CommandAnswer {
 
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
-  func addKeys(of order: StartOrder, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    keys.add(holderOf: try order.liveKey.get())
-    guard order.fixedCode == nil else {
-      return limits.addKeys(of: try limits.refusedStarts(from: order.address), to: &keys, at: now)
-    }
-    try conversions.addKeys(of: order.limitedSend, to: &keys)
-    limits.addKeys(of: try order.limits.get(), to: &keys, at: now)
-    if let proof = order.proof { try gate.addKeys(of: proof, order, to: &keys, at: now) }
-  }
-
-  /// Adds what follows from the records that a start found.
-  func addMoreKeys(of order: StartOrder, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    if let live = try records.live(order.liveKey.get(), in: set) {
-      try records.addMoreKeys(of: live, to: &keys, at: set.now)
-      if order.fixedCode == nil { try limits.addKeys(ofWrongCodesOf: order.app.id, to: &keys, at: set.now) }
-    }
-    guard let proof = order.proof else { return }
-    try gate.addMoreKeys(of: proof, order, to: &keys, from: set)
-  }
-
   /// The new verification of a start, for its requester as far as that is known by now.
   private func fresh(of order: StartOrder) -> PhoneVerification {
     var verification = order.fresh.verification
@@ -237,7 +217,7 @@ extension VerificationService {
   /// The refusal of a start of a fictional number: after many refusals a client no longer learns which numbers are fictional.
   private func refusalOfFictional(_ order: StartOrder, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard order.fixedCode != nil else { return nil }
-    return try limits.refusal(limits.refusedStarts(from: order.address), in: set)
+    return limits.refusal(try limits.refusedStarts(from: order.address), in: set)
   }
 
   /// Reason that a live verification cannot be continued: it has expired or is about to, its code is lost, no handle
@@ -306,7 +286,7 @@ extension VerificationService {
   private func admit(
     _ order: StartOrder, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
-    try limits.admit(order.limits.get() + limits.checks(ofDevice: order.device), in: &set)
+    limits.admit(try order.limits.get() + limits.checks(ofDevice: order.device), in: &set)
   }
 }
 

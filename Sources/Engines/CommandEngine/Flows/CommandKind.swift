@@ -1,6 +1,7 @@
 import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// A command that a flow carries out.
 public struct CommandKind: Sendable {
@@ -72,15 +73,15 @@ public protocol CommandOrder: Sendable {
   /// - Returns: the order with the outcome of that work; `nil` when there is no such work.
   var stage: CommandStage? { get }
 
-  /// Adds what the command looks up.
+  /// Adds what the command is known to look up. All else is found by running it, so only a command that is frequent
+  /// names anything: it saves a run and a load.
   /// - Throws: ``StoreError``, when a key cannot be made.
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
-
-  /// Adds what follows from the records that the first keys have found.
-  /// - Throws: ``StoreError``.
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
   /// Carries the command out. For a look, answers it.
+  ///
+  /// It runs again when it has looked up what is not loaded, and then makes the same of the same: random bytes are drawn
+  /// before. What is expensive comes behind the look-ups.
   /// - Returns: the answer; `nil` when the command waits and is answered later, with ``WorkingSet/answer(_:to:_:)``.
   /// - Throws: ``StoreError``; an error of the content gives this command up, any other undoes its batch.
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer?
@@ -98,8 +99,7 @@ extension CommandOrder {
   public var fingerprint: [UInt8] { [] }
   public var stage: CommandStage? { nil }
   public func formerFingerprints() -> [[UInt8]] { [] }
-  public func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
-  public func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
+  public func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
 
   public func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool { false }
 
@@ -147,19 +147,14 @@ public struct StageAccess: Sendable {
 
   /// Runs a transaction of its own, with its effects, and publishes what it sends.
   /// - Parameters:
-  ///   - load: keys of both rounds.
+  ///   - first: keys that the body is known to look up.
   ///   - body: changes the set; see ``Store/transact(_:at:settling:_:)``.
   /// - Throws: the body's error, or a failure of the store; nothing is stored then.
   public func transact<Value: Sendable>(
-    _ load: StoreLoad, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+    _ first: StoreKeys = StoreKeys(), _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let (value, messages) = try await context.transact(load, at: now(), settling: OutboxSettlement(), body)
-    do {
-      _ = try await context.outbox.publish(messages)
-    } catch {
-      // They are in the outbox, and published after the next start.
-      context.logger.warning("publishing was ended", [.error: error.description])
-    }
+    let (value, messages) = try await context.transact(first, at: now(), settling: OutboxSettlement(), body)
+    await context.publishNow(messages)
     return value
   }
 }

@@ -1,5 +1,6 @@
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// Part of a service for one purpose: its commands, the reports that it waits for, its records and periodic tasks.
 ///
@@ -80,17 +81,14 @@ public struct DueRecords: Sendable {
   public let kind: RecordKind
   /// Part of the maintenance that ends them. Its label in the metrics, and its name in `/readyz`.
   public let part: MaintenancePart
-  let also: @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void
   let end: @Sendable (Record, inout WorkingSet) throws(StoreError) -> Void
 
   public init(
     _ kind: RecordKind, part: MaintenancePart,
-    also: @escaping @Sendable (Record, inout StoreKeys) throws(StoreError) -> Void = { _, _ in },
     end: @escaping @Sendable (Record, inout WorkingSet) throws(StoreError) -> Void
   ) {
     self.kind = kind
     self.part = part
-    self.also = also
     self.end = end
   }
 }
@@ -159,16 +157,12 @@ struct OperationStatusCommand: Sendable {
     let id: String
     let operations: [OperationRecords]
 
-    func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-      for operation in operations {
-        if let id = RecordID(operation.kind, id) { keys.add(record: id) }
-      }
-    }
-
     func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-      for operation in operations {
-        guard let id = RecordID(operation.kind, id), let record = try set.record(id) else { continue }
-        return try CommandAnswer(operation.status(record, set.now))
+      let found = try set.each(operations) { operation throws(StoreError) in
+        try RecordID(operation.kind, id).flatMap { id throws(StoreError) in try set.record(id) }
+      }
+      for (operation, record) in zip(operations, found) {
+        if let record { return try CommandAnswer(operation.status(record, set.now)) }
       }
       return CommandAnswer(.unknownOperation)
     }

@@ -1,5 +1,6 @@
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// A report that a flow waits for: the result of a job, or the reply of another service.
 public struct ReportKind: Sendable {
@@ -82,22 +83,18 @@ public struct ReceivedReport: Sendable {
 
 /// A report, read and checked, ready for its transaction.
 public protocol Report: Sendable {
-  /// Adds what the report looks up.
+  /// Adds what the report is known to look up; see ``CommandOrder/addFirstKeys(to:at:)``.
   /// - Throws: ``StoreError``, when a key cannot be made.
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
-  /// Adds what follows from the records that the first keys have found.
-  /// - Throws: ``StoreError``.
-  func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
-
-  /// Applies the report. One on an operation that is over or deleted changes nothing.
+  /// Applies the report, again when it has looked up what is not loaded. One on an operation that is over or deleted changes nothing.
   /// - Parameter cause: properties of the message, for the messages that it leads to.
   /// - Throws: ``StoreError``; an error of the content gives the report up, any other undoes its batch.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError)
 }
 
 extension Report {
-  public func addMoreKeys(to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {}
+  public func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {}
 }
 
 extension ContractProblem.Code {

@@ -1,5 +1,6 @@
 public import CountersignEncoding
 public import CountersignTelemetry
+public import RecordStore
 
 /// A value that is stored as the body of a record. A later version adds tags, and reads bodies without them.
 public protocol StoredRecord {

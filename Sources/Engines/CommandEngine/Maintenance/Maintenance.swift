@@ -1,4 +1,5 @@
 import CountersignTelemetry
+public import RecordStore
 import Synchronization
 
 /// Runs the periodic tasks once a second: the flows' own, the ends of due records, leftovers, deletions.
@@ -176,34 +177,25 @@ struct Sweeper: Sendable {
   }
 
   private func sweep(_ due: DueRecords, limit: Int) async throws(StoreError) -> Bool {
-    let claim = DueClaim(due.kind, limit: limit, pause: Self.pause) { records throws(StoreError) in
-      var keys = StoreKeys()
-      for record in records {
-        // Of a record that cannot be read, its end tells so.
-        do throws(StoreError) {
-          try due.also(record, &keys)
-        } catch {
-          guard error.fault == .content else { throw error }
-        }
-      }
-      return keys
-    }
+    let claim = DueClaim(due.kind, limit: limit, pause: Self.pause)
     let outcome = try await context.store.sweep(claim, at: context.clock.now()) { records, set throws(StoreError) in
       var errors: [StoreError] = []
       for record in records {
         do throws(StoreError) {
           try set.attempt { set throws(StoreError) in try due.end(record, &set) }
         } catch {
+          // What one record misses is loaded with what the others miss.
+          if error.code == .notLoaded { continue }
           guard error.fault == .content else { throw error }
           errors.append(error)
           try Self.stepAround(record, in: &set)
         }
       }
-      return EngineContext.Applied(value: errors, messages: set.outgoing.count, effects: set.effects)
+      return (errors, sent: set.outgoing.count, effects: set.effects)
     }
     let (swept, _) = try context.stored(outcome)
-    context.finish(swept.result)
-    note(swept.result.value, unreadable: swept.unreadable, due.kind)
+    context.finish(sent: swept.result.sent, swept.result.effects)
+    note(swept.result.0, unreadable: swept.unreadable, due.kind)
     return swept.rows >= claim.limit
   }
 

@@ -2,6 +2,7 @@ import CountersignConcurrency
 import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
+import RecordStore
 public import ServiceRuntime
 import Synchronization
 

@@ -1,22 +1,6 @@
 import PostgreSQL
+public import RecordStore
 import ServiceRuntime
-
-/// The table of the members in PostgreSQL.
-enum MemberSchemaPostgreSQL {
-  static let sql = """
-    CREATE TABLE store_member (
-      owner integer PRIMARY KEY,
-      name text NOT NULL DEFAULT current_setting('application_name'),
-      admitted boolean NOT NULL,
-      seen timestamptz NOT NULL DEFAULT now(),
-      secrets text COLLATE "C" NOT NULL,
-      projects text COLLATE "C" NOT NULL
-    );
-    COMMENT ON TABLE store_member IS
-      'Processes with check values (keyed hashes) of their keys and peppers, by the number of store_owner.';
-
-    """
-}
 
 extension PostgreSQLStore: MemberRegister {
   /// One entry at a time. A key of one number, apart from those of two that owners have.

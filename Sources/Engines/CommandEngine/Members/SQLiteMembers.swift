@@ -1,23 +1,9 @@
 import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
+import RecordStore
 import SQLite
 import ServiceRuntime
-
-/// The table of the members in an SQLite file, a migration of any database that holds a store.
-public enum MemberSchema {
-  /// `seen` is in milliseconds since 1970.
-  public static let sql = """
-    CREATE TABLE store_member (
-      id TEXT NOT NULL PRIMARY KEY,
-      name TEXT NOT NULL,
-      admitted INTEGER NOT NULL,
-      seen INTEGER NOT NULL,
-      secrets TEXT NOT NULL,
-      projects TEXT NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    """
-}
 
 /// The processes that had an SQLite file one after the other: this one, and the last one before it.
 final class SQLiteMembers: MemberRegister {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import RecordStore
 import Synchronization
 
 /// Publishes the messages that transactions left in the store, and remembers the fates of their rows.

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import RecordStore
 
 /// Publishes leftovers: messages that an earlier process left, that the broker did not take, that the maintenance made,
 /// and that waited for a reply in vain.
@@ -106,20 +107,10 @@ public final class OutboxRelay: Sendable {
     _ report: any Report, _ cause: Envelope, settling settlement: OutboxSettlement, at now: UnixTime
   ) async throws(StoreError) {
     var keys = StoreKeys()
-    try report.addKeys(to: &keys, at: now)
-    let load = StoreLoad(keys) { set throws(StoreError) in
-      var more = StoreKeys()
-      try report.addMoreKeys(to: &more, from: set)
-      return more
-    }
-    let (_, messages) = try await context.transact(load, at: now, settling: settlement) { set throws(StoreError) in
+    try report.addFirstKeys(to: &keys, at: now)
+    let (_, messages) = try await context.transact(keys, at: now, settling: settlement) { set throws(StoreError) in
       try report.apply(cause: cause, in: &set)
     }
-    do {
-      _ = try await context.outbox.publish(messages)
-    } catch {
-      // They are in the store, and published later.
-      context.logger.warning("publishing was ended", [.error: error.description])
-    }
+    await context.publishNow(messages)
   }
 }

@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignEncoding
 public import CountersignMessages
 public import CountersignTelemetry
+public import RecordStore
 
 /// A message that a service publishes.
 public struct OutgoingMessage: Sendable, Hashable {
@@ -228,6 +229,19 @@ extension OutgoingMessage {
 
   private static func fitting(_ text: String) -> String? {
     text.utf8.count <= MessageLimits.maxShortStringBytes ? text : nil
+  }
+}
+
+extension OutboxMessage {
+  init(_ message: OutgoingMessage, hold: Hold?) {
+    self.init(
+      type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold)
+    original = SharedMessage(message)
+  }
+
+  func outgoing() throws(StoreError) -> SharedMessage {
+    if let original = original as? SharedMessage { return original }
+    return SharedMessage(try OutboxCodec.decode(self))
   }
 }
 

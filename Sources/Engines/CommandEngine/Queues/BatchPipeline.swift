@@ -3,6 +3,7 @@ import CountersignConcurrency
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import RecordStore
 import Synchronization
 
 /// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
@@ -59,7 +60,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   private func consume() async {
     await withDiscardingTaskGroup { publishing in
       while let deliveries = await source.next() {
-        let deliveries = await workOffRedelivered(deliveries)
+        let deliveries = await workOffRedelivered(deliveries, in: &publishing)
         guard !deliveries.isEmpty else { continue }
         await marks.gate.enter()
         guard let batch = await process(deliveries) else {
@@ -72,11 +73,10 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
           self.publishing.leave()
           self.marks.gate.leave()
         }
-        for staged in batch.staged {
+        for case (let delivery, .stage(let stage, let prepared)) in zip(batch.deliveries, batch.steps) {
           await marks.gate.enter()
-          let delivery = batch.deliveries[staged.index]
           publishing.addTask {
-            await self.takeStage(staged, delivery)
+            await self.takeStage(stage, delivery, prepared)
             self.marks.gate.leave()
           }
         }
@@ -86,39 +86,31 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
   // MARK: Transaction
 
-  /// A batch whose transaction is committed.
-  struct Batch: Sendable {
-    var deliveries: [Delivery]
-    var conclusions: [Conclusion]
-    var messages: [StoredMessage]
-    var startedAt: ContinuousClock.Instant
-    /// Deliveries that have a stage before their transaction. They are settled after it.
-    var staged: [Staged<Work.Prepared>] = []
-  }
-
-  func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch? {
+  func process(_ deliveries: [Delivery], isCrashed: Bool = false) async -> Batch<Work.Prepared>? {
     let startedAt = ContinuousClock.now
     context.metrics.batchSize(of: work.queue, deliveries.count)
-    guard let committed = await store.commit(deliveries, isCrashed: isCrashed) else { return nil }
-    return Batch(
-      deliveries: deliveries, conclusions: committed.conclusions.map { $0 ?? .nothing },
-      messages: committed.messages, startedAt: startedAt, staged: committed.staged)
+    let now = context.clock.now()
+    let steps: [BatchStep<Work.Prepared>] = deliveries.map { delivery in
+      isCrashed ? .end(work.crashed(delivery, at: now)) : work.prepare(delivery, at: now, isNew: true)
+    }
+    return await store.commit(Batch(deliveries, steps, at: now, startedAt: startedAt))
   }
 
   // MARK: Publishing
 
+  /// Publishes what a batch has sent, answers and acknowledges what has ended in it.
   @discardableResult
-  func publish(_ batch: Batch) async -> Bool {
+  func publish(_ batch: Batch<Work.Prepared>) async -> Bool {
+    let ended = batch.ended
     var others: [Publication] = []
     var duties: [Duty] = []
     var rejected: Set<Int> = []
-    for (index, conclusion) in batch.conclusions.enumerated() {
+    for (index, (delivery, conclusion)) in ended.enumerated() {
       if let reply = conclusion.reply {
         others.append(reply.message.publication(by: context.author))
         duties.append(Duty(delivery: index, isReply: true))
       }
       if let dead = conclusion.dead {
-        let delivery = batch.deliveries[index]
         note(delivery, dead)
         if delivery.isOversize {
           // There is no body to copy, so the broker has to move the message.
@@ -134,8 +126,9 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     }
     do {
       let outcomes = try await context.outbox.publish(batch.messages, with: others)
-      await release(batch.conclusions.compactMap(\.holder))
-      settle(batch, rejected: rejected.union(self.rejected(duties, outcomes)))
+      await release(ended.compactMap(\.conclusion.holder))
+      rejected.formUnion(self.rejected(duties, outcomes))
+      settle(ended, rejected: rejected, took: ContinuousClock.now - batch.startedAt)
       return true
     } catch {
       // Nothing is acknowledged: the broker delivers it again, and the inbox answers.
@@ -157,7 +150,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
   /// Purpose of a publication outside the outbox.
   private struct Duty {
-    /// Index of the delivery in its batch.
+    /// Index of the delivery among those that have ended.
     var delivery: Int
     /// Whether it is a reply. Otherwise it is a dead letter.
     var isReply: Bool
@@ -178,16 +171,14 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     return rejected
   }
 
-  private func settle(_ batch: Batch, rejected: Set<Int>) {
-    let took = ContinuousClock.now - batch.startedAt
-    let staged = Set(batch.staged.map(\.index))
-    for (index, delivery) in batch.deliveries.enumerated() where !staged.contains(index) {
+  private func settle(_ ended: [(delivery: Delivery, conclusion: Conclusion)], rejected: Set<Int>, took: Duration) {
+    for (index, (delivery, conclusion)) in ended.enumerated() {
       if rejected.contains(index) {
         source.reject(delivery.tag, requeue: false)
       } else {
         source.ack(delivery.tag)
       }
-      if let label = batch.conclusions[index].label { context.metrics.count(label, took: took) }
+      if let label = conclusion.label { context.metrics.count(label, took: took) }
     }
   }
 
@@ -200,13 +191,16 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 }
 
 extension BatchPipeline {
-  /// Processes redelivered messages, a few at a time, under marks that outlive a crash: see ``CrashMarks``.
-  func workOffRedelivered(_ deliveries: [Delivery]) async -> [Delivery] {
+  /// Processes redelivered messages, a few at a time, under marks that outlive a crash: see ``CrashMarks``. Returns when
+  /// nothing is left of them but stages, which run beside the batches.
+  private func workOffRedelivered(
+    _ deliveries: [Delivery], in group: inout DiscardingTaskGroup
+  ) async -> [Delivery] {
     let redelivered = deliveries.filter(\.isRedelivered)
     if redelivered.isEmpty { return deliveries }
-    await withTaskGroup(of: Void.self) { group in
-      await marks.admit(redelivered, spawn: { work in group.addTask { await work() } }) { await self.workOff($0) }
-    }
+    await marks.admit(
+      redelivered, spawn: { work in group.addTask { await work() } }, work: { await self.workOff($0) })
+    await marks.passed()
     return deliveries.filter { !$0.isRedelivered }
   }
 
@@ -218,10 +212,10 @@ extension BatchPipeline {
     guard let batch = await process(step.deliveries, isCrashed: step.treatment == .bury), await publish(batch) else {
       return Set(step.deliveries.map(\.tag))
     }
+    step.pass()
     var unsettled: Set<DeliveryTag> = []
-    for staged in batch.staged {
-      let delivery = batch.deliveries[staged.index]
-      if await !finish(staged, delivery) { unsettled.insert(delivery.tag) }
+    for case (let delivery, .stage(let stage, let prepared)) in zip(batch.deliveries, batch.steps) {
+      if await !takeStage(stage, delivery, prepared) { unsettled.insert(delivery.tag) }
     }
     return unsettled
   }
@@ -229,23 +223,22 @@ extension BatchPipeline {
 
 extension BatchPipeline {
   /// Runs a stage beside the batches, or refuses its command at once when too many others have one.
-  private func takeStage(_ staged: Staged<Work.Prepared>, _ delivery: Delivery) async {
-    defer { self.staged.subtract(1, ordering: .relaxed) }
-    guard self.staged.add(1, ordering: .relaxed).newValue <= maxStaged else {
-      let refused = work.refuseBusy(staged.prepared, at: context.clock.now())
-      await publish(Batch(deliveries: [delivery], conclusions: [refused], messages: [], startedAt: .now))
-      return
+  /// - Returns: whether the delivery was settled.
+  @discardableResult
+  private func takeStage(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
+    defer { staged.subtract(1, ordering: .relaxed) }
+    guard staged.add(1, ordering: .relaxed).newValue <= maxStaged else {
+      return await end(delivery, work.refuseBusy(prepared, at: context.clock.now()))
     }
     await stages.enter()
-    await finish(staged, delivery)
-    stages.leave()
+    defer { stages.leave() }
+    return await finish(stage, delivery, prepared)
   }
 
   /// Runs the stage of a delivery, and then its own transaction.
-  @discardableResult
-  private func finish(_ staged: Staged<Work.Prepared>, _ delivery: Delivery) async -> Bool {
+  private func finish(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
     let startedAt = ContinuousClock.now
-    let outcome = await run(staged.stage)
+    let outcome = await run(stage)
     // The process is to end, and the work may have been cut short: the delivery arrives again.
     if Task.isCancelled { return false }
     let order: any CommandOrder
@@ -253,16 +246,23 @@ extension BatchPipeline {
     case .success(let done): order = done
     case .failure(let error):
       if error.code == .closed { return false }
-      var refused = work.giveUp(staged.prepared, at: context.clock.now())
+      var refused = work.giveUp(prepared, at: context.clock.now())
       // Its requester may send it again; without one, operators may.
       if error.fault == .store, refused.reply != nil { refused.dead = nil }
-      return await publish(Batch(deliveries: [delivery], conclusions: [refused], messages: [], startedAt: startedAt))
+      return await end(delivery, refused, startedAt: startedAt)
     }
-    guard let committed = await store.commit(delivery, work.staged(staged.prepared, order)) else { return false }
-    return await publish(
-      Batch(
-        deliveries: [delivery], conclusions: committed.conclusions.map { $0 ?? .nothing },
-        messages: committed.messages, startedAt: startedAt))
+    var batch = Batch<Work.Prepared>(
+      [delivery], [.transaction(work.staged(prepared, order))], at: context.clock.now(), startedAt: startedAt)
+    batch.isStaged = true
+    guard let committed = await store.commit(batch) else { return false }
+    return await publish(committed)
+  }
+
+  /// Ends a delivery without a transaction.
+  private func end(
+    _ delivery: Delivery, _ conclusion: Conclusion, startedAt: ContinuousClock.Instant = .now
+  ) async -> Bool {
+    await publish(Batch([delivery], [.end(conclusion)], at: context.clock.now(), startedAt: startedAt))
   }
 
   /// Runs a stage. After its time it is canceled; what it has done by then counts.

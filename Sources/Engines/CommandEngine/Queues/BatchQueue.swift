@@ -2,6 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
+import RecordStore
 
 /// Handles the deliveries of one queue.
 protocol BatchQueue: Sendable {
@@ -14,19 +15,10 @@ protocol BatchQueue: Sendable {
   func sender(of message: Message) -> String
 
   /// Parses a delivery and does all work that needs no transaction.
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> BatchStep<Prepared>
 
-  /// Asynchronous work that must finish before the delivery's own transaction. `nil` when there is no such work.
-  func stage(of prepared: Prepared) -> CommandStage?
-
-  /// Whether a delivery only reads. It does so after the transaction of its batch, and sees all earlier messages.
-  func isLook(_ prepared: Prepared) -> Bool
-
-  /// Adds what a delivery looks up.
-  func addKeys(of prepared: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
-
-  /// Adds what follows from the records that the first keys have found.
-  func addMoreKeys(of prepared: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError)
+  /// Adds what a delivery is known to look up.
+  func addFirstKeys(of prepared: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
   func process(_ prepared: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion
 
@@ -44,14 +36,58 @@ protocol BatchQueue: Sendable {
 }
 
 extension BatchQueue {
-  func stage(of prepared: Prepared) -> CommandStage? { nil }
-  func isLook(_ prepared: Prepared) -> Bool { false }
   func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion { giveUp(prepared, at: now) }
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
 }
 
-/// Remaining work for a delivery after its transaction. Thrown for one that needs no transaction.
-struct Conclusion: Error {
+/// Remaining work for a delivery, by its next step.
+enum BatchStep<Prepared: Sendable>: Sendable {
+  /// Asynchronous work, and then a transaction of its own.
+  case stage(CommandStage, Prepared)
+  /// The transaction of its batch.
+  case transaction(Prepared)
+  /// A look after that transaction: it sees all earlier messages.
+  case look(Prepared)
+  /// The answer and the acknowledgement.
+  case end(Conclusion)
+}
+
+/// Deliveries that go through the pipeline together, and what is left to do for each.
+struct Batch<Prepared: Sendable>: Sendable {
+  let deliveries: [Delivery]
+  /// One for each delivery.
+  var steps: [BatchStep<Prepared>]
+  /// Time of the preparation. Its transactions take place at that time.
+  var now: UnixTime
+  let startedAt: ContinuousClock.Instant
+  /// Whether it is one delivery after its stage, which is not repeated.
+  var isStaged = false
+  /// Messages that its transactions have sent and that are to be published.
+  var messages: [StoredMessage] = []
+
+  init(
+    _ deliveries: [Delivery], _ steps: [BatchStep<Prepared>], at now: UnixTime,
+    startedAt: ContinuousClock.Instant = .now
+  ) {
+    self.deliveries = deliveries
+    self.steps = steps
+    self.now = now
+    self.startedAt = startedAt
+  }
+
+  /// Deliveries whose transaction is not committed yet.
+  var left: [Int] { steps.indices.filter { if case .transaction = steps[$0] { true } else { false } } }
+
+  /// Deliveries that are to be answered and acknowledged.
+  var ended: [(delivery: Delivery, conclusion: Conclusion)] {
+    var ended: [(delivery: Delivery, conclusion: Conclusion)] = []
+    for case (let delivery, .end(let conclusion)) in zip(deliveries, steps) { ended.append((delivery, conclusion)) }
+    return ended
+  }
+}
+
+/// Remaining work for a delivery after its transaction.
+struct Conclusion: Sendable {
   /// The answer, if the sender requested one.
   var reply: SharedMessage?
   /// Reason to dead-letter the delivery, if any.

@@ -2,6 +2,7 @@ import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
 import CrashMarks
+import RecordStore
 
 /// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
 final class CommandRequest: Sendable {
@@ -37,7 +38,7 @@ struct CommandQueue: BatchQueue {
 
   // MARK: Decode
 
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> CommandRequest {
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> BatchStep<CommandRequest> {
     var envelope: Envelope
     let kind: CommandKind
     do throws(ContractProblem) {
@@ -50,7 +51,7 @@ struct CommandQueue: BatchQueue {
       envelope = envelope.resolved(sender: senders.sender(of: envelope))
       try ReplyAddress.check(envelope.replyTo, of: envelope.identity.sender)
     } catch {
-      throw refuse(delivery, error, at: now)
+      return .end(refuse(delivery, error, at: now))
     }
     // The wait for the store is unrelated to the sender's clock.
     if isNew { context.metrics.noteSkew(of: envelope, at: now) }
@@ -59,15 +60,14 @@ struct CommandQueue: BatchQueue {
       let order = try kind.read(envelope, delivery.message.body, now, context.registry.missingFields)
       // AMQP's own bounds on its parts are narrower than those of a key.
       guard let key = try? InboxKey(envelope.identity.key) else { throw .notStored }
-      return CommandRequest(envelope: envelope, order: order, kind: kind, key: key)
+      let request = CommandRequest(envelope: envelope, order: order, kind: kind, key: key)
+      if kind.isLook { return .look(request) }
+      guard let stage = order.stage else { return .transaction(request) }
+      return .stage(stage, request)
     } catch {
-      throw refuse(envelope, error, at: now)
+      return .end(refuse(envelope, error, at: now))
     }
   }
-
-  func stage(of request: CommandRequest) -> CommandStage? { request.kind.isLook ? nil : request.order.stage }
-
-  func isLook(_ request: CommandRequest) -> Bool { request.kind.isLook }
 
   /// The broker has verified the sender.
   private func permit(_ kind: CommandKind, _ envelope: Envelope) throws(APIError) {
@@ -80,20 +80,12 @@ struct CommandQueue: BatchQueue {
     guard let user = envelope.userID, admitted.contains(user) else { throw refusal }
   }
 
-  // MARK: Load
-
-  func addKeys(of request: CommandRequest, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    if !request.kind.isLook { keys.add(message: request.key) }
-    try request.order.addKeys(to: &keys, at: now)
-  }
-
-  func addMoreKeys(
-    of request: CommandRequest, to keys: inout StoreKeys, from set: WorkingSet
-  ) throws(StoreError) {
-    try request.order.addMoreKeys(to: &keys, from: set)
-  }
-
   // MARK: Apply
+
+  func addFirstKeys(of request: CommandRequest, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if !request.kind.isLook { keys.add(message: request.key) }
+    try request.order.addFirstKeys(to: &keys, at: now)
+  }
 
   func process(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
     guard let answer = try answer(request, in: &set) else {

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import RecordStore
 import Synchronization
 
 /// The queue of the reports: checks where a report comes from, reads it, and applies it to its operation.
@@ -26,16 +27,14 @@ struct ReportQueue: BatchQueue {
 
   // MARK: Decode
 
-  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) throws(Conclusion) -> Prepared {
-    let read: Prepared?
+  func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> BatchStep<Prepared> {
     do throws(ContractProblem) {
-      read = try self.read(delivery)
+      guard let read = try self.read(delivery) else { return .end(.nothing) }
+      return .transaction(read)
     } catch {
       if error.code == .forgedResult { context.metrics.forgedResults.increment() }
-      throw Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description))
+      return .end(Conclusion(dead: DeadReason(code: error.code.rawValue, text: error.description)))
     }
-    guard let read else { throw .nothing }
-    return read
   }
 
   private func read(_ delivery: Delivery) throws(ContractProblem) -> Prepared? {
@@ -65,17 +64,11 @@ struct ReportQueue: BatchQueue {
 
   private static let suffixes = [".result", ".\(JobDelayed.word)"]
 
-  // MARK: Load
-
-  func addKeys(of read: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try read.report.addKeys(to: &keys, at: now)
-  }
-
-  func addMoreKeys(of read: Prepared, to keys: inout StoreKeys, from set: WorkingSet) throws(StoreError) {
-    try read.report.addMoreKeys(to: &keys, from: set)
-  }
-
   // MARK: Apply
+
+  func addFirstKeys(of read: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try read.report.addFirstKeys(to: &keys, at: now)
+  }
 
   func process(_ read: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion {
     try read.report.apply(cause: read.cause, in: &set)

@@ -1,5 +1,6 @@
 import CountersignAMQP
 public import CountersignTelemetry
+import RecordStore
 public import ServiceRuntime
 import Synchronization
 
@@ -170,17 +171,6 @@ struct AttendanceService: Service {
       try? await Task.sleep(for: Self.interval)
     }
   }
-}
-
-/// State of a store's session.
-public enum SessionState: Sendable {
-  /// It answers.
-  case up
-  /// The connection is open, and the server has left a request without an answer for
-  /// ``PostgreSQLStoreOptions/longestSilence``.
-  case silent
-  /// There is no connection.
-  case lost
 }
 
 /// Tells a short loss of the session, after which the process goes on by itself, from one that others should not wait

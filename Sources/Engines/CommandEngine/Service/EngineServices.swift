@@ -2,6 +2,7 @@ public import CountersignAMQP
 public import CountersignMessages
 public import CountersignTelemetry
 import CrashMarks
+import RecordStore
 public import ServiceRuntime
 
 /// The parts of a stateful service that stand on the engine: connections to the broker, database, queues, maintenance.

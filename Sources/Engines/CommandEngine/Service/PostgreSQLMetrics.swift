@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import PostgreSQL
+import RecordStore
 
 /// Figures of a store on a server.
 enum PostgreSQLMetrics {

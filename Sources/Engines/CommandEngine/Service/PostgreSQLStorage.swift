@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import CrashMarks
 import PostgreSQL
+import RecordStore
 import SQLite
 import ServiceRuntime
 

@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import CrashMarks
+import RecordStore
 import SQLite
 import ServiceRuntime
 

@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignConcurrency
+import RecordStore
 import ServiceRuntime
 
 /// Closes the database when all its users have ended.

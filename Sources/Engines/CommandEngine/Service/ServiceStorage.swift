@@ -1,6 +1,7 @@
 public import CountersignTelemetry
 public import CrashMarks
-public import SQLite
+public import RecordStore
+import SQLite
 import ServiceRuntime
 
 /// The opened database of a stateful service.
@@ -25,17 +26,6 @@ public protocol ServiceStorage: Sendable {
   func marks() async throws -> any MarkStore
   /// Closes the database. Its store is closed before.
   func close() async
-}
-
-/// The tables of a service that stands on the engine and has no others: those of the store, and of the crash marks.
-public enum ServiceSchema {
-  /// The tables of a new file, and the steps of older ones.
-  public static let migrations =
-    [Migration(version: 1, sql: [StoreSchema.sql, MemberSchema.sql, MarkSchema.sql].joined(separator: "\n"))] + steps
-
-  /// Steps that follow version 1: none yet. The first changes the tables of files that exist, in SQL, and is
-  /// `Migration(version: 2, sql: …)`; the scripts of version 1 then stay as they are.
-  private static let steps: [Migration] = []
 }
 
 extension DatabaseSettings {

@@ -15,11 +15,7 @@ import Testing
     let id = bench.nextID()
     let reply = try await bench.ask(
       SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk), id: id)
-    let localID = try #require(try AccountSignedIn(json: reply.body).localID)
-    var keys = StoreKeys()
-    AccountRecord.addKeys(of: localID, to: &keys)
-    let set = try await bench.context.store.read(StoreLoad(keys), at: bench.clock.now())
-    return try #require(try AccountRecord.find(localID, project: AccountsBench.project, in: set))
+    return try #require(try await bench.find(AccountSignedIn(json: reply.body).localID))
   }
 
   /// One round of the maintenance: the accounts whose deletion is announced.
@@ -32,10 +28,7 @@ import Testing
   }
 
   private func use(_ account: AccountRecord, _ bench: AccountsBench) async throws {
-    var keys = StoreKeys()
-    AccountRecord.addKeys(of: account.localID, to: &keys)
-    try bench.parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
-    try await bench.transact(keys) { [sessions = bench.parts.sessions] set throws(StoreError) in
+    try await bench.transact { [sessions = bench.parts.sessions] set throws(StoreError) in
       guard let found = try AccountRecord.find(account.localID, project: account.project, in: set) else { return }
       for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records {
         _ = try sessions.noteUse(of: SessionRecord(record), found, in: &set)
@@ -44,45 +37,42 @@ import Testing
   }
 
   @Test func `An anonymous account goes with its last session, and services are told`() async throws {
-    try await AccountsBench.with { bench in
-      let account = try await signUp(bench)
-      bench.clock.advance(by: Self.unusedFor - .milliseconds(1))
-      #expect(try await tidy(bench).isEmpty)
-      #expect(try await bench.find(account) != nil)
-      bench.clock.advance(by: .milliseconds(1))
-      #expect(try await tidy(bench) == [account.localID])
-      let (found, sessions) = (try await bench.find(account), try await bench.sessions(of: account))
-      #expect(found == nil && sessions.isEmpty)
-      #expect(bench.registry.render().contains("countersign_anonymous_accounts_ended_total 1"))
-      #expect(try await tidy(bench).isEmpty)
-    }
+    let bench = try await AccountsBench()
+    let account = try await signUp(bench)
+    bench.clock.advance(by: Self.unusedFor - .milliseconds(1))
+    #expect(try await tidy(bench).isEmpty)
+    #expect(try await bench.find(account) != nil)
+    bench.clock.advance(by: .milliseconds(1))
+    #expect(try await tidy(bench) == [account.localID])
+    let (found, sessions) = (try await bench.find(account), try await bench.sessions(of: account))
+    #expect(found == nil && sessions.isEmpty)
+    #expect(bench.registry.render().contains("countersign_anonymous_accounts_ended_total 1"))
+    #expect(try await tidy(bench).isEmpty)
   }
 
   @Test func `As long as its session is used it stays, and ends once that was unused`() async throws {
-    try await AccountsBench.with { bench in
-      let account = try await signUp(bench)
-      bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
-      try await use(account, bench)
-      bench.clock.advance(by: .seconds(86_400))
-      #expect(try await tidy(bench).isEmpty)
-      #expect(try await bench.find(account) != nil)
-      bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
-      #expect(try await tidy(bench) == [account.localID])
-    }
+    let bench = try await AccountsBench()
+    let account = try await signUp(bench)
+    bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
+    try await use(account, bench)
+    bench.clock.advance(by: .seconds(86_400))
+    #expect(try await tidy(bench).isEmpty)
+    #expect(try await bench.find(account) != nil)
+    bench.clock.advance(by: Self.unusedFor - .seconds(86_400))
+    #expect(try await tidy(bench) == [account.localID])
   }
 
   @Test func `With a way to sign in it stays, also when that was taken off again`() async throws {
-    try await AccountsBench.with { bench in
-      let linked = try await signUp(bench)
-      try await bench.change(linked) { account, _ in
-        account.phoneNumber = AccountsBench.number
-        account.isAnonymous = false
-      }
-      let unlinked = try await bench.signIn(number: "+16505550124").account
-      try await bench.change(unlinked) { account, _ in account.phoneNumber = nil }
-      bench.clock.advance(by: Self.unusedFor + .seconds(86_400))
-      #expect(try await tidy(bench).isEmpty)
-      for account in [linked, unlinked] { #expect(try await bench.find(account) != nil) }
+    let bench = try await AccountsBench()
+    let linked = try await signUp(bench)
+    try await bench.change(linked) { account, _ in
+      account.phoneNumber = AccountsBench.number
+      account.isAnonymous = false
     }
+    let unlinked = try await bench.signIn(number: "+16505550124").account
+    try await bench.change(unlinked) { account, _ in account.phoneNumber = nil }
+    bench.clock.advance(by: Self.unusedFor + .seconds(86_400))
+    #expect(try await tidy(bench).isEmpty)
+    for account in [linked, unlinked] { #expect(try await bench.find(account) != nil) }
   }
 }

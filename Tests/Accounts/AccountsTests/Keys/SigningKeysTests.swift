@@ -12,6 +12,10 @@ import Testing
 @testable import Accounts
 
 @Suite struct SigningKeysTests {
+  let bench: AccountsBench
+
+  init() async throws { bench = try await AccountsBench() }
+
   private func keys(_ bench: AccountsBench) async throws -> KeysPublished {
     let reply = try await bench.ask(GetKeys(), id: bench.nextID())
     return try KeysPublished(json: reply.body)
@@ -31,60 +35,56 @@ import Testing
   }
 
   @Test func `The first key signs at once, is published with its certificate, and announced`() async throws {
-    try await AccountsBench.with { bench in
-      #expect(bench.parts.idTokens.keys.health == .ok)
-      let key = try #require(bench.parts.idTokens.keys.signing(at: bench.clock.now()))
-      let published = try await keys(bench)
-      #expect(published.maxAge == 3600 && published.keys.count == 1)
-      let public1 = try #require(published.keys.first)
-      #expect(public1.id == key.id)
-      #expect(public1.n == key.verifying.rsaComponents?.n && public1.e == key.verifying.rsaComponents?.e)
-      #expect(public1.certificate.hasPrefix("-----BEGIN CERTIFICATE-----"))
-      #expect(try await round(bench).map(\.keys) == [published.keys])
-      #expect(try await round(bench).isEmpty, "nothing has changed")
-      #expect(try await bench.error(GetKeys(), user: "service").code == .operationNotAllowed)
-    }
+    #expect(bench.parts.idTokens.keys.health == .ok)
+    let key = try #require(bench.parts.idTokens.keys.signing(at: bench.clock.now()))
+    let published = try await keys(bench)
+    #expect(published.maxAge == 3600 && published.keys.count == 1)
+    let public1 = try #require(published.keys.first)
+    #expect(public1.id == key.id)
+    #expect(public1.n == key.verifying.rsaComponents?.n && public1.e == key.verifying.rsaComponents?.e)
+    #expect(public1.certificate.hasPrefix("-----BEGIN CERTIFICATE-----"))
+    #expect(try await round(bench).map(\.keys) == [published.keys])
+    #expect(try await round(bench).isEmpty, "nothing has changed")
+    #expect(try await bench.error(GetKeys(), user: "service").code == .operationNotAllowed)
   }
 
   @Test func `The next key is published before it signs, and the last one stays until its tokens have expired`()
     async throws
   {
-    try await AccountsBench.with { bench in
-      let ring = bench.parts.idTokens.keys
-      _ = try await round(bench)
-      func signs() -> String? { ring.signing(at: bench.clock.now())?.id }
-      let first = try #require(signs())
-      let holder = try await bench.signIn()
-      let lead = Duration.seconds(3900)
-      bench.clock.advance(by: .seconds(30 * 86_400) - lead - .seconds(1))
-      #expect(try await round(bench).isEmpty)
-      #expect(try await keys(bench).keys.count == 1)
-      bench.clock.advance(by: .seconds(1))
-      let announced = try #require(try await round(bench).first)
-      #expect(announced.keys.map(\.id).first == first && announced.keys.count == 2)
-      let second = try #require(announced.keys.last).id
-      #expect(signs() == first)
-      bench.clock.advance(by: lead - .milliseconds(1))
-      #expect(signs() == first)
-      let last = try bench.parts.idTokens.idToken(for: holder.account, holder.session, at: bench.clock.now())
-      bench.clock.advance(by: .milliseconds(1))
-      #expect(signs() == second)
-      bench.clock.advance(by: .seconds(3598))
-      #expect(try await round(bench).isEmpty)
-      let now = bench.clock.now()
-      #expect(
-        try bench.parts.idTokens.verify(last, project: AccountsBench.project, at: now).localID == holder.account.localID
-      )
-      // One hour and five minutes after the next one has begun.
-      bench.clock.advance(by: .seconds(301))
-      #expect(try await keys(bench).keys.count == 2)
-      bench.clock.advance(by: .seconds(1))
-      #expect(try await keys(bench).keys.map(\.id) == [second])
-      #expect(ring.verifying(first, at: bench.clock.now()) == nil)
-      #expect(try await round(bench).map { $0.keys.map(\.id) } == [[second]])
-      await bench.maintenance.tidy()
-      #expect(ring.reading.entries.map(\.id) == [second])
-    }
+    let ring = bench.parts.idTokens.keys
+    _ = try await round(bench)
+    func signs() -> String? { ring.signing(at: bench.clock.now())?.id }
+    let first = try #require(signs())
+    let holder = try await bench.signIn()
+    let lead = Duration.seconds(3900)
+    bench.clock.advance(by: .seconds(30 * 86_400) - lead - .seconds(1))
+    #expect(try await round(bench).isEmpty)
+    #expect(try await keys(bench).keys.count == 1)
+    bench.clock.advance(by: .seconds(1))
+    let announced = try #require(try await round(bench).first)
+    #expect(announced.keys.map(\.id).first == first && announced.keys.count == 2)
+    let second = try #require(announced.keys.last).id
+    #expect(signs() == first)
+    bench.clock.advance(by: lead - .milliseconds(1))
+    #expect(signs() == first)
+    let last = try bench.idToken(of: holder)
+    bench.clock.advance(by: .milliseconds(1))
+    #expect(signs() == second)
+    bench.clock.advance(by: .seconds(3598))
+    #expect(try await round(bench).isEmpty)
+    let now = bench.clock.now()
+    #expect(
+      try bench.parts.idTokens.verify(last, project: AccountsBench.project, at: now).localID == holder.account.localID
+    )
+    // One hour and five minutes after the next one has begun.
+    bench.clock.advance(by: .seconds(301))
+    #expect(try await keys(bench).keys.count == 2)
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await keys(bench).keys.map(\.id) == [second])
+    #expect(ring.verifying(first, at: bench.clock.now()) == nil)
+    #expect(try await round(bench).map { $0.keys.map(\.id) } == [[second]])
+    await bench.maintenance.tidy()
+    #expect(ring.reading.entries.map(\.id) == [second])
   }
 
   @Test func `Of two processes that make a key at once, one does; both sign with it`() async throws {
@@ -156,11 +156,11 @@ import Testing
       let one = try await start(setting)
       let two = try await start(setting)
       let holder = try await one.signIn()
-      let token = try one.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
-      let verified = try two.parts.idTokens.verify(token, project: AccountsBench.project, at: setting.clock.now())
+      let token = try one.idToken(of: holder)
+      let verified = try two.verified(token)
       #expect(verified.localID == holder.account.localID)
       let id = two.nextID()
-      let refresh = try two.refreshing(one.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
+      let refresh = try two.refreshing(one.refreshToken(of: holder), id: id)
       let reply = try await two.ask(refresh, id: id)
       #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
     }
@@ -178,47 +178,43 @@ import Testing
   func `A rotation before its time takes the way of any: published first, the old key until its tokens have expired`()
     async throws
   {
-    try await AccountsBench.with { bench in
-      _ = try await round(bench)
-      let ring = bench.parts.idTokens.keys
-      let first = try #require(ring.signing(at: bench.clock.now())).id
-      let rotated = try await rotate(bench, withdraw: false)
-      #expect(rotated.signsFrom == bench.clock.now() + .seconds(3900) && rotated.withdrawn.isEmpty)
-      #expect(try await round(bench).map { $0.keys.map(\.id) } == [[first, rotated.key]])
-      #expect(ring.signing(at: bench.clock.now())?.id == first)
-      // One is on its way already: a second one would only be in the way.
-      #expect(try await rotate(bench, withdraw: false) == rotated)
-      bench.clock.advance(by: .seconds(3900))
-      #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
-      bench.clock.advance(by: .seconds(3900))
-      #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
-    }
+    _ = try await round(bench)
+    let ring = bench.parts.idTokens.keys
+    let first = try #require(ring.signing(at: bench.clock.now())).id
+    let rotated = try await rotate(bench, withdraw: false)
+    #expect(rotated.signsFrom == bench.clock.now() + .seconds(3900) && rotated.withdrawn.isEmpty)
+    #expect(try await round(bench).map { $0.keys.map(\.id) } == [[first, rotated.key]])
+    #expect(ring.signing(at: bench.clock.now())?.id == first)
+    // One is on its way already: a second one would only be in the way.
+    #expect(try await rotate(bench, withdraw: false) == rotated)
+    bench.clock.advance(by: .seconds(3900))
+    #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
+    bench.clock.advance(by: .seconds(3900))
+    #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
   }
 
   @Test func `A withdrawn key verifies nothing any longer, and sessions go on`() async throws {
-    try await AccountsBench.with { bench in
-      _ = try await round(bench)
-      let ring = bench.parts.idTokens.keys
-      let first = try #require(ring.signing(at: bench.clock.now())).id
-      let holder = try await bench.signIn()
-      let token = try bench.parts.idTokens.idToken(for: holder.account, holder.session, at: bench.clock.now())
-      let rotated = try await rotate(bench, withdraw: true, id: "rotate")
-      #expect(rotated.withdrawn == [first] && rotated.signsFrom == bench.clock.now())
-      #expect(ring.signing(at: bench.clock.now())?.id == rotated.key, "without a round of the maintenance")
-      #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
-      #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
-      #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
-      let look = bench.nextID()
-      let lookUp = try bench.lookingUp(token, id: look)
-      #expect(try await bench.error(lookUp, id: look).code == .invalidIDToken)
-      let id = bench.nextID()
-      let refresh = try bench.refreshing(bench.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
-      let reply = try await bench.ask(refresh, id: id)
-      #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
-      // Redelivered, it withdraws nothing that was made since.
-      #expect(try await rotate(bench, withdraw: true, id: "rotate") == rotated)
-      #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
-    }
+    _ = try await round(bench)
+    let ring = bench.parts.idTokens.keys
+    let first = try #require(ring.signing(at: bench.clock.now())).id
+    let holder = try await bench.signIn()
+    let token = try bench.idToken(of: holder)
+    let rotated = try await rotate(bench, withdraw: true, id: "rotate")
+    #expect(rotated.withdrawn == [first] && rotated.signsFrom == bench.clock.now())
+    #expect(ring.signing(at: bench.clock.now())?.id == rotated.key, "without a round of the maintenance")
+    #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
+    #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
+    #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
+    let look = bench.nextID()
+    let lookUp = try bench.lookingUp(token, id: look)
+    #expect(try await bench.error(lookUp, id: look).code == .invalidIDToken)
+    let id = bench.nextID()
+    let refresh = try bench.refreshing(bench.refreshToken(of: holder), id: id)
+    let reply = try await bench.ask(refresh, id: id)
+    #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
+    // Redelivered, it withdraws nothing that was made since.
+    #expect(try await rotate(bench, withdraw: true, id: "rotate") == rotated)
+    #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
   }
 
   @Test func `Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it`()
@@ -248,7 +244,7 @@ import Testing
     try await AccountsBench.several { setting, start in
       let before = try await start(setting)
       let holder = try await before.signIn()
-      let old = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
+      let old = try before.idToken(of: holder)
       setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("new")))
       let after = try await start(setting)
       _ = try await rotate(after, withdraw: true)
@@ -299,12 +295,12 @@ import Testing
       }
       #expect(what.contains("can be opened") && hint?.contains("tokenKeysFile") == true)
       let id = after.nextID()
-      let command = try after.refreshing(before.parts.idTokens.refreshTokens.make(for: holder.session), id: id)
+      let command = try after.refreshing(before.refreshToken(of: holder), id: id)
       let error = try await after.error(command, id: id)
       #expect(error.reason == "NO_SIGNING_KEY" && error.retryAfter != nil)
       #expect(try await after.error(GetKeys()).reason == "NO_SIGNING_KEY")
       // Nor is a right ID token called wrong: apps would sign their users out.
-      let token = try before.parts.idTokens.idToken(for: holder.account, holder.session, at: setting.clock.now())
+      let token = try before.idToken(of: holder)
       let look = after.nextID()
       let lookUp = try after.lookingUp(token, id: look)
       #expect(try await after.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
@@ -314,46 +310,42 @@ import Testing
   }
 
   @Test func `A key that somebody else has put into the database is not believed`() async throws {
-    try await AccountsBench.with { bench in
-      let now = bench.clock.now()
-      let ours = try #require(bench.parts.idTokens.keys.reading.entries.first)
-      let foreign = try KeyRing(sealing: SymmetricKey(id: "tokens.1", bytes: SecureRandom.bytes(32)))
-      let forged = try SigningKeyRecord.make(number: 2, publishedAt: now, signsFrom: now, sealedUnder: foreign)
-      let plain = try #require(RecordID(SigningKeyRecord.kind, "plain"))
-      let renamed = try #require(RecordID(SigningKeyRecord.kind, "renamed"))
-      try await bench.transact { set throws(StoreError) in
-        try forged.store(dueAt: set.now, in: &set)
-        // A public key in the clear, and our own row under another name.
-        for (id, text) in [(plain, ours.published.certificate), (renamed, ours.record.sealed)] {
-          try set.store(
-            id, SigningKeyRecord.Sealed(text: text), dueAt: set.now, discardAt: nil,
-            groupKeys: [try SigningKeyRecord.group])
-        }
+    let now = bench.clock.now()
+    let ours = try #require(bench.parts.idTokens.keys.reading.entries.first)
+    let foreign = try KeyRing(sealing: SymmetricKey(id: "tokens.1", bytes: SecureRandom.bytes(32)))
+    let forged = try SigningKeyRecord.make(number: 2, publishedAt: now, signsFrom: now, sealedUnder: foreign)
+    let plain = try #require(RecordID(SigningKeyRecord.kind, "plain"))
+    let renamed = try #require(RecordID(SigningKeyRecord.kind, "renamed"))
+    try await bench.transact { set throws(StoreError) in
+      try forged.store(dueAt: set.now, in: &set)
+      // A public key in the clear, and our own row under another name.
+      for (id, text) in [(plain, ours.published.certificate), (renamed, ours.record.sealed)] {
+        try set.store(
+          id, SigningKeyRecord.Sealed(text: text), dueAt: set.now, discardAt: nil,
+          groupKeys: [try SigningKeyRecord.group])
       }
-      let events = try await round(bench)
-      #expect(bench.parts.idTokens.keys.reading.unreadable.count == 3)
-      #expect(bench.parts.idTokens.keys.signing(at: now)?.id == ours.id)
-      #expect(bench.parts.idTokens.keys.verifying(forged.id.text, at: now) == nil)
-      #expect(try await keys(bench).keys.map(\.id) == [ours.id])
-      for event in events { #expect(event.keys.map(\.id) == [ours.id]) }
-      #expect(bench.logs.events.filter { $0.message.description.contains("cannot be opened") }.count == 3)
-      let claims = #"{"sub":"x"}"#
-      let token = try JWS.sign(Array(claims.utf8), with: forged.key)
-      #expect(throws: APIError.self) {
-        try bench.parts.idTokens.verify(Secret(token), project: AccountsBench.project, at: now)
-      }
+    }
+    let events = try await round(bench)
+    #expect(bench.parts.idTokens.keys.reading.unreadable.count == 3)
+    #expect(bench.parts.idTokens.keys.signing(at: now)?.id == ours.id)
+    #expect(bench.parts.idTokens.keys.verifying(forged.id.text, at: now) == nil)
+    #expect(try await keys(bench).keys.map(\.id) == [ours.id])
+    for event in events { #expect(event.keys.map(\.id) == [ours.id]) }
+    #expect(bench.logs.events.filter { $0.message.description.contains("cannot be opened") }.count == 3)
+    let claims = #"{"sub":"x"}"#
+    let token = try JWS.sign(Array(claims.utf8), with: forged.key)
+    #expect(throws: APIError.self) {
+      try bench.parts.idTokens.verify(Secret(token), project: AccountsBench.project, at: now)
     }
   }
 
   @Test func `A forged row in the place of the next key does not stop the rotation`() async throws {
-    try await AccountsBench.with { bench in
-      let foreign = try KeyRing(sealing: BenchSecrets.key("foreign"))
-      let now = bench.clock.now()
-      let forged = try SigningKeyRecord.make(number: 2, publishedAt: now, signsFrom: now, sealedUnder: foreign)
-      try await bench.transact { set throws(StoreError) in try forged.store(dueAt: nil, in: &set) }
-      bench.clock.advance(by: .seconds(30 * 86_400))
-      await bench.maintenance.tidy()
-      #expect(bench.parts.idTokens.keys.reading.entries.map(\.number) == [1, 3])
-    }
+    let foreign = try KeyRing(sealing: BenchSecrets.key("foreign"))
+    let now = bench.clock.now()
+    let forged = try SigningKeyRecord.make(number: 2, publishedAt: now, signsFrom: now, sealedUnder: foreign)
+    try await bench.transact { set throws(StoreError) in try forged.store(dueAt: nil, in: &set) }
+    bench.clock.advance(by: .seconds(30 * 86_400))
+    await bench.maintenance.tidy()
+    #expect(bench.parts.idTokens.keys.reading.entries.map(\.number) == [1, 3])
   }
 }

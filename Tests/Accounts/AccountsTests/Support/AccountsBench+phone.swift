@@ -154,6 +154,12 @@ extension AccountsBench {
     return .success(try AccountFound(json: reply.body).account)
   }
 
+  /// Reason that an ID token does not count. `nil` for one that does.
+  func refusal(of idToken: Secret?) async throws -> APIErrorCode? {
+    guard case .failure(let error) = try await lookUp(try #require(idToken)) else { return nil }
+    return error.code
+  }
+
   func update(
     _ idToken: Secret?, _ id: String? = nil, _ change: (inout UpdateAccount) -> Void
   ) async throws -> Message {

@@ -20,9 +20,12 @@ final class AccountsBench: EngineBench {
   static let number = "+16505550123"
 
   let parts: AccountParts
+  /// Counts the loads of each transaction and look.
+  let store: FaultyStore
   let secrets: BenchSecrets
   let replyKey: PrivateSealingKey
   let coordinator: ScriptedCoordinator
+  private var file: StoreFile?
 
   /// Settings of a process, and what outlives it.
   struct Setting {
@@ -50,15 +53,25 @@ final class AccountsBench: EngineBench {
     rules.keys.rotatedAfter = setting.rotatedAfter
     let parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
     self.parts = parts
+    self.store = FaultyStore(store)
     secrets = setting.secrets
     replyKey = setting.replyKey
     coordinator = setting.coordinator
     super.init(
       EngineContext(
-        AccountFlows(parts).registry, store: store, rules: rules.engine, sink: sink, author: Self.author,
+        AccountFlows(parts).registry, store: self.store, rules: rules.engine, sink: sink, author: Self.author,
         clock: setting.clock, metrics: EngineMetrics(metrics), logger: logger),
       clock: setting.clock, sink: sink, registry: metrics, logs: logs, user: "gateway", isTimed: true)
     try await maintenance.begin()
+  }
+
+  /// On a file of its own, which goes with the bench.
+  convenience init(_ change: (inout Setting) throws -> Void = { _ in }) async throws {
+    var setting = try Setting()
+    try change(&setting)
+    let file = try StoreFile()
+    try await self.init(file.open(), setting)
+    self.file = file
   }
 
   /// Runs a body that opens accounts, possibly several times on one file, with settings that it may change.
@@ -74,10 +87,7 @@ final class AccountsBench: EngineBench {
   static func with(
     _ change: (inout Setting) throws -> Void = { _ in }, _ body: (AccountsBench) async throws -> Void
   ) async throws {
-    try await several { setting, start in
-      try change(&setting)
-      try await body(start(setting))
-    }
+    try await body(AccountsBench(change))
   }
 
   static let projects: Projects = {
@@ -115,13 +125,19 @@ final class AccountsBench: EngineBench {
 
   // MARK: Store
 
+  /// Looks something up.
+  func look<Value: Sendable>(
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws -> Value {
+    try await store.read(StoreKeys(), at: clock.now(), body)
+  }
+
   /// Runs a body in a transaction.
   @discardableResult
   func transact<Value: Sendable>(
-    _ keys: StoreKeys = StoreKeys(),
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws -> Value {
-    switch try await context.store.transact(StoreLoad(keys), at: clock.now(), body) {
+    switch try await store.transact(at: clock.now(), body) {
     case .stored(let value, _): return value
     case .conflict(let conflict): throw StoreError(.conflict, conflict.description)
     }
@@ -131,13 +147,13 @@ final class AccountsBench: EngineBench {
   func signIn(
     project: String = project, number: String? = number, provider: SignInProvider = .phone
   ) async throws -> IDTokenCheck.Holder {
-    let sessions = parts.sessions
+    let (sessions, random) = (parts.sessions, RandomValues())
     return try await transact { set throws(StoreError) in
-      guard let id = AccountRecord.makeID() else { throw StoreError.unreadableBody }
+      guard let id = random.accountID else { throw StoreError.unreadableBody }
       var account = AccountRecord(id, project: project, at: set.now)
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous
-      let session = try sessions.start(for: &account, isNew: true, by: provider, in: &set)
+      let session = try sessions.start(for: &account, isNew: true, by: provider, random, in: &set)
       try account.store(in: &set)
       return IDTokenCheck.Holder(account: account, session: session)
     }
@@ -147,36 +163,40 @@ final class AccountsBench: EngineBench {
     _ account: AccountRecord,
     _ body: @escaping @Sendable (inout AccountRecord, inout WorkingSet) throws(StoreError) -> Void
   ) async throws {
-    var keys = StoreKeys()
-    AccountRecord.addKeys(of: account.localID, to: &keys)
-    try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
-    try await transact(keys) { set throws(StoreError) in
+    try await transact { set throws(StoreError) in
       guard var stored = try AccountRecord.find(account.localID, project: account.project, in: set) else { return }
       try body(&stored, &set)
       if try set.record(stored.id) != nil { try stored.store(in: &set) }
     }
   }
 
-  func find(_ account: AccountRecord) async throws -> AccountRecord? {
-    var keys = StoreKeys()
-    AccountRecord.addKeys(of: account.localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
-    return try AccountRecord.find(account.localID, project: account.project, in: set)
+  func find(_ localID: String?, project: String = project) async throws -> AccountRecord? {
+    let localID = try #require(localID)
+    return try await look { set throws(StoreError) in try AccountRecord.find(localID, project: project, in: set) }
   }
 
-  func account(of answer: Answer) async throws -> AccountRecord? {
-    let localID = try #require(answer.reply.localID)
-    var keys = StoreKeys()
-    AccountRecord.addKeys(of: localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
-    return try AccountRecord.find(localID, project: Self.project, in: set)
+  func find(_ account: AccountRecord) async throws -> AccountRecord? {
+    try await find(account.localID, project: account.project)
   }
+
+  func account(of answer: Answer) async throws -> AccountRecord? { try await find(answer.reply.localID) }
 
   func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
-    var keys = StoreKeys()
-    try parts.sessions.addKeys(ofAccount: account.localID, to: &keys)
-    let set = try await context.store.read(StoreLoad(keys), at: clock.now())
-    return try set.group(SessionRecord.group(ofAccount: account.localID)).records.map { try SessionRecord($0) }
+    try await look { set throws(StoreError) in
+      try set.group(SessionRecord.group(ofAccount: account.localID)).records
+    }.map { try SessionRecord($0) }
+  }
+
+  // MARK: Tokens
+
+  func idToken(of holder: IDTokenCheck.Holder) throws -> Secret {
+    try parts.idTokens.idToken(for: holder.account, holder.session, at: clock.now())
+  }
+
+  func refreshToken(of holder: IDTokenCheck.Holder) -> Secret { parts.idTokens.refreshTokens.make(for: holder.session) }
+
+  func verified(_ token: Secret) throws -> VerifiedIDToken {
+    try parts.idTokens.verify(token, project: Self.project, at: clock.now())
   }
 }
 

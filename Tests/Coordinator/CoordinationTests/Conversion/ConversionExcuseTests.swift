@@ -7,6 +7,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionExcuseTests {
   private static let rules = Bench.rules { rules in
@@ -49,12 +50,11 @@ import Testing
   func `A verification requested long before its SMS was sent does not count`(milliseconds: Int, isBlocked: Bool)
     async throws
   {
-    try await Bench.with(Self.rules) { bench in
-      try await start(bench, waited: .milliseconds(milliseconds))
-      bench.clock.advance(by: .seconds(300))
-      await tidy(bench)
-      #expect(try await self.isBlocked(bench) == isBlocked)
-    }
+    let bench = try await Bench(Self.rules)
+    try await start(bench, waited: .milliseconds(milliseconds))
+    bench.clock.advance(by: .seconds(300))
+    await tidy(bench)
+    #expect(try await self.isBlocked(bench) == isBlocked)
   }
 
   @Test func `Codes of late commands that do come back count, and so do wrong ones`() {
@@ -66,15 +66,14 @@ import Testing
   }
 
   @Test func `A start that waited before its assessment is late after it as well`() async throws {
-    try await Bench.with(Self.rules) { bench in
-      let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
-      let sentAt = bench.clock.now() - .seconds(60)
-      await bench.deliver([try bench.message(command, sentAt: sentAt)])
-      let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
-      await bench.deliverResults([try bench.report(RecaptchaAssessJob.self, job.id, .accepted)])
-      let verifications = try await self.verifications(bench)
-      #expect(verifications.map(\.askedLate) == [true] && verifications.first?.purpose == .signIn)
-    }
+    let bench = try await Bench(Self.rules)
+    let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
+    let sentAt = bench.clock.now() - .seconds(60)
+    await bench.deliver([try bench.message(command, sentAt: sentAt)])
+    let job = try #require(try bench.published(RecaptchaAssessJob.self).first)
+    try await bench.finish(RecaptchaAssessJob.self, job.id, .accepted)
+    let verifications = try await self.verifications(bench)
+    #expect(verifications.map(\.askedLate) == [true] && verifications.first?.purpose == .signIn)
   }
 
   private func verifications(_ bench: Bench) async throws -> [PhoneVerification] {
@@ -86,29 +85,28 @@ import Testing
     let ids = texts.compactMap { RecordID(VerificationRecords.kind, $0) }
     var keys = StoreKeys()
     for id in ids { keys.add(record: id) }
-    let set = try await bench.store.read(StoreLoad(keys), at: bench.clock.now())
+    let set = try await bench.store.read(keys, at: bench.clock.now())
     return try ids.compactMap { try set.record($0) }.map { try PhoneVerification($0) }
   }
 
   @Test func `While the database takes nothing nobody can give a code back`() async throws {
-    try await Bench.with(Self.rules) { bench in
-      try await start(bench)
-      await tidy(bench)
-      // The disk is full: the outage cannot be stored either.
-      bench.broker.isThere = false
-      bench.clock.advance(by: .seconds(250))
-      try await bench.run("ALTER TABLE store_group RENAME TO away")
-      await #expect(throws: StoreError.self) { try await bench.listen() }
-      // It takes something again, and a command ends a verification before the maintenance looks.
-      bench.clock.advance(by: .seconds(50))
-      try await bench.run("ALTER TABLE away RENAME TO store_group")
-      bench.broker.isThere = true
-      _ = try await bench.ask(StartVerification(phoneNumber: number(0), app: Bench.app))
-      await tidy(bench)
-      #expect(try await bench.count("conversionOutage") == 1)
-      #expect(try await list(bench).prefixes.isEmpty)
-      #expect(try await !isBlocked(bench))
-    }
+    let bench = try await Bench(Self.rules)
+    try await start(bench)
+    await tidy(bench)
+    // The disk is full: the outage cannot be stored either.
+    bench.broker.isThere = false
+    bench.clock.advance(by: .seconds(250))
+    try await bench.run("ALTER TABLE store_group RENAME TO away")
+    await #expect(throws: StoreError.self) { try await bench.listen() }
+    // It takes something again, and a command ends a verification before the maintenance looks.
+    bench.clock.advance(by: .seconds(50))
+    try await bench.run("ALTER TABLE away RENAME TO store_group")
+    bench.broker.isThere = true
+    _ = try await bench.ask(StartVerification(phoneNumber: number(0), app: Bench.app))
+    await tidy(bench)
+    #expect(try await bench.count("conversionOutage") == 1)
+    #expect(try await list(bench).prefixes.isEmpty)
+    #expect(try await !isBlocked(bench))
   }
 
   private func list(_ bench: Bench) async throws -> ConversionList {
@@ -116,20 +114,19 @@ import Testing
   }
 
   @Test func `A clock that is set ahead by an hour lets everything expire, and blocks nothing`() async throws {
-    try await Bench.with(Self.rules) { bench in
-      // The maintenance of a coordinator, which looks more often than that of the bench.
-      let flow = ConversionFlow(
-        Conversions(
-          bench.rules, metrics: ConversionMetrics(MetricsRegistry()), logger: Logger(label: "test", sink: bench.logs)),
-        startedAt: bench.clock.now()
-      ) { true }
-      try await flow.begin(bench.store, at: bench.clock.now())
-      try await start(bench)
-      bench.clock.advance(by: .seconds(3600))
-      for task in flow.tasks { _ = try await task.run(bench.store, bench.clock.now()) }
-      await tidy(bench)
-      #expect(bench.registry.render().contains(#"countersign_verifications_total{event="expired"} 3"#))
-      #expect(try await !isBlocked(bench))
-    }
+    let bench = try await Bench(Self.rules)
+    // The maintenance of a coordinator, which looks more often than that of the bench.
+    let flow = ConversionFlow(
+      Conversions(
+        bench.rules, metrics: ConversionMetrics(MetricsRegistry()), logger: Logger(label: "test", sink: bench.logs)),
+      startedAt: bench.clock.now()
+    ) { true }
+    try await flow.begin(bench.store, at: bench.clock.now())
+    try await start(bench)
+    bench.clock.advance(by: .seconds(3600))
+    for task in flow.tasks { _ = try await task.run(bench.store, bench.clock.now()) }
+    await tidy(bench)
+    #expect(bench.registry.render().contains(#"countersign_verifications_total{event="expired"} 3"#))
+    #expect(try await !isBlocked(bench))
   }
 }

@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionHearingTests {
   let begin = ConversionsUnderTest.begin
@@ -75,10 +76,10 @@ import Testing
     )
     try await one.flow.begin(one.store, at: begin)
     func version() async throws -> Int {
-      var keys = StoreKeys()
-      ConversionHearing().addKeys(to: &keys)
       let id = try #require(RecordID(RecordKind("conversionHeard"), "last"))
-      return try await one.store.read(StoreLoad(keys), at: begin).record(id)?.version ?? 0
+      return try await one.store.read(StoreKeys(), at: begin) { set throws(StoreError) in
+        try set.record(id)?.version ?? 0
+      }
     }
     for second in 0...9 {
       try await one.listen(at: begin + .seconds(second))

@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionRecordsTests {
   let begin = ConversionsUnderTest.begin
@@ -90,7 +91,7 @@ import Testing
     let file = try StoreFile()
     let bench = try await ConversionsUnderTest(file: file)
     let (records, begin, count) = (bench.conversions.records, begin, ConversionOutages.maxCount)
-    _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
         let since = begin + .seconds(index * 10)
         try records.put(ConversionOutage(since: since, until: since + .seconds(1)), in: &set)
@@ -105,9 +106,7 @@ import Testing
     #expect(outages.last == ConversionOutage(since: start, until: start))
     // Another process stores one that this one does not know.
     let other = ConversionOutage(since: start + .seconds(30), until: start + .seconds(31))
-    var keys = StoreKeys()
-    try records.addOutages(to: &keys)
-    _ = try await bench.store.transact(StoreLoad(keys), at: start) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: start) { set throws(StoreError) -> Void in
       try records.replace([], by: [other], in: &set)
     }
     #expect(try await next.outages().count == count)

@@ -5,6 +5,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct ConversionsTests {
   let begin = ConversionsUnderTest.begin
@@ -281,9 +282,7 @@ import Testing
     let bench = try await ConversionsUnderTest { $0.minimumPerRegion = 100 }
     _ = try await bench.count(Array(repeating: .expired, count: 4), at: begin)
     let id = try #require(RecordID(ConversionRecords.blockKind, "+1415555"))
-    var keys = StoreKeys()
-    keys.add(record: id)
-    _ = try await bench.store.transact(StoreLoad(keys), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       guard var record = try set.record(id) else { return }
       record.body = [99]
       try set.put(record)
@@ -298,7 +297,7 @@ import Testing
   @Test func `More blocks than a page holds are listed, the latest first`() async throws {
     let bench = try await ConversionsUnderTest()
     let (conversions, begin, count) = (bench.conversions, begin, 600)
-    _ = try await bench.store.transact(StoreLoad(), at: begin) { set throws(StoreError) -> Void in
+    _ = try await bench.store.transact(at: begin) { set throws(StoreError) -> Void in
       for index in 0..<count {
         try conversions.records.put(
           ConversionBlock(

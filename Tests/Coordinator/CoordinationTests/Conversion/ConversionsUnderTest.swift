@@ -4,6 +4,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// Conversions on a store of their own.
 struct ConversionsUnderTest {
@@ -48,18 +49,14 @@ struct ConversionsUnderTest {
 
   // MARK: Changes
 
-  /// Runs a body in a transaction that has loaded what an ending leads to, and what follows it.
+  /// Runs a body in a transaction, and what follows its commit.
   @discardableResult
   func change(
     _ ending: ConversionEnding, at now: UnixTime,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Void
   ) async throws -> [ConversionBlock] {
     let conversions = conversions
-    var keys = StoreKeys()
-    try conversions.addKeys(of: ending, to: &keys, at: now)
-    // Without a policy nothing is loaded; blocks are, to compare them.
-    for key in [ending.prefix, ending.region] { conversions.records.addKeys(ofBlock: key, to: &keys) }
-    let outcome = try await store.transact(StoreLoad(keys), at: now) {
+    let outcome = try await store.transact(at: now) {
       set throws(StoreError) -> ([ConversionBlock], [@Sendable () -> Void]) in
       func blocks() throws(StoreError) -> [ConversionBlock] {
         [try conversions.records.block(ending.prefix, in: set), try conversions.records.block(ending.region, in: set)]
@@ -98,16 +95,8 @@ struct ConversionsUnderTest {
 
   /// Lifts a block that is in force, as the command does.
   func lift(_ block: ConversionBlock, at now: UnixTime) async throws {
-    let order = ConversionLiftOrder(key: block.key, conversions: conversions)
-    var keys = StoreKeys()
-    try order.addKeys(to: &keys, at: now)
-    let load = StoreLoad(keys) { set throws(StoreError) in
-      var keys = StoreKeys()
-      try order.addMoreKeys(to: &keys, from: set)
-      return keys
-    }
     let conversions = conversions
-    _ = try await store.transact(load, at: now) { set throws(StoreError) -> Void in
+    _ = try await store.transact(at: now) { set throws(StoreError) -> Void in
       _ = try conversions.lift(block, in: &set)
     }
   }
@@ -131,9 +120,9 @@ struct ConversionsUnderTest {
     -> ConversionBlock?
   {
     let send = LimitedSend(number: prefix + "1234", region: region, isUnknownType: false)
-    var keys = StoreKeys()
-    try conversions.addKeys(of: send, to: &keys)
-    return try conversions.block(ofPrefix: prefix, region: region, in: await store.read(StoreLoad(keys), at: now))
+    return try await store.read(StoreKeys(), at: now) { [conversions] set throws(StoreError) in
+      try conversions.block(ofPrefix: prefix, region: region, in: set)
+    }
   }
 
   func isBlocked(_ prefix: String = "+1415555", at now: UnixTime) async throws -> Bool {
@@ -147,9 +136,9 @@ struct ConversionsUnderTest {
   }
 
   func outages(at now: UnixTime = begin) async throws -> [ConversionOutage] {
-    var keys = StoreKeys()
-    try conversions.records.addOutages(to: &keys)
-    return try conversions.records.outages(in: await store.read(StoreLoad(keys), at: now))
+    try await store.read(StoreKeys(), at: now) { [records = conversions.records] set throws(StoreError) in
+      try records.outages(in: set)
+    }
   }
 }
 

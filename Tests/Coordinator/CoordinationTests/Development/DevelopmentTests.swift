@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct DevelopmentTests {
   private static let gateway = Topology.Users.gateway
@@ -30,44 +31,41 @@ import Testing
     func start(_ number: String) -> StartVerification {
       StartVerification(phoneNumber: number, app: Bench.app, client: .init(ip: "192.0.2.1"))
     }
-    try await Bench.with(rules) { bench in
-      _ = try await bench.start(ip: "192.0.2.1")
-      #expect(try await bench.error(start("+14155550177")).retryAfter != nil)
-      #expect(try await reset(bench, by: user).type == "development.resetDone.v1")
-      #expect(try await bench.ask(start("+14155550177")).type == "verification.started.v1")
-      #expect(try await bench.error(start("+14155550178")).retryAfter != nil)
-    }
+    let bench = try await Bench(rules)
+    _ = try await bench.start(ip: "192.0.2.1")
+    #expect(try await bench.error(start("+14155550177")).retryAfter != nil)
+    #expect(try await reset(bench, by: user).type == "development.resetDone.v1")
+    #expect(try await bench.ask(start("+14155550177")).type == "verification.started.v1")
+    #expect(try await bench.error(start("+14155550178")).retryAfter != nil)
   }
 
   @Test func `A reset ends live verifications: the next start has an SMS of its own`()
     async throws
   {
-    try await Bench.with(Self.development) { bench in
-      let first = try await bench.start()
-      let ended = try await bench.start("+14155550178")
-      _ = try await bench.ask(CancelVerification(verificationID: ended.verificationID))
-      _ = bench.sink.takePublished()
-      #expect(try await bench.start().verificationID == first.verificationID)
-      #expect(try bench.jobs().isEmpty)
-      #expect(try await reset(bench, by: Self.gateway).type == "development.resetDone.v1")
-      #expect(try await bench.count("verification") == 0)
-      #expect(bench.metrics.liveVerifications.value == 0)
-      _ = bench.sink.takePublished()
-      let second = try await bench.start()
-      #expect(second.verificationID != first.verificationID)
-      #expect(try bench.jobs().count == 1)
-      #expect(
-        try await bench.error(GetVerificationStatus(verificationID: first.verificationID)).code == .invalidSessionInfo)
-    }
+    let bench = try await Bench(Self.development)
+    let first = try await bench.start()
+    let ended = try await bench.start("+14155550178")
+    _ = try await bench.ask(CancelVerification(verificationID: ended.verificationID))
+    _ = bench.sink.takePublished()
+    #expect(try await bench.start().verificationID == first.verificationID)
+    #expect(try bench.jobs().isEmpty)
+    #expect(try await reset(bench, by: Self.gateway).type == "development.resetDone.v1")
+    #expect(try await bench.count("verification") == 0)
+    #expect(bench.metrics.liveVerifications.value == 0)
+    _ = bench.sink.takePublished()
+    let second = try await bench.start()
+    #expect(second.verificationID != first.verificationID)
+    #expect(try bench.jobs().count == 1)
+    #expect(
+      try await bench.error(GetVerificationStatus(verificationID: first.verificationID)).code == .invalidSessionInfo)
   }
 
   @Test func `The same reset that arrives again empties the limits again`() async throws {
-    try await Bench.with(Self.development) { bench in
-      for number in ["+14155550177", "+14155550178"] {
-        _ = try await bench.start(number)
-        _ = try await bench.ask(ResetDevelopment(), id: "reset", user: Self.gateway)
-        #expect(try await bench.store.counters(named: Array("*".utf8), since: .min, limit: 9).isEmpty)
-      }
+    let bench = try await Bench(Self.development)
+    for number in ["+14155550177", "+14155550178"] {
+      _ = try await bench.start(number)
+      _ = try await bench.ask(ResetDevelopment(), id: "reset", user: Self.gateway)
+      #expect(try await bench.store.counters(named: Array("*".utf8), since: .min, limit: 9).isEmpty)
     }
   }
 
@@ -89,14 +87,13 @@ import Testing
 
   @Test func `A gateway under another user is one that the configuration names`() async throws {
     let command = StartVerification(phoneNumber: Bench.number, app: Bench.app)
-    try await Bench.with(Bench.rules { $0.gateways = [Self.gateway, "gateway-eu"] }) { bench in
-      for user in [Self.gateway, "gateway-eu"] {
-        let error = try await refusal(bench, command, by: user)
-        #expect(error.reason == "TRUSTED_OVER_HTTP", "\(user)")
-      }
-      let reply = try await bench.ask(command, user: "gateway-us")
-      #expect(reply.type == "verification.started.v1")
+    let bench = try await Bench(Bench.rules { $0.gateways = [Self.gateway, "gateway-eu"] })
+    for user in [Self.gateway, "gateway-eu"] {
+      let error = try await refusal(bench, command, by: user)
+      #expect(error.reason == "TRUSTED_OVER_HTTP", "\(user)")
     }
+    let reply = try await bench.ask(command, user: "gateway-us")
+    #expect(reply.type == "verification.started.v1")
   }
 
   @Test func `The gateway starts nothing for an app whose callers are trusted, unless in development`() async throws {
@@ -125,11 +122,10 @@ import Testing
       let audited = StartVerification(phoneNumber: "+14155550177", app: Bench.auditApp)
       #expect(try await bench.ask(audited, user: Self.gateway).type == "verification.started.v1")
     }
-    try await Bench.with(Self.development) { bench in
-      for command in commands {
-        let reply = try await bench.ask(command, user: Self.gateway)
-        #expect(reply.type == "verification.started.v1")
-      }
+    let bench = try await Bench(Self.development)
+    for command in commands {
+      let reply = try await bench.ask(command, user: Self.gateway)
+      #expect(reply.type == "verification.started.v1")
     }
   }
 }

@@ -33,53 +33,50 @@ import Testing
       $0.limits[.receiptsPerAppPerDay] = 5
       $0.limits[.receiptsPerDay] = 7
     }
-    try await Bench.with(rules) { bench in
-      func token() -> String { SecureRandom.bytes(32).map { String(256 + Int($0), radix: 16).dropFirst() }.joined() }
-      for _ in 0..<5 { _ = try await bench.receipt(token: token()) }
-      let error = try await refusal(bench, VerifyApp(app: Bench.pushApp, deviceToken: token()))
-      #expect(error.code == .quotaExceeded)
-      for _ in 0..<2 { _ = try await bench.receipt(app: Bench.auditApp, token: token()) }
-      let all = try await refusal(bench, VerifyApp(app: Bench.auditApp, deviceToken: token()))
-      #expect(all.code == .quotaExceeded)
-      #expect(try await bench.count("appProof") == 7)
-    }
+    let bench = try await Bench(rules)
+    func token() -> String { SecureRandom.bytes(32).map { String(256 + Int($0), radix: 16).dropFirst() }.joined() }
+    for _ in 0..<5 { _ = try await bench.receipt(token: token()) }
+    let error = try await refusal(bench, VerifyApp(app: Bench.pushApp, deviceToken: token()))
+    #expect(error.code == .quotaExceeded)
+    for _ in 0..<2 { _ = try await bench.receipt(app: Bench.auditApp, token: token()) }
+    let all = try await refusal(bench, VerifyApp(app: Bench.auditApp, deviceToken: token()))
+    #expect(all.code == .quotaExceeded)
+    #expect(try await bench.count("appProof") == 7)
   }
 
   @Test func `Assessments without an address use up the app's budget`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.assessmentsPerAppPerDay] = 3 }) { bench in
-      for index in 0..<3 {
-        let command = StartVerification(
-          phoneNumber: "+1415555\(1000 + index)", app: Bench.recaptchaApp, proof: Bench.captcha("token\(index)"))
-        await bench.deliver([try bench.message(command)])
-      }
-      let error = try await refusal(
-        bench, StartVerification(phoneNumber: Bench.number, app: Bench.recaptchaApp, proof: Bench.captcha("more")))
-      #expect(error.code == .quotaExceeded)
-      #expect(try await bench.count("assessment") == 3)
+    let bench = try await Bench(Bench.rules { $0.limits[.assessmentsPerAppPerDay] = 3 })
+    for index in 0..<3 {
+      let command = StartVerification(
+        phoneNumber: "+1415555\(1000 + index)", app: Bench.recaptchaApp, proof: Bench.captcha("token\(index)"))
+      await bench.deliver([try bench.message(command)])
     }
+    let error = try await refusal(
+      bench, StartVerification(phoneNumber: Bench.number, app: Bench.recaptchaApp, proof: Bench.captcha("more")))
+    #expect(error.code == .quotaExceeded)
+    #expect(try await bench.count("assessment") == 3)
   }
 
   @Test func `One device proves so many messages a day, with however many receipts`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 }) { bench in
-      for index in 0..<3 {
-        let pair = try await bench.receipt()
-        let reply = try await bench.ask(
-          StartVerification(
-            phoneNumber: "+1415555\(1000 + index)", app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
-        #expect(reply.type == "verification.started.v1")
-      }
+    let bench = try await Bench(Bench.rules { $0.limits[.sendsPerDevicePerDay] = 3 })
+    for index in 0..<3 {
       let pair = try await bench.receipt()
-      let error = try await refusal(
-        bench,
-        StartVerification(
-          phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
-      #expect(error.code == .tooManyAttempts && error.field == "proof.receipt")
-      let other = try await bench.receipt(token: String(repeating: "0B", count: 32))
       let reply = try await bench.ask(
         StartVerification(
-          phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(other.receipt, other.secret)))
+          phoneNumber: "+1415555\(1000 + index)", app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
       #expect(reply.type == "verification.started.v1")
     }
+    let pair = try await bench.receipt()
+    let error = try await refusal(
+      bench,
+      StartVerification(
+        phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(pair.receipt, pair.secret)))
+    #expect(error.code == .tooManyAttempts && error.field == "proof.receipt")
+    let other = try await bench.receipt(token: String(repeating: "0B", count: 32))
+    let reply = try await bench.ask(
+      StartVerification(
+        phoneNumber: Bench.number, app: Bench.pushApp, proof: Bench.pair(other.receipt, other.secret)))
+    #expect(reply.type == "verification.started.v1")
   }
 
   private func revoke(_ token: String, to email: String? = "user@example.com") -> StartRevocation {
@@ -96,20 +93,19 @@ import Testing
       $0.limits[.noticesPerAppPerDay] = 3
       $0.limits[.revocationsPerAppPerDay] = 5
     }
-    try await Bench.with(rules) { bench in
-      for index in 0..<2 { #expect(try await bench.ask(revoke("t\(index)")).type == "operation.started.v1") }
-      let address = try await refusal(bench, revoke("t2", to: "USER@example.com"))
-      #expect(address.code == .tooManyAttempts && address.field == "notify.email")
-      #expect(try await bench.ask(revoke("t3", to: "other@example.com")).type == "operation.started.v1")
-      let app = try await refusal(bench, revoke("t4", to: "third@example.com"))
-      #expect(app.code == .quotaExceeded && app.field == "notify.email")
-      for index in 5..<7 {
-        #expect(try await bench.ask(revoke("t\(index)", to: nil)).type == "operation.started.v1")
-      }
-      #expect(try await refusal(bench, revoke("t7", to: nil)).code == .quotaExceeded)
-      // The same token again is the same operation, whatever the budgets.
-      #expect(try await bench.ask(revoke("t0")).type == "operation.started.v1")
+    let bench = try await Bench(rules)
+    for index in 0..<2 { #expect(try await bench.ask(revoke("t\(index)")).type == "operation.started.v1") }
+    let address = try await refusal(bench, revoke("t2", to: "USER@example.com"))
+    #expect(address.code == .tooManyAttempts && address.field == "notify.email")
+    #expect(try await bench.ask(revoke("t3", to: "other@example.com")).type == "operation.started.v1")
+    let app = try await refusal(bench, revoke("t4", to: "third@example.com"))
+    #expect(app.code == .quotaExceeded && app.field == "notify.email")
+    for index in 5..<7 {
+      #expect(try await bench.ask(revoke("t\(index)", to: nil)).type == "operation.started.v1")
     }
+    #expect(try await refusal(bench, revoke("t7", to: nil)).code == .quotaExceeded)
+    // The same token again is the same operation, whatever the budgets.
+    #expect(try await bench.ask(revoke("t0")).type == "operation.started.v1")
   }
 
   @Test func `Receipts whose push Apple refuses for its device token use up the network's figure, and nobody's day`()
@@ -120,30 +116,29 @@ import Testing
       $0.limits[.receiptsPerDay] = 3
       $0.limits[.proofsPerAddressPerHour] = 1
     }
-    try await Bench.with(rules) { bench in
-      func ask(_ index: Int, ip: String?) -> VerifyApp {
-        let token = String(repeating: String(16 + index, radix: 16), count: 32)
-        return VerifyApp(app: Bench.pushApp, deviceToken: token, client: ip.map { .init(ip: $0) })
-      }
-      for index in 0..<10 {
-        let reply = try await bench.ask(ask(index, ip: "2001:db8:0:\(index)::1"))
-        try #require(reply.type == "app.verifying.v1")
-        let push = try #require(try bench.pushes().last)
-        let reason = index % 2 == 0 ? "BAD_DEVICE_TOKEN" : "UNREGISTERED"
-        await bench.deliverResults([try bench.report(PushVerifyJob.self, push.id, .refused, reason: reason)])
-      }
-      let network = try await refusal(bench, ask(10, ip: "2001:db8:0:ffff::1"))
-      #expect(network.code == .tooManyAttempts && network.field == "client.ip")
-      // The day's budget is there for three others, whose devices are real, or of whom nothing is known.
-      #expect(try await bench.ask(ask(11, ip: "192.0.2.1")).type == "app.verifying.v1")
-      for index in 12..<14 {
-        #expect(try await bench.ask(ask(index, ip: nil)).type == "app.verifying.v1")
-        let push = try #require(try bench.pushes().last)
-        await bench.deliverResults(
-          [try bench.report(PushVerifyJob.self, push.id, .refused, reason: "BAD_DEVICE_TOKEN")])
-      }
-      #expect(try await refusal(bench, ask(14, ip: "198.51.100.1")).code == .quotaExceeded)
+    let bench = try await Bench(rules)
+    func ask(_ index: Int, ip: String?) -> VerifyApp {
+      let token = String(repeating: String(16 + index, radix: 16), count: 32)
+      return VerifyApp(app: Bench.pushApp, deviceToken: token, client: ip.map { .init(ip: $0) })
     }
+    for index in 0..<10 {
+      let reply = try await bench.ask(ask(index, ip: "2001:db8:0:\(index)::1"))
+      try #require(reply.type == "app.verifying.v1")
+      let push = try #require(try bench.pushes().last)
+      let reason = index % 2 == 0 ? "BAD_DEVICE_TOKEN" : "UNREGISTERED"
+      try await bench.finish(PushVerifyJob.self, push.id, .refused, reason: reason)
+    }
+    let network = try await refusal(bench, ask(10, ip: "2001:db8:0:ffff::1"))
+    #expect(network.code == .tooManyAttempts && network.field == "client.ip")
+    // The day's budget is there for three others, whose devices are real, or of whom nothing is known.
+    #expect(try await bench.ask(ask(11, ip: "192.0.2.1")).type == "app.verifying.v1")
+    for index in 12..<14 {
+      #expect(try await bench.ask(ask(index, ip: nil)).type == "app.verifying.v1")
+      let push = try #require(try bench.pushes().last)
+      await bench.deliverResults(
+        [try bench.report(PushVerifyJob.self, push.id, .refused, reason: "BAD_DEVICE_TOKEN")])
+    }
+    #expect(try await refusal(bench, ask(14, ip: "198.51.100.1")).code == .quotaExceeded)
   }
 
   private func check(_ started: VerificationStarted, _ code: String) -> CheckVerification {
@@ -153,72 +148,69 @@ import Testing
   @Test func `With the wrong codes of an app used up, a right code after a typing error is approved by starting again`()
     async throws
   {
-    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 2 }) { bench in
-      for index in 0..<2 {
-        let started = try await bench.start("+1415555\(1000 + index)")
-        let code = try #require(try bench.jobs().last).code
-        #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
-      }
-      let started = try await bench.start()
+    let bench = try await Bench(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 2 })
+    for index in 0..<2 {
+      let started = try await bench.start("+1415555\(1000 + index)")
       let code = try #require(try bench.jobs().last).code
-      // The first one is compared all the same.
       #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
-      let used = try await refusal(bench, check(started, code))
-      #expect(used.reason == "WRONG_CODES_USED_UP" && used.retryAfter == 30)
-      // No SMS before the gap is over.
-      #expect(try await bench.start().verificationID == started.verificationID)
-      #expect(try bench.jobs().isEmpty)
-      bench.clock.advance(by: .seconds(30))
-      #expect(try await refusal(bench, check(started, code)).retryAfter == 1)
-      let again = try await bench.start()
-      #expect(again.verificationID != started.verificationID && !again.resent)
-      let next = try #require(try bench.jobs().last).code
-      #expect(try await bench.check(again.verificationID, next).type == "verification.approved.v1")
     }
+    let started = try await bench.start()
+    let code = try #require(try bench.jobs().last).code
+    // The first one is compared all the same.
+    #expect(try await bench.checkError(started.verificationID, Bench.wrong(code)) == .invalidCode)
+    let used = try await refusal(bench, check(started, code))
+    #expect(used.reason == "WRONG_CODES_USED_UP" && used.retryAfter == 30)
+    // No SMS before the gap is over.
+    #expect(try await bench.start().verificationID == started.verificationID)
+    #expect(try bench.jobs().isEmpty)
+    bench.clock.advance(by: .seconds(30))
+    #expect(try await refusal(bench, check(started, code)).retryAfter == 1)
+    let again = try await bench.start()
+    #expect(again.verificationID != started.verificationID && !again.resent)
+    let next = try #require(try bench.jobs().last).code
+    #expect(try await bench.check(again.verificationID, next).type == "verification.approved.v1")
   }
 
   @Test func `Whoever has not mistyped, and who asked second, end no code of others when wrong codes are used up`()
     async throws
   {
-    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 1 }) { bench in
-      let other = try await bench.start("+14155551000")
-      #expect(
-        try await bench.checkError(other.verificationID, Bench.wrong(try #require(try bench.jobs().last).code))
-          == .invalidCode)
-      let first = try await bench.start(ip: "192.0.2.1")
-      let code = try #require(try bench.jobs().last).code
-      bench.clock.advance(by: .seconds(30))
-      #expect(try await bench.start(ip: "192.0.2.1").verificationID == first.verificationID)
-      #expect(try await bench.checkError(first.verificationID, Bench.wrong(code)) == .invalidCode)
-      bench.clock.advance(by: .seconds(60))
-      let second = try await bench.start(ip: "198.51.100.1")
-      #expect(try await bench.status(first.verificationID).state == .sending)
-      #expect(try await bench.checkError(second.verificationID, Bench.wrong(code)) == .invalidCode)
-      // As long as the code lives, and not for a day.
-      let refused = try await refusal(bench, check(second, code))
-      #expect(refused.reason == "WRONG_CODES_USED_UP" && (1...600).contains(refused.retryAfter ?? 0))
-      #expect(try await bench.start(ip: "198.51.100.1").verificationID == second.verificationID)
-      #expect(try await bench.status(first.verificationID).state == .sending)
-    }
+    let bench = try await Bench(Bench.rules { $0.limits[.wrongCodesPerAppPerDay] = 1 })
+    let other = try await bench.start("+14155551000")
+    #expect(
+      try await bench.checkError(other.verificationID, Bench.wrong(try #require(try bench.jobs().last).code))
+        == .invalidCode)
+    let first = try await bench.start(ip: "192.0.2.1")
+    let code = try #require(try bench.jobs().last).code
+    bench.clock.advance(by: .seconds(30))
+    #expect(try await bench.start(ip: "192.0.2.1").verificationID == first.verificationID)
+    #expect(try await bench.checkError(first.verificationID, Bench.wrong(code)) == .invalidCode)
+    bench.clock.advance(by: .seconds(60))
+    let second = try await bench.start(ip: "198.51.100.1")
+    #expect(try await bench.status(first.verificationID).state == .sending)
+    #expect(try await bench.checkError(second.verificationID, Bench.wrong(code)) == .invalidCode)
+    // As long as the code lives, and not for a day.
+    let refused = try await refusal(bench, check(second, code))
+    #expect(refused.reason == "WRONG_CODES_USED_UP" && (1...600).contains(refused.retryAfter ?? 0))
+    #expect(try await bench.start(ip: "198.51.100.1").verificationID == second.verificationID)
+    #expect(try await bench.status(first.verificationID).state == .sending)
   }
 
   @Test func `Wrong codes of a fictional number are refused after ten, and counted apart`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.wrongCodesPerFictionalNumberPerHour] = 10 }) { bench in
-      var answers: [APIErrorCode] = []
-      for _ in 0..<4 {
-        let started = try await bench.start(Bench.fictional)
-        for _ in 0..<5 { answers.append(try await bench.checkError(started.verificationID, "000000")) }
-      }
-      #expect(answers.count { $0 == .invalidCode } <= 10)
+    let bench = try await Bench(Bench.rules { $0.limits[.wrongCodesPerFictionalNumberPerHour] = 10 })
+    var answers: [APIErrorCode] = []
+    for _ in 0..<4 {
       let started = try await bench.start(Bench.fictional)
-      let error = try await refusal(
-        bench, CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("654321"))))
-      #expect(error.code == .tooManyAttempts)
-      bench.clock.advance(by: .seconds(3600))
-      let again = try await bench.start(Bench.fictional)
-      #expect(try await bench.check(again.verificationID, "654321").type == "verification.approved.v1")
-      #expect(bench.registry.render().contains(#"countersign_wrong_codes_total{number="fictional"} 10"#))
+      for _ in 0..<5 { answers.append(try await bench.checkError(started.verificationID, "000000")) }
     }
+    #expect(answers.count { $0 == .invalidCode } <= 10)
+    let started = try await bench.start(Bench.fictional)
+    let error = try await refusal(
+      bench, CheckVerification(verificationID: started.verificationID, code: SecretField(Secret("654321"))))
+    #expect(error.code == .tooManyAttempts)
+    bench.clock.advance(by: .seconds(3600))
+    let again = try await bench.start(Bench.fictional)
+    #expect(try await bench.check(again.verificationID, "654321").type == "verification.approved.v1")
+    #expect(bench.registry.render().contains(#"countersign_wrong_codes_total{number="fictional"} 10"#))
   }
 
   @Test func `A pepper is changed: the same device, token and revocation are known again`() throws {

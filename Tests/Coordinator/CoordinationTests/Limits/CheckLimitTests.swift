@@ -73,9 +73,7 @@ import Testing
   @Test func `With many approved codes so many more wrong ones are allowed as people mistype`() throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()
-    try store.transact(at: begin) {
-      try book.addKeys(of: check(), to: &$0, at: begin)
-    } _: { set in
+    try store.transact(at: begin) { set throws(StoreError) in
       for _ in 0..<20_000 { try book.countRight(check(), in: &set) }
     }
     let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
@@ -166,12 +164,7 @@ import Testing
       number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"))
     #expect(try book.admit(send, at: begin, in: store) == nil)
     let device = try book.checks(ofDevice: TokenHash([UInt8](repeating: 1, count: 32)))
-    #expect(
-      try store.transact(at: begin) {
-        book.addKeys(of: device, to: &$0, at: begin)
-      } _: {
-        try book.admit(device, in: &$0)
-      } == nil)
+    #expect(try store.transact(at: begin) { set in book.admit(device, in: &set) } == nil)
     #expect(try book.admitCheck(check(ip: "192.0.2.1"), at: begin, in: store) == nil)
     try book.countWrong(check(ip: "192.0.2.1", fictional: true), at: begin, in: store)
     _ = try book.admitRevocation(app: "a", noticeTo: "user@example.com", at: begin, in: store)

@@ -2,6 +2,7 @@ import CountersignTelemetry
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// Counters and records in memory: each call is a transaction, and no other one runs meanwhile.
 final class MemoryUsage {
@@ -24,18 +25,16 @@ final class MemoryUsage {
   func end(of key: CounterKey) -> UnixTime? { counters[key]?.values.map(\.keepUntil).max() }
 
   func transact<Result>(
-    at now: UnixTime, _ addKeys: (inout StoreKeys) throws -> Void, _ body: (inout WorkingSet) throws -> Result
-  ) throws -> Result {
-    var keys = StoreKeys()
-    try addKeys(&keys)
+    at now: UnixTime, _ body: (inout WorkingSet) throws(StoreError) -> Result
+  ) throws(StoreError) -> Result {
     var set = WorkingSet(at: now)
-    load(keys, into: &set)
-    let result = try body(&set)
+    let result = try set.run(load: load, failure: { $0 }, body)
     write(set.changes)
     return result
   }
 
-  private func load(_ keys: StoreKeys, into set: inout WorkingSet) {
+  private func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(StoreError) {
+    try set.begin(keys)
     for id in keys.records {
       if let record = records[id] { set.load(record) } else { set.load(absent: id) }
     }
@@ -43,13 +42,14 @@ final class MemoryUsage {
       for record in records.values where record.uniqueKeys.contains(key) { set.load(record) }
       set.load(absentHolderOf: key)
     }
-    for key in keys.groups.keys {
-      set.load(records.values.filter { $0.groupKeys.contains(key) }, of: key, isComplete: true)
+    for (key, page) in keys.groups {
+      set.load(records.values.filter { $0.groupKeys.contains(key) }, of: key, page, isComplete: true)
     }
     for (key, slot) in keys.counters {
       let cells = (counters[key] ?? [:]).filter { $0.key >= slot }.sorted { $0.key < $1.key }
       set.load(
-        cells.suffix(StoreLimits.maxCellsPerCounter).map { CounterCell(slot: $0.key, count: $0.value.count) }, of: key)
+        cells.suffix(StoreLimits.maxCellsPerCounter).map { CounterCell(slot: $0.key, count: $0.value.count) }, of: key,
+        since: slot)
     }
   }
 
@@ -78,19 +78,11 @@ final class MemoryUsage {
 
 extension LimitCounter {
   func record(at now: UnixTime, in store: MemoryUsage) throws {
-    try store.transact(at: now) {
-      addKeys(to: &$0, at: now)
-    } _: {
-      try record(at: now, in: &$0)
-    }
+    try store.transact(at: now) { set in record(in: &set) }
   }
 
   func window(at now: UnixTime, in store: MemoryUsage) throws -> SlidingWindow {
-    try store.transact(at: now) {
-      addKeys(to: &$0, at: now)
-    } _: {
-      try window(in: $0)
-    }
+    try store.transact(at: now) { set in window(in: set) }
   }
 }
 
@@ -100,60 +92,36 @@ extension RateLimits {
   }
 
   func admit(_ send: LimitedSend, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {
-    try store.transact(at: now) {
-      addKeys(of: try checks(of: send), to: &$0, at: now)
-    } _: {
-      try admit(checks(of: send), in: &$0)
-    }
+    let checks = try checks(of: send)
+    return try store.transact(at: now) { set in admit(checks, in: &set) }
   }
 
   func refusal(of send: LimitedSend, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {
-    try store.transact(at: now) {
-      addKeys(of: try checks(of: send), to: &$0, at: now)
-    } _: {
-      try refusal(checks(of: send), in: $0)
-    }
+    let checks = try checks(of: send)
+    return try store.transact(at: now) { set in refusal(checks, in: set) }
   }
 
   func admitCheck(_ check: LimitedCheck, at now: UnixTime, in store: MemoryUsage) throws -> LimitRefusal? {
-    try store.transact(at: now) {
-      try addKeys(of: check, to: &$0, at: now)
-    } _: {
-      try admitCheck(check, in: &$0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try admitCheck(check, in: &set) }
   }
 
   func countWrong(_ check: LimitedCheck, at now: UnixTime, in store: MemoryUsage) throws {
-    try store.transact(at: now) {
-      try addKeys(of: check, to: &$0, at: now)
-    } _: {
-      try countWrong(check, in: &$0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try countWrong(check, in: &set) }
   }
 
   func countRight(_ check: LimitedCheck, at now: UnixTime, in store: MemoryUsage) throws {
-    try store.transact(at: now) {
-      try addKeys(of: check, to: &$0, at: now)
-    } _: {
-      try countRight(check, in: &$0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try countRight(check, in: &set) }
   }
 
   func admitRevocation(
     app: String, noticeTo address: String?, at now: UnixTime, in store: MemoryUsage
   ) throws -> LimitRefusal? {
-    try store.transact(at: now) {
-      try addRevocationKeys(app: app, noticeTo: address, to: &$0, at: now)
-    } _: {
-      try admitRevocation(app: app, noticeTo: address, in: &$0)
+    try store.transact(at: now) { set throws(StoreError) in
+      try admitRevocation(app: app, noticeTo: address, in: &set)
     }
   }
 
   func forget(_ subjects: [LimitSubject], at now: UnixTime, in store: MemoryUsage) throws -> Int {
-    try store.transact(at: now) {
-      try addKeys(ofAll: subjects, to: &$0)
-    } _: {
-      try forget(subjects, in: &$0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try forget(subjects, in: &set) }
   }
 }

@@ -6,108 +6,62 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// A wall clock that is set while the coordinator runs. What is over is judged by it; what only waits must not.
 @Suite struct ClockStepTests {
+  let bench: Bench
+
+  init() async throws { bench = try await Bench() }
+
   private static let steps = [-3600, -60, 60, 3600]
   private let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
 
-  @Test(arguments: steps)
-  func `A job that was put off is published when its wait is over, wherever the clock has gone`(step: Int) async throws
-  {
-    try await Bench.with(
-      Bench.rules {
-        $0.policy.lifetime = .seconds(3600)
-        $0.policy.maximumLifetime = .seconds(7200)
-      }
-    ) { bench in
-      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-      await bench.deliver([try bench.message(start)])
-      _ = bench.sink.takePublished()
-      bench.sink.answer { _ in .confirmed }
-      bench.clock.advance(by: .seconds(step) + Outbox.retryDelay)
-      _ = try await bench.relay()
-      #expect(step > 0 ? bench.sink.published.count <= 1 : bench.sink.published.count == 1)
-      // What is told of a job that was dropped.
-      _ = try await bench.relay()
-      #expect(try await bench.count("outbox") == 0)
-    }
-  }
-
-  @Test(arguments: steps)
-  func `A push whose command never comes again is released when its wait is over, unless it is late`(step: Int)
-    async throws
-  {
-    try await Bench.with { bench in
-      bench.sink.close()
-      await bench.deliver([try bench.message(VerifyApp(app: Bench.pushApp, deviceToken: Bench.token))])
-      bench.sink.open()
-      try await bench.takeOver()
-      bench.clock.advance(by: .seconds(step) + WorkingSet.longestHold)
-      _ = try await bench.relay()
-      // A push that is late by then is dropped.
-      let isLate = step + 30 >= 60
-      #expect(try bench.pushes().count == (isLate ? 0 : 1))
-      try await bench.outbox.settle()
-      #expect(try await bench.count("outbox") == 0)
-    }
-  }
-
   @Test(arguments: [-3600, -60])
   func `Nobody waits for a code longer than the gap`(step: Int) async throws {
-    try await Bench.with { bench in
-      let first = try await bench.start()
-      bench.clock.advance(by: .seconds(step))
-      let second = try await bench.start()
-      #expect(second.verificationID == first.verificationID)
-      #expect(second.resent && second.resendAfter == 60)
-      bench.clock.advance(by: .seconds(59))
-      #expect(try await !bench.start().resent)
-    }
+    let first = try await bench.start()
+    bench.clock.advance(by: .seconds(step))
+    let second = try await bench.start()
+    #expect(second.verificationID == first.verificationID)
+    #expect(second.resent && second.resendAfter == 60)
+    bench.clock.advance(by: .seconds(59))
+    #expect(try await !bench.start().resent)
   }
 
   @Test(arguments: [1, 5_000, 10_000])
   func `A clock that is a little behind the one of the first start sends no second SMS`(milliseconds: Int) async throws
   {
-    try await Bench.with { bench in
-      let first = try await bench.start()
-      bench.clock.advance(by: .milliseconds(-milliseconds))
-      let second = try await bench.start()
-      #expect(second.verificationID == first.verificationID && !second.resent)
-      #expect(try bench.jobs().isEmpty)
-    }
+    let first = try await bench.start()
+    bench.clock.advance(by: .milliseconds(-milliseconds))
+    let second = try await bench.start()
+    #expect(second.verificationID == first.verificationID && !second.resent)
+    #expect(try bench.jobs().isEmpty)
   }
 
   @Test func `When a limit forbids a resend, the wait is the limit's`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
-      _ = try await bench.start()
-      bench.clock.advance(by: .seconds(-60))
-      let second = try await bench.start()
-      #expect(!second.resent && second.resendAfter <= 660)
-    }
+    let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
+    _ = try await bench.start()
+    bench.clock.advance(by: .seconds(-60))
+    let second = try await bench.start()
+    #expect(!second.resent && second.resendAfter <= 660)
   }
 
   @Test(arguments: steps)
   func `A code can be given back after the clock was set back, and is over after it was set ahead`(step: Int)
     async throws
   {
-    try await Bench.with { bench in
-      let id = try await bench.start().verificationID
-      let code = try #require(try bench.jobs().first?.code)
-      bench.clock.advance(by: .seconds(step))
-      let reply = try await bench.check(id, code)
-      #expect((reply.type == "verification.approved.v1") == (step < 300))
-      #expect(try await bench.start().verificationID != id)
-    }
+    let (id, code) = try await bench.begin()
+    bench.clock.advance(by: .seconds(step))
+    let reply = try await bench.check(id, code)
+    #expect((reply.type == "verification.approved.v1") == (step < 300))
+    #expect(try await bench.start().verificationID != id)
   }
 
   @Test func `Commands of a sender whose clock is right have no age when the coordinator's was set back`() async throws
   {
-    try await Bench.with { bench in
-      let sentAt = bench.clock.now()
-      bench.clock.advance(by: .seconds(-3600))
-      let reply = try await bench.ask(start, sentAt: sentAt)
-      #expect(reply.type == "verification.started.v1")
-    }
+    let sentAt = bench.clock.now()
+    bench.clock.advance(by: .seconds(-3600))
+    let reply = try await bench.ask(start, sentAt: sentAt)
+    #expect(reply.type == "verification.started.v1")
   }
 }

@@ -9,6 +9,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct CommandFingerprintTests {
   private static let start = StartVerification(
@@ -17,55 +18,52 @@ import Testing
   @Test func `After a change of the pepper a command gets the answer that was recorded under the one before`()
     async throws
   {
-    try await Bench.with { bench in
-      let started = try await bench.ask(Self.start, id: "start")
-      let id = try VerificationStarted(json: started.body).verificationID
-      let wrong = Bench.wrong(try #require(try bench.jobs().first?.code))
-      let check = CheckVerification(verificationID: id, code: SecretField(Secret(wrong)))
-      let checked = try await bench.ask(check, id: "check")
-      #expect(try ErrorReply(json: checked.body).error.code == .invalidCode)
-      let verifyApp = VerifyApp(app: Bench.pushApp, deviceToken: String(repeating: "ab", count: 32))
-      let verified = try await bench.ask(verifyApp, id: "app")
-      #expect(verified.type != "error.v1")
-      try bench.changePepper()
-      #expect(try await bench.ask(Self.start, id: "start").body == started.body)
-      #expect(try await bench.ask(check, id: "check").body == checked.body)
-      #expect(try await bench.ask(verifyApp, id: "app").body == verified.body)
-      // One ID is still one command.
-      let other = CheckVerification(verificationID: id, code: SecretField(Secret("other")))
-      let reply = try await bench.ask(other, id: "check")
-      #expect(try ErrorReply(json: reply.body).error.field == "message_id")
-      // The next change leaves the first pepper behind.
-      try bench.changePepper()
-      #expect(try await bench.ask(check, id: "check").body != checked.body)
-    }
+    let bench = try await Bench()
+    let started = try await bench.ask(Self.start, id: "start")
+    let id = try VerificationStarted(json: started.body).verificationID
+    let wrong = Bench.wrong(try #require(try bench.jobs().first?.code))
+    let check = CheckVerification(verificationID: id, code: SecretField(Secret(wrong)))
+    let checked = try await bench.ask(check, id: "check")
+    #expect(try ErrorReply(json: checked.body).error.code == .invalidCode)
+    let verifyApp = VerifyApp(app: Bench.pushApp, deviceToken: String(repeating: "ab", count: 32))
+    let verified = try await bench.ask(verifyApp, id: "app")
+    #expect(verified.type != "error.v1")
+    try bench.changePepper()
+    #expect(try await bench.ask(Self.start, id: "start").body == started.body)
+    #expect(try await bench.ask(check, id: "check").body == checked.body)
+    #expect(try await bench.ask(verifyApp, id: "app").body == verified.body)
+    // One ID is still one command.
+    let other = CheckVerification(verificationID: id, code: SecretField(Secret("other")))
+    let reply = try await bench.ask(other, id: "check")
+    #expect(try ErrorReply(json: reply.body).error.field == "message_id")
+    // The next change leaves the first pepper behind.
+    try bench.changePepper()
+    #expect(try await bench.ask(check, id: "check").body != checked.body)
   }
 
   @Test func `A start that waits is known under the pepper of before`() async throws {
-    try await Bench.with { bench in
-      let message = try bench.message(
-        bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
-      await bench.deliver([message])
-      try bench.changePepper()
-      _ = bench.sink.takePublished()
-      await bench.deliver([message])
-      #expect(bench.sink.takePublished().isEmpty)
-    }
+    let bench = try await Bench()
+    let message = try bench.message(
+      bench.startCommand(Bench.captcha("token"), app: Bench.recaptchaApp), id: "start")
+    await bench.deliver([message])
+    try bench.changePepper()
+    _ = bench.sink.takePublished()
+    await bench.deliver([message])
+    #expect(bench.sink.takePublished().isEmpty)
   }
 
   @Test func `The number of a start cannot be guessed from its fingerprint`() async throws {
-    try await Bench.with { bench in
-      _ = try await bench.ask(Self.start, id: "start")
-      let message = try bench.message(Self.start, id: "start")
-      let kind = try #require(bench.context.registry.commands[StartVerification.type])
-      let command = try #require(
-        try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartOrder)
-      let recorded = try await bench.fingerprint()
-      let requester = Base64URL.encode(command.claim.text(isFormer: false))
-      let parts = [Bench.app, Bench.number, "signIn", "", requester, ""]
-      let plain = SHA256.hash(Array((["verification.start.v1"] + parts).joined(separator: "\u{0}").utf8))
-      #expect(recorded == command.fingerprint && recorded != plain && !command.isSame(as: plain))
-    }
+    let bench = try await Bench()
+    _ = try await bench.ask(Self.start, id: "start")
+    let message = try bench.message(Self.start, id: "start")
+    let kind = try #require(bench.context.registry.commands[StartVerification.type])
+    let command = try #require(
+      try kind.read(Envelope(message), message.body, bench.clock.now(), [:]) as? StartOrder)
+    let recorded = try await bench.fingerprint()
+    let requester = Base64URL.encode(command.claim.text(isFormer: false))
+    let parts = [Bench.app, Bench.number, "signIn", "", requester, ""]
+    let plain = SHA256.hash(Array((["verification.start.v1"] + parts).joined(separator: "\u{0}").utf8))
+    #expect(recorded == command.fingerprint && recorded != plain && !command.isSame(as: plain))
   }
 }
 

@@ -8,69 +8,47 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 /// One row that cannot be read must keep no other.
 @Suite struct SteppingAroundTests {
+  let bench: Bench
+
+  init() async throws { bench = try await Bench() }
+
   private static let other = "+14155550177"
 
-  @Test func `A verification is skipped: the others expire, its number is free, and it is deleted in its time`()
-    async throws
-  {
-    try await Bench.with { bench in
-      let unreadable = try await bench.start().verificationID
-      _ = try await bench.start(Self.other)
-      try await bench.damage("verification", unreadable)
-      bench.clock.advance(by: .seconds(300))
-      _ = try await bench.sweep()
-      _ = bench.sink.takePublished()
-      _ = try await bench.relay()
-      #expect(bench.events() == ["verification.expired"])
-      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="verification"} 1"#))
-      #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
-      _ = try await bench.sweep()
-      #expect(bench.logs.events.filter { "\($0.message)".contains("skipped") }.count == 1)
-      #expect(try await bench.start().resent == false)
-      bench.clock.advance(by: .seconds(86_400))
-      _ = try await bench.sweep()
-      #expect(try await bench.dump("verification").contains(unreadable) == false)
-    }
-  }
-
   @Test func `An assessment is skipped: what else waits is answered`() async throws {
-    try await Bench.with { bench in
-      await bench.deliver([
-        try bench.message(
-          bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "amq.gen-first"),
-        try bench.message(
-          bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "amq.gen-second"
-        ),
-      ])
-      try await bench.run(
-        "UPDATE store_record SET body = x'63' WHERE kind = 'assessment' AND instr(body, CAST('gen-first' AS BLOB)) > 0")
-      bench.clock.advance(by: .seconds(10))
-      _ = try await bench.sweep()
-      _ = bench.sink.takePublished()
-      _ = try await bench.relay()
-      #expect(bench.sink.published.map(\.routingKey) == ["amq.gen-second"])
-      #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="assessment"} 1"#))
-    }
+    await bench.deliver([
+      try bench.message(
+        bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp), replyTo: "amq.gen-first"),
+      try bench.message(
+        bench.startCommand(Bench.captcha("u"), app: Bench.recaptchaApp, number: Self.other), replyTo: "amq.gen-second"
+      ),
+    ])
+    try await bench.run(
+      "UPDATE store_record SET body = x'63' WHERE kind = 'assessment' AND instr(body, CAST('gen-first' AS BLOB)) > 0")
+    bench.clock.advance(by: .seconds(10))
+    _ = try await bench.sweep()
+    _ = bench.sink.takePublished()
+    _ = try await bench.relay()
+    #expect(bench.sink.published.map(\.routingKey) == ["amq.gen-second"])
+    #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="assessment"} 1"#))
   }
 
   @Test func `A start goes on past a verification and a block`() async throws {
-    try await Bench.with { bench in
-      let id = try await bench.start().verificationID
-      _ = try await bench.ask(CancelVerification(verificationID: id))
-      try await bench.damage("verification")
-      try await bench.run(
-        """
-        INSERT INTO store_record (number, kind, id, version, discard, format, keys, body)
-        VALUES (1000000, 'conversionBlock', 'k', 1, 1, 1, x'', x'63')
-        """)
-      try await bench.restart()
-      let next = try await bench.start()
-      #expect(next.verificationID != id)
-      #expect(try await bench.count("verification") == 2)
-    }
+    let id = try await bench.start().verificationID
+    _ = try await bench.ask(CancelVerification(verificationID: id))
+    try await bench.damage("verification")
+    try await bench.run(
+      """
+      INSERT INTO store_record (number, kind, id, version, discard, format, keys, body)
+      VALUES (1000000, 'conversionBlock', 'k', 1, 1, 1, x'', x'63')
+      """)
+    try await bench.restart()
+    let next = try await bench.start()
+    #expect(next.verificationID != id)
+    #expect(try await bench.count("verification") == 2)
   }
 
   // MARK: Jobs that nobody took
@@ -78,55 +56,23 @@ import Testing
   @Test func `A job that is dropped at its deadline ends the revocation that waits for it, with the reason`()
     async throws
   {
-    try await Bench.with { bench in
-      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-      let reply = try await bench.ask(
-        StartRevocation(
-          app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
-          redirectURI: "https://example.com/"))
-      let id = try OperationStarted(json: reply.body).operationID
-      let deadline = try await bench.operation(id).expiresAt
-      bench.clock.advance(by: deadline - bench.clock.now())
-      _ = bench.sink.takePublished()
-      _ = try await bench.relay()
-      #expect(bench.events() == ["operation.failed"])
-      let status = try await bench.operation(id)
-      #expect(status.state == .failed)
-      #expect(status.ending == .expired)
-      #expect(status.failure?.code == "NOT_TAKEN")
-      _ = try await bench.relay()
-      #expect(try await bench.count("outbox") == 0)
-      #expect(bench.engineMetrics.outboxMessages.value == 0)
-    }
-  }
-
-  @Test
-  func `A job of the process before, which may have been published, is dropped without a word: its result counts`()
-    async throws
-  {
-    try await Bench.with { bench in
-      bench.sink.close()
-      await bench.deliver([
-        try bench.message(
-          StartRevocation(
-            app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
-            redirectURI: "https://example.com/"))
-      ])
-      bench.sink.open()
-      bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
-      try await bench.takeOver()
-      // It stays one of the process before, also when it was put off again.
-      _ = try await bench.relay()
-      let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
-      let id = String(job.prefix { $0 != "." })
-      let deadline = try await bench.operation(id).expiresAt
-      bench.clock.advance(by: deadline - bench.clock.now())
-      _ = try await bench.relay()
-      #expect(try await bench.count("outbox") == 0)
-      #expect(bench.engineMetrics.outboxMessages.value == 0)
-      #expect(try await bench.operation(id).state != .failed)
-      await bench.deliverResults([try bench.report(AppleRevokeJob.self, job, .accepted)])
-      #expect(try await bench.operation(id).ending == .revoked)
-    }
+    bench.sink.answer { $0.exchange == Topology.Exchanges.jobs ? .nacked : .confirmed }
+    let reply = try await bench.ask(
+      StartRevocation(
+        app: Bench.app, clientID: "com.example.web", token: AppleToken(.refreshToken, SecretField(Secret("token"))),
+        redirectURI: "https://example.com/"))
+    let id = try OperationStarted(json: reply.body).operationID
+    let deadline = try await bench.operation(id).expiresAt
+    bench.clock.advance(by: deadline - bench.clock.now())
+    _ = bench.sink.takePublished()
+    _ = try await bench.relay()
+    #expect(bench.events() == ["operation.failed"])
+    let status = try await bench.operation(id)
+    #expect(status.state == .failed)
+    #expect(status.ending == .expired)
+    #expect(status.failure?.code == "NOT_TAKEN")
+    _ = try await bench.relay()
+    #expect(try await bench.count("outbox") == 0)
+    #expect(bench.engineMetrics.outboxMessages.value == 0)
   }
 }

@@ -6,6 +6,7 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
 @Suite struct RevocationRecordsTests {
   private let now = UnixTime(seconds: 1_000_000)
@@ -29,27 +30,17 @@ import Testing
   }
 
   private func add(_ revocation: Revocation, of token: TokenHash, to store: MemoryUsage) throws {
-    try store.transact(at: now) {
-      try records.addKeys(ofToken: token, to: &$0)
-    } _: {
-      try records.add(revocation, of: token, in: &$0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try records.add(revocation, of: token, in: &set) }
   }
 
   private func found(_ token: TokenHash, in store: MemoryUsage) throws -> Revocation? {
-    try store.transact(at: now) {
-      try records.addKeys(ofToken: token, to: &$0)
-    } _: {
-      try records.revocation(ofToken: token, in: $0)
-    }
+    try store.transact(at: now) { set throws(StoreError) in try records.revocation(ofToken: token, in: set) }
   }
 
   private func change(
     _ id: String, in store: MemoryUsage, _ body: (inout Revocation) -> Void = { _ in }
   ) throws -> Revocation? {
-    try store.transact(at: now) {
-      records.addKeys(ofID: id, to: &$0)
-    } _: { set in
+    try store.transact(at: now) { set throws(StoreError) in
       guard var revocation = try records.revocation(id, in: set) else { return nil }
       body(&revocation)
       try records.put(revocation, in: &set)

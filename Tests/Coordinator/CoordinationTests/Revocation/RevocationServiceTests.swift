@@ -7,6 +7,10 @@ import Testing
 @testable import Coordination
 
 @Suite struct RevocationServiceTests {
+  let bench: Bench
+
+  init() async throws { bench = try await Bench() }
+
   private static let email = "abc@privaterelay.appleid.com"
 
   private func command(
@@ -26,173 +30,147 @@ import Testing
 
   @Test(arguments: AppleToken.Kind.allCases)
   func `Revoke, tell, complete`(kind: AppleToken.Kind) async throws {
-    try await Bench.with { bench in
-      let started = try await start(bench, command(kind))
-      let id = started.operationID
-      #expect(!started.repeated)
-      #expect(try bench.event(OperationStarted.self) == started)
-      let job = try #require(try bench.published(AppleRevokeJob.self).first)
-      #expect(job.id == "\(id).revoke.1")
-      #expect(job.job.clientID == "com.example.web")
-      #expect(job.job.redirectURI == "https://example.com/")
-      #expect(job.job.token.kind == kind)
-      #expect(job.job.token.secret.isSealed)
-      let context = SealContext(messageType: AppleRevokeJob.type, messageID: job.id, recipient: Bench.app)
-      #expect(try job.job.token.secret.open(with: bench.keys, for: context).reveal() == "very-secret-token")
-      _ = bench.sink.takePublished()
-      await bench.deliverResults([
-        try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted, extras: ["stage": "revoked"])
+    let started = try await start(bench, command(kind))
+    let id = started.operationID
+    #expect(!started.repeated)
+    #expect(try bench.event(OperationStarted.self) == started)
+    let job = try #require(try bench.published(AppleRevokeJob.self).first)
+    #expect(job.id == "\(id).revoke.1")
+    #expect(job.job.clientID == "com.example.web")
+    #expect(job.job.redirectURI == "https://example.com/")
+    #expect(job.job.token.kind == kind)
+    #expect(job.job.token.secret.isSealed)
+    let context = SealContext(messageType: AppleRevokeJob.type, messageID: job.id, recipient: Bench.app)
+    #expect(try job.job.token.secret.open(with: bench.keys, for: context).reveal() == "very-secret-token")
+    _ = bench.sink.takePublished()
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted, extras: ["stage": "revoked"])
+    let mail = try #require(try bench.published(MailRelayJob.self).first)
+    #expect(mail.id == "\(id).notice.1")
+    #expect(mail.job.to == Self.email)
+    #expect(
+      mail.job.content
+        == .template(name: "revocation-notice", languageCode: "fr", variables: .init(appName: "Example")))
+    try await bench.finish(MailRelayJob.self, "\(id).notice.1", .accepted)
+    let event = try #require(try bench.event(OperationCompleted.self))
+    #expect(event.ending == .revokedAndNotified)
+    let status = try await bench.operation(id)
+    #expect(status.kind == .appleRevocation)
+    #expect(status.state == .completed)
+    #expect(status.ending == .revokedAndNotified)
+    #expect(
+      status.timeline.map(\.event) == [
+        "started", "revoke.queued", "revoke.accepted", "notice.queued", "notice.accepted", "completed",
       ])
-      let mail = try #require(try bench.published(MailRelayJob.self).first)
-      #expect(mail.id == "\(id).notice.1")
-      #expect(mail.job.to == Self.email)
-      #expect(
-        mail.job.content
-          == .template(name: "revocation-notice", languageCode: "fr", variables: .init(appName: "Example")))
-      await bench.deliverResults([try bench.report(MailRelayJob.self, "\(id).notice.1", .accepted)])
-      let event = try #require(try bench.event(OperationCompleted.self))
-      #expect(event.ending == .revokedAndNotified)
-      let status = try await bench.operation(id)
-      #expect(status.kind == .appleRevocation)
-      #expect(status.state == .completed)
-      #expect(status.ending == .revokedAndNotified)
-      #expect(
-        status.timeline.map(\.event) == [
-          "started", "revoke.queued", "revoke.accepted", "notice.queued", "notice.accepted", "completed",
-        ])
-      #expect(
-        bench.registry.render().contains(
-          #"countersign_operations_total{kind="apple.revoke",ending="REVOKED_AND_NOTIFIED"} 1"#))
-    }
+    #expect(
+      bench.registry.render().contains(
+        #"countersign_operations_total{kind="apple.revoke",ending="REVOKED_AND_NOTIFIED"} 1"#))
   }
 
   @Test func `A revocation that fails sends no mail, and says why`() async throws {
-    try await Bench.with { bench in
-      let id = try await start(bench, command(.authorizationCode)).operationID
-      await bench.deliverResults([
-        try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
-      ])
-      let event = try #require(try bench.event(OperationFailed.self))
-      #expect(event.ending == .lost)
-      #expect(event.failure == .init(code: "LOST", detail: "because"))
-      #expect(try bench.published(MailRelayJob.self).isEmpty)
-    }
+    let id = try await start(bench, command(.authorizationCode)).operationID
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .unknown, reason: "LOST")
+    let event = try #require(try bench.event(OperationFailed.self))
+    #expect(event.ending == .lost)
+    #expect(event.failure == .init(code: "LOST", detail: "because"))
+    #expect(try bench.published(MailRelayJob.self).isEmpty)
   }
 
   @Test func `The event names all that the user has to do`() async throws {
-    try await Bench.with { bench in
-      let id = try await start(bench, command()).operationID
-      let detail = String(repeating: "do this and that ", count: 50)
-      let result = JobResult(
-        jobID: "\(id).revoke.1", outcome: .refused, reason: .init(code: "INVALID_GRANT", detail: detail), attempts: 1,
-        startedAt: bench.clock.now(), finishedAt: bench.clock.now())
-      let envelope = Envelope(
-        type: JobResult.type(ofJob: AppleRevokeJob.type), messageID: "\(id).revoke.1.result", correlationID: id)
-      await bench.deliverResults([envelope.message(body: try result.json())])
-      #expect(try await bench.operation(id).failure?.detail == detail)
-    }
+    let id = try await start(bench, command()).operationID
+    let detail = String(repeating: "do this and that ", count: 50)
+    let result = JobResult(
+      jobID: "\(id).revoke.1", outcome: .refused, reason: .init(code: "INVALID_GRANT", detail: detail), attempts: 1,
+      startedAt: bench.clock.now(), finishedAt: bench.clock.now())
+    let envelope = Envelope(
+      type: JobResult.type(ofJob: AppleRevokeJob.type), messageID: "\(id).revoke.1.result", correlationID: id)
+    await bench.deliverResults([envelope.message(body: try result.json())])
+    #expect(try await bench.operation(id).failure?.detail == detail)
   }
 
   @Test func `A notice that is refused leaves a revocation that is done`() async throws {
-    try await Bench.with { bench in
-      let id = try await start(bench, command()).operationID
-      await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
-      await bench.deliverResults([
-        try bench.report(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
-      ])
-      let event = try #require(try bench.event(OperationCompleted.self))
-      #expect(event.ending == .revokedNoticeRefused)
-      #expect(event.failure?.code == "SENDER_NOT_REGISTERED")
-    }
+    let id = try await start(bench, command()).operationID
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
+    try await bench.finish(MailRelayJob.self, "\(id).notice.1", .refused, reason: "SENDER_NOT_REGISTERED")
+    let event = try #require(try bench.event(OperationCompleted.self))
+    #expect(event.ending == .revokedNoticeRefused)
+    #expect(event.failure?.code == "SENDER_NOT_REGISTERED")
   }
 
   @Test func `The same token is one operation, until it has failed`() async throws {
-    try await Bench.with { bench in
-      let first = try await start(bench, command(notify: false))
-      let second = try await start(bench, command(.accessToken, notify: false))
-      #expect(second.operationID == first.operationID)
-      #expect(second.repeated)
-      #expect(try bench.published(AppleRevokeJob.self).isEmpty)
-      let other = try await start(bench, command(.refreshToken, "another"))
-      #expect(other.operationID != first.operationID)
-      await bench.deliverResults([
-        try bench.report(AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted),
-        try bench.report(AppleRevokeJob.self, "\(other.operationID).revoke.1", .refused, reason: "INVALID_GRANT"),
-      ])
-      #expect(try await start(bench, command()).operationID == first.operationID)
-      let anew = try await start(bench, command(.refreshToken, "another"))
-      #expect(anew.operationID != other.operationID)
-      #expect(try bench.published(AppleRevokeJob.self).count == 1)
-    }
+    let first = try await start(bench, command(notify: false))
+    let second = try await start(bench, command(.accessToken, notify: false))
+    #expect(second.operationID == first.operationID)
+    #expect(second.repeated)
+    #expect(try bench.published(AppleRevokeJob.self).isEmpty)
+    let other = try await start(bench, command(.refreshToken, "another"))
+    #expect(other.operationID != first.operationID)
+    await bench.deliverResults([
+      try bench.report(AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted),
+      try bench.report(AppleRevokeJob.self, "\(other.operationID).revoke.1", .refused, reason: "INVALID_GRANT"),
+    ])
+    #expect(try await start(bench, command()).operationID == first.operationID)
+    let anew = try await start(bench, command(.refreshToken, "another"))
+    #expect(anew.operationID != other.operationID)
+    #expect(try bench.published(AppleRevokeJob.self).count == 1)
   }
 
   @Test func `A command that comes again is answered the same, with one job`() async throws {
-    try await Bench.with { bench in
-      let message = try bench.message(command(), id: "m")
-      await bench.deliver([message, message])
-      await bench.deliver([message])
-      #expect(Set(bench.replies.map(\.body)).count == 1)
-      #expect(try bench.published(AppleRevokeJob.self).count == 1)
-    }
+    let message = try bench.message(command(), id: "m")
+    await bench.deliver([message, message])
+    await bench.deliver([message])
+    #expect(Set(bench.replies.map(\.body)).count == 1)
+    #expect(try bench.published(AppleRevokeJob.self).count == 1)
   }
 
   @Test func `The token is never stored in the clear, and the address no longer than it is needed`() async throws {
-    try await Bench.with { bench in
-      let id = try await start(bench, command()).operationID
-      for table in ["revocation", "outbox", "inbox"] {
-        let stored = try await bench.dump(table)
-        #expect(!stored.contains("very-secret-token"), "\(table)")
-      }
-      await bench.deliverResults([try bench.report(AppleRevokeJob.self, "\(id).revoke.1", .accepted)])
-      let stored = try await bench.dump("revocation")
-      #expect(!stored.contains(Self.email))
+    let id = try await start(bench, command()).operationID
+    for table in ["revocation", "outbox", "inbox"] {
+      let stored = try await bench.dump(table)
+      #expect(!stored.contains("very-secret-token"), "\(table)")
     }
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .accepted)
+    let stored = try await bench.dump("revocation")
+    #expect(!stored.contains(Self.email))
   }
 
   @Test func `Killed after any commit: what was to be published is published by the next start`() async throws {
-    try await Bench.with { bench in
-      func restarted(_ body: () async throws -> Void) async throws {
-        bench.sink.close()
-        try await body()
-        bench.sink.open()
-        _ = bench.sink.takePublished()
-        try await bench.takeOver()
-        _ = try await bench.relay()
-      }
-      try await restarted { await bench.deliver([try bench.message(command(), id: "m")]) }
-      let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
-      let revoked = try bench.report(AppleRevokeJob.self, job, .accepted)
-      try await restarted { await bench.deliverResults([revoked]) }
-      let mail = try #require(try bench.published(MailRelayJob.self).first?.id)
-      await bench.deliverResults([revoked])
-      #expect(try bench.published(MailRelayJob.self).count == 1)
-      try await restarted { await bench.deliverResults([try bench.report(MailRelayJob.self, mail, .unknown)]) }
-      #expect(try bench.event(OperationCompleted.self)?.ending == .revokedNoticeUnknown)
+    func restarted(_ body: () async throws -> Void) async throws {
+      bench.sink.close()
+      try await body()
+      bench.sink.open()
+      _ = bench.sink.takePublished()
+      try await bench.takeOver()
+      _ = try await bench.relay()
     }
+    try await restarted { await bench.deliver([try bench.message(command(), id: "m")]) }
+    let job = try #require(try bench.published(AppleRevokeJob.self).first?.id)
+    let revoked = try bench.report(AppleRevokeJob.self, job, .accepted)
+    try await restarted { await bench.deliverResults([revoked]) }
+    let mail = try #require(try bench.published(MailRelayJob.self).first?.id)
+    await bench.deliverResults([revoked])
+    #expect(try bench.published(MailRelayJob.self).count == 1)
+    try await restarted { try await bench.finish(MailRelayJob.self, mail, .unknown) }
+    #expect(try bench.event(OperationCompleted.self)?.ending == .revokedNoticeUnknown)
   }
 
   @Test func `Operations without a report are given up by the maintenance and deleted`() async throws {
-    try await Bench.with { bench in
-      let id = try await start(bench, command()).operationID
-      bench.clock.advance(by: .seconds(3 * 3600))
-      _ = try await bench.sweep()
-      _ = try await bench.relay()
-      #expect(try bench.event(OperationFailed.self)?.ending == .unknown)
-      #expect(try await bench.operation(id).failure?.code == "NO_REPORT")
-      bench.clock.advance(by: .seconds(30 * 86_400))
-      _ = try await bench.sweep()
-      #expect(try await bench.count("revocation") == 0)
-    }
+    let id = try await start(bench, command()).operationID
+    bench.clock.advance(by: .seconds(3 * 3600))
+    _ = try await bench.sweep()
+    _ = try await bench.relay()
+    #expect(try bench.event(OperationFailed.self)?.ending == .unknown)
+    #expect(try await bench.operation(id).failure?.code == "NO_REPORT")
+    bench.clock.advance(by: .seconds(30 * 86_400))
+    _ = try await bench.sweep()
+    #expect(try await bench.count("revocation") == 0)
   }
 
   @Test func `A token may be sealed for its command`() async throws {
-    try await Bench.with { bench in
-      let context = SealContext(messageType: StartRevocation.type, messageID: "m", recipient: Bench.app)
-      var sealed = command()
-      sealed.token = .refreshToken(try Sealer(keys: bench.keys).seal(Secret("t"), for: context))
-      #expect(try await bench.ask(sealed, id: "n").type == "error.v1")
-      #expect(try await bench.ask(sealed, id: "m").type == "operation.started.v1")
-    }
+    let context = SealContext(messageType: StartRevocation.type, messageID: "m", recipient: Bench.app)
+    var sealed = command()
+    sealed.token = .refreshToken(try Sealer(keys: bench.keys).seal(Secret("t"), for: context))
+    #expect(try await bench.ask(sealed, id: "n").type == "error.v1")
+    #expect(try await bench.ask(sealed, id: "m").type == "operation.started.v1")
   }
 
   @Test(
@@ -206,42 +184,36 @@ import Testing
   func `Commands that cannot be carried out are refused`(app: String, token: String, email: String, field: String)
     async throws
   {
-    try await Bench.with { bench in
-      let command = StartRevocation(
-        app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
-      let error = try await bench.error(command)
-      #expect(error.field == field)
-      #expect(try await bench.count("revocation") == 0)
-    }
+    let command = StartRevocation(
+      app: app, token: .refreshToken(SecretField(Secret(token))), notify: .init(email: email))
+    let error = try await bench.error(command)
+    #expect(error.field == field)
+    #expect(try await bench.count("revocation") == 0)
   }
 
   @Test func `Values that do not fit into a job are refused`() async throws {
-    try await Bench.with { bench in
-      var tooLong = command()
-      tooLong.clientID = String(repeating: "c", count: 256)
-      let first = try await bench.error(tooLong)
-      #expect(first.field == "clientID")
-      tooLong = command()
-      tooLong.redirectURI = String(repeating: "r", count: 2049)
-      let second = try await bench.error(tooLong)
-      #expect(second.field == "redirectURI")
-      tooLong = command()
-      tooLong.notify?.template = String(repeating: "t", count: 65)
-      let third = try await bench.error(tooLong)
-      #expect(third.field == "notify.template")
-    }
+    var tooLong = command()
+    tooLong.clientID = String(repeating: "c", count: 256)
+    let first = try await bench.error(tooLong)
+    #expect(first.field == "clientID")
+    tooLong = command()
+    tooLong.redirectURI = String(repeating: "r", count: 2049)
+    let second = try await bench.error(tooLong)
+    #expect(second.field == "redirectURI")
+    tooLong = command()
+    tooLong.notify?.template = String(repeating: "t", count: 65)
+    let third = try await bench.error(tooLong)
+    #expect(third.field == "notify.template")
   }
 
   @Test func `Results of other services' jobs are none of the coordinator's business`() async throws {
-    try await Bench.with { bench in
-      let source = await bench.deliverResults([
-        try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted),
-        try bench.report(MailRelayJob.self, "nothing.notice.1", .accepted),
-        try bench.report(PushVerifyJob.self, "nothing.push.1", .accepted),
-        try bench.report(RecaptchaAssessJob.self, "nothing.captcha.1", .accepted),
-      ])
-      #expect(source.ackedCount == 4)
-      #expect(bench.sink.published.isEmpty)
-    }
+    let source = await bench.deliverResults([
+      try bench.report(AppleRevokeJob.self, "somebody-elses", .accepted),
+      try bench.report(MailRelayJob.self, "nothing.notice.1", .accepted),
+      try bench.report(PushVerifyJob.self, "nothing.push.1", .accepted),
+      try bench.report(RecaptchaAssessJob.self, "nothing.captcha.1", .accepted),
+    ])
+    #expect(source.ackedCount == 4)
+    #expect(bench.sink.published.isEmpty)
   }
 }

@@ -77,6 +77,14 @@ extension Bench {
     return envelope.message(body: try result.json())
   }
 
+  /// Delivers a worker's report.
+  func finish<J: Job>(
+    _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,
+    extras: [String: JobResult.Value] = [:]
+  ) async throws {
+    await deliverResults([try report(type, jobID, outcome, reason: reason, extras: extras)])
+  }
+
   /// A worker's report that a job is delayed, as it arrives.
   func delay(
     of job: MessageType, _ jobID: String, _ reason: String, attempts: Int = 1, next: Duration = .seconds(5),

@@ -11,9 +11,11 @@ import Testing
 
 @testable import CommandEngine
 @testable import Coordination
+@testable import RecordStore
 
-/// A coordinator without a broker.
+/// A coordinator without a broker. Its database goes with it.
 final class Bench: EngineBench {
+  private let directory: TemporaryDirectory
   let database: Database
   /// The rules in force. A change is a restart with another configuration.
   var rules: CoordinatorRules
@@ -53,26 +55,18 @@ final class Bench: EngineBench {
     return rules
   }
 
-  /// Runs a body with a bench, and takes the bench away afterwards.
-  static func with(
-    _ rules: CoordinatorRules = rules(), _ body: (Bench) async throws -> Void
-  ) async throws {
-    try await withTemporaryDirectory { directory in
-      let bench = try await Bench(rules, directory)
-      let result: Result<Void, any Error>
-      do { result = .success(try await body(bench)) } catch { result = .failure(error) }
-      await bench.database.close()
-      try result.get()
-    }
+  static func with(_ rules: CoordinatorRules = rules(), _ body: (Bench) async throws -> Void) async throws {
+    try await body(Bench(rules))
   }
 
-  private init(_ rules: CoordinatorRules, _ directory: String) async throws {
+  init(_ rules: CoordinatorRules = Bench.rules()) async throws {
     let (clock, sink, registry, logs) = (ManualClock(), Self.makeSink(Self.author), MetricsRegistry(), MemorySink())
     self.rules = rules
     metrics = CoordinatorMetrics(registry)
     engineMetrics = EngineMetrics(registry)
+    directory = try TemporaryDirectory()
     database = try await Database.open(
-      path: directory + "/coordinator.sqlite", options: DatabaseOptions(synchronous: .normal), kind: .coordinator,
+      path: directory.path + "/coordinator.sqlite", options: DatabaseOptions(synchronous: .normal), kind: .coordinator,
       migrations: ServiceSchema.migrations)
     keys = try KeyRing(sealing: SymmetricKey(id: "k1", bytes: SecureRandom.bytes(32)))
     let pepper = try Pepper(SecureRandom.bytes(32))
@@ -217,6 +211,12 @@ final class Bench: EngineBench {
       StartVerification(phoneNumber: number, app: app, languageCode: language, client: ip.map { .init(ip: $0) }))
     try #require(reply.type == "verification.started.v1", "\(String(decoding: reply.body, as: UTF8.self))")
     return try VerificationStarted(json: reply.body)
+  }
+
+  /// Starts a verification, and takes its code.
+  func begin(_ number: String = number) async throws -> (id: String, code: String) {
+    let id = try await start(number).verificationID
+    return (id, try #require(try jobs().first).code)
   }
 
   func check(_ id: String, _ code: String) async throws -> Message {

@@ -8,6 +8,10 @@ import Testing
 @testable import Coordination
 
 @Suite struct RequesterTests {
+  let bench: Bench
+
+  init() async throws { bench = try await Bench() }
+
   private func start(
     _ bench: Bench, requester: String? = nil, ip: String? = nil, instance: String? = nil,
     purpose: VerificationPurpose? = nil, subject: String? = nil
@@ -26,250 +30,232 @@ import Testing
   }
 
   @Test func `A requester is its name or its network and instance or unnamed`() async throws {
-    try await Bench.with { bench in
-      let named = try await start(bench, requester: "a", ip: "192.0.2.1")
-      var ids = [named.verificationID]
-      for (ip, instance) in [
-        (nil, nil), ("192.0.2.1", nil), ("192.0.2.1", "com.example.app agent"), ("192.0.2.2", "com.example.app agent"),
-      ] {
-        ids.append(try await start(bench, ip: ip, instance: instance).verificationID)
-        // An instance without an address says nothing.
-        if ip == nil { #expect(try await start(bench, instance: "i").verificationID == ids.last) }
-        #expect(try await start(bench, ip: ip, instance: instance).verificationID == ids.last)
-      }
-      #expect(Set(ids).count == 5)
-      #expect(try await start(bench, requester: "a", ip: "198.51.100.1").verificationID == ids[0])
-      #expect(try await bench.count("verification") == 1)
-      let rows = try await bench.dump("verification")
-      #expect(!rows.contains("agent") && !rows.contains("192.0.2.1"))
+    let named = try await start(bench, requester: "a", ip: "192.0.2.1")
+    var ids = [named.verificationID]
+    for (ip, instance) in [
+      (nil, nil), ("192.0.2.1", nil), ("192.0.2.1", "com.example.app agent"), ("192.0.2.2", "com.example.app agent"),
+    ] {
+      ids.append(try await start(bench, ip: ip, instance: instance).verificationID)
+      // An instance without an address says nothing.
+      if ip == nil { #expect(try await start(bench, instance: "i").verificationID == ids.last) }
+      #expect(try await start(bench, ip: ip, instance: instance).verificationID == ids.last)
     }
+    #expect(Set(ids).count == 5)
+    #expect(try await start(bench, requester: "a", ip: "198.51.100.1").verificationID == ids[0])
+    #expect(try await bench.count("verification") == 1)
+    let rows = try await bench.dump("verification")
+    #expect(!rows.contains("agent") && !rows.contains("192.0.2.1"))
   }
 
   @Test func `The same requester asks as often as it likes; no limit refuses it, and one SMS goes out`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 }) { bench in
-      let first = try await start(bench, requester: "a", ip: "192.0.2.1")
-      #expect(try bench.jobs().count == 1)
-      for _ in 0..<40 {
-        #expect(try await start(bench, requester: "a", ip: "192.0.2.1").verificationID == first.verificationID)
-        #expect(try bench.jobs().isEmpty)
-      }
-      bench.clock.advance(by: .seconds(31))
-      let refused = try await start(bench, requester: "a", ip: "192.0.2.1")
-      #expect(refused.verificationID == first.verificationID && !refused.resent && refused.resendAfter > 500)
-      _ = try await bench.ask(CancelVerification(verificationID: first.verificationID))
-      let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"))
-      #expect(error.code == .tooManyAttempts && error.retryAfter != nil && !error.message.contains("1 messages"))
+    let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
+    let first = try await start(bench, requester: "a", ip: "192.0.2.1")
+    #expect(try bench.jobs().count == 1)
+    for _ in 0..<40 {
+      #expect(try await start(bench, requester: "a", ip: "192.0.2.1").verificationID == first.verificationID)
+      #expect(try bench.jobs().isEmpty)
     }
+    bench.clock.advance(by: .seconds(31))
+    let refused = try await start(bench, requester: "a", ip: "192.0.2.1")
+    #expect(refused.verificationID == first.verificationID && !refused.resent && refused.resendAfter > 500)
+    _ = try await bench.ask(CancelVerification(verificationID: first.verificationID))
+    let error = try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"))
+    #expect(error.code == .tooManyAttempts && error.retryAfter != nil && !error.message.contains("1 messages"))
   }
 
   @Test func `An app may have gaps of its own`() async throws {
-    try await Bench.with(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] }) { bench in
-      let first = try await start(bench, requester: "a")
-      #expect(first.resendAfter == 10)
-      bench.clock.advance(by: .seconds(10))
-      let again = try await start(bench, requester: "a")
-      #expect(again.resent && again.resendAfter == 20 && again.verificationID == first.verificationID)
-    }
+    let bench = try await Bench(Bench.rules { $0.apps[Bench.app]?.resendGaps = [.seconds(10), .seconds(20)] })
+    let first = try await start(bench, requester: "a")
+    #expect(first.resendAfter == 10)
+    bench.clock.advance(by: .seconds(10))
+    let again = try await start(bench, requester: "a")
+    #expect(again.resent && again.resendAfter == 20 && again.verificationID == first.verificationID)
   }
 
   @Test func `Another requester gets an ID of its own, no SMS before the gap, and cannot touch the first`() async throws
   {
-    try await Bench.with { bench in
-      let mine = try await start(bench, requester: "a")
-      let code = try #require(try bench.jobs().first?.code)
-      bench.clock.advance(by: .seconds(10))
-      let theirs = try await start(bench, requester: "b")
-      #expect(theirs.verificationID != mine.verificationID)
-      #expect(!theirs.resent && theirs.resendAfter == 20 && theirs.expiresAt == mine.expiresAt)
-      #expect(try bench.jobs().isEmpty)
-      #expect(bench.events() == ["verification.started"])
+    let mine = try await start(bench, requester: "a")
+    let code = try #require(try bench.jobs().first?.code)
+    bench.clock.advance(by: .seconds(10))
+    let theirs = try await start(bench, requester: "b")
+    #expect(theirs.verificationID != mine.verificationID)
+    #expect(!theirs.resent && theirs.resendAfter == 20 && theirs.expiresAt == mine.expiresAt)
+    #expect(try bench.jobs().isEmpty)
+    #expect(bench.events() == ["verification.started"])
 
-      #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).attemptsLeft == 1)
-      #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).code == .tooManyAttempts)
-      #expect(try await checkError(bench, theirs.verificationID, code).retryAfter == 290)
-      _ = try await bench.ask(CancelVerification(verificationID: theirs.verificationID))
-      #expect(bench.events() == ["verification.canceled"])
-      #expect(try await bench.status(theirs.verificationID).state == .canceled)
-      #expect(
-        try await bench.status(theirs.verificationID).timeline.map(\.event) == [
-          "started", "check.wrong", "check.wrong", "canceled",
-        ])
-      #expect(try await bench.status(mine.verificationID).timeline.map(\.event) == ["started", "sms.queued"])
-      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
-      #expect(try await checkError(bench, theirs.verificationID, code).code == .sessionExpired)
-    }
+    #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).attemptsLeft == 1)
+    #expect(try await checkError(bench, theirs.verificationID, Bench.wrong(code)).code == .tooManyAttempts)
+    #expect(try await checkError(bench, theirs.verificationID, code).retryAfter == 290)
+    _ = try await bench.ask(CancelVerification(verificationID: theirs.verificationID))
+    #expect(bench.events() == ["verification.canceled"])
+    #expect(try await bench.status(theirs.verificationID).state == .canceled)
+    #expect(
+      try await bench.status(theirs.verificationID).timeline.map(\.event) == [
+        "started", "check.wrong", "check.wrong", "canceled",
+      ])
+    #expect(try await bench.status(mine.verificationID).timeline.map(\.event) == ["started", "sms.queued"])
+    #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
+    #expect(try await checkError(bench, theirs.verificationID, code).code == .sessionExpired)
   }
 
   @Test func `Whose handle brings the code back is approved; the other one has expired and learns nothing`()
     async throws
   {
-    try await Bench.with { bench in
-      let first = try await start(bench, requester: "a")
-      let code = try #require(try bench.jobs().first?.code)
-      let second = try await start(bench, requester: "b")
-      let reply = try await bench.check(second.verificationID, code)
-      let approved = try VerificationApproved(json: reply.body)
-      #expect(approved.verificationID == second.verificationID && !approved.testNumber && approved.purpose == .signIn)
-      let events = bench.sink.published.filter { $0.exchange == Topology.Exchanges.events }
-      #expect(events.map(\.routingKey) == ["verification.approved", "verification.expired"])
-      #expect(events.map(\.message.correlationID) == [second.verificationID, first.verificationID])
-      #expect(try await bench.status(first.verificationID).state == .expired)
-      #expect(try await bench.status(second.verificationID).state == .approved)
-      let used = try await checkError(bench, second.verificationID, code)
-      #expect(used.code == .sessionExpired && used.reason == "CODE_USED")
-      let guess = try await checkError(bench, second.verificationID, Bench.wrong(code))
-      let late = try await checkError(bench, first.verificationID, Bench.wrong(code))
-      #expect(guess.reason == nil && guess == late)
-      // The number is free again.
-      #expect(try await start(bench, requester: "a").verificationID != first.verificationID)
-    }
+    let first = try await start(bench, requester: "a")
+    let code = try #require(try bench.jobs().first?.code)
+    let second = try await start(bench, requester: "b")
+    let reply = try await bench.check(second.verificationID, code)
+    let approved = try VerificationApproved(json: reply.body)
+    #expect(approved.verificationID == second.verificationID && !approved.testNumber && approved.purpose == .signIn)
+    let events = bench.sink.published.filter { $0.exchange == Topology.Exchanges.events }
+    #expect(events.map(\.routingKey) == ["verification.approved", "verification.expired"])
+    #expect(events.map(\.message.correlationID) == [second.verificationID, first.verificationID])
+    #expect(try await bench.status(first.verificationID).state == .expired)
+    #expect(try await bench.status(second.verificationID).state == .approved)
+    let used = try await checkError(bench, second.verificationID, code)
+    #expect(used.code == .sessionExpired && used.reason == "CODE_USED")
+    let guess = try await checkError(bench, second.verificationID, Bench.wrong(code))
+    let late = try await checkError(bench, first.verificationID, Bench.wrong(code))
+    #expect(guess.reason == nil && guess == late)
+    // The number is free again.
+    #expect(try await start(bench, requester: "a").verificationID != first.verificationID)
   }
 
   @Test func `Wrong codes of later handles use up nothing of the number's`() async throws {
-    try await Bench.with(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 }) { bench in
-      let mine = try await start(bench, requester: "a")
-      let code = try #require(try bench.jobs().first?.code)
-      let theirs = try await start(bench, requester: "b")
-      for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
-      _ = try await checkError(bench, mine.verificationID, Bench.wrong(code))
-      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
-    }
+    let bench = try await Bench(Bench.rules { $0.limits[.checksPerNumberPerHour] = 2 })
+    let mine = try await start(bench, requester: "a")
+    let code = try #require(try bench.jobs().first?.code)
+    let theirs = try await start(bench, requester: "b")
+    for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
+    _ = try await checkError(bench, mine.verificationID, Bench.wrong(code))
+    #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
   }
 
   @Test func `A code has room for so many requesters; one more is told when to come again`() async throws {
-    try await Bench.with { bench in
-      for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
-      let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
-      let error = try await bench.error(command)
-      #expect(error.code == .tooManyAttempts && error.reason == "TOO_MANY_REQUESTERS" && error.retryAfter == 300)
-      #expect(try await bench.store.count(VerificationRecords.handle) == 11)
-      bench.clock.advance(by: .seconds(300))
-      #expect(try await start(bench, requester: "one more").resendAfter == 30)
-      bench.clock.advance(by: bench.rules.retention)
-      _ = try await bench.sweep()
-      #expect(try await bench.store.count(VerificationRecords.handle) == 0)
-    }
+    for index in 1...12 { _ = try await start(bench, requester: "r\(index)") }
+    let command = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "one more")
+    let error = try await bench.error(command)
+    #expect(error.code == .tooManyAttempts && error.reason == "TOO_MANY_REQUESTERS" && error.retryAfter == 300)
+    #expect(try await bench.store.count(VerificationRecords.handle) == 11)
+    bench.clock.advance(by: .seconds(300))
+    #expect(try await start(bench, requester: "one more").resendAfter == 30)
+    bench.clock.advance(by: bench.rules.retention)
+    _ = try await bench.sweep()
+    #expect(try await bench.store.count(VerificationRecords.handle) == 0)
   }
 
   @Test func `A code that nobody has guesses left for ends when somebody asks again; a limit keeps it as it is`()
     async throws
   {
-    try await Bench.with(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 }) { bench in
-      let mine = try await start(bench, requester: "a")
-      let code = try #require(try bench.jobs().first?.code)
-      let theirs = try await start(bench, requester: "b")
-      for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
-      for _ in 0..<5 { _ = try await checkError(bench, mine.verificationID, Bench.wrong(code)) }
-      #expect(try await bench.status(theirs.verificationID).state == .sending)
-      let fresh = try await start(bench, requester: "b")
-      #expect(fresh.verificationID != theirs.verificationID)
-      let second = try #require(try bench.jobs().first?.code)
-      #expect(try await bench.status(theirs.verificationID).state == .expired)
-      #expect(try await bench.count("verification") == 2)
-      // Now "b" is the first, and has five.
-      let other = try await start(bench, requester: "a")
-      for _ in 0..<2 { _ = try await checkError(bench, other.verificationID, Bench.wrong(second)) }
-      for _ in 0..<5 { _ = try await checkError(bench, fresh.verificationID, Bench.wrong(second)) }
-      let refused = try await start(bench, requester: "a")
-      #expect(refused.verificationID == other.verificationID && !refused.resent && refused.resendAfter > 500)
-      #expect(
-        try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "c")).code
-          == .tooManyAttempts)
-      #expect(try await bench.status(other.verificationID).state == .sending)
-    }
+    let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 2 })
+    let mine = try await start(bench, requester: "a")
+    let code = try #require(try bench.jobs().first?.code)
+    let theirs = try await start(bench, requester: "b")
+    for _ in 0..<2 { _ = try await checkError(bench, theirs.verificationID, Bench.wrong(code)) }
+    for _ in 0..<5 { _ = try await checkError(bench, mine.verificationID, Bench.wrong(code)) }
+    #expect(try await bench.status(theirs.verificationID).state == .sending)
+    let fresh = try await start(bench, requester: "b")
+    #expect(fresh.verificationID != theirs.verificationID)
+    let second = try #require(try bench.jobs().first?.code)
+    #expect(try await bench.status(theirs.verificationID).state == .expired)
+    #expect(try await bench.count("verification") == 2)
+    // Now "b" is the first, and has five.
+    let other = try await start(bench, requester: "a")
+    for _ in 0..<2 { _ = try await checkError(bench, other.verificationID, Bench.wrong(second)) }
+    for _ in 0..<5 { _ = try await checkError(bench, fresh.verificationID, Bench.wrong(second)) }
+    let refused = try await start(bench, requester: "a")
+    #expect(refused.verificationID == other.verificationID && !refused.resent && refused.resendAfter > 500)
+    #expect(
+      try await bench.error(StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "c")).code
+        == .tooManyAttempts)
+    #expect(try await bench.status(other.verificationID).state == .sending)
   }
 
   @Test func `A requester that canceled and asks again has the same handle, however often`() async throws {
-    try await Bench.with { bench in
-      let mine = try await start(bench, requester: "a")
-      let code = try #require(try bench.jobs().first?.code)
-      _ = try await start(bench, requester: "b")
-      var events: [String] = []
-      var again = mine
-      for _ in 0..<20 {
-        _ = bench.sink.takePublished()
-        _ = try await bench.ask(CancelVerification(verificationID: mine.verificationID))
-        events += bench.eventIDs()
-        #expect(try await bench.status(mine.verificationID).state == .canceled)
-        _ = bench.sink.takePublished()
-        again = try await start(bench, requester: "a")
-        events += bench.eventIDs()
-        #expect(again.verificationID == mine.verificationID && !again.resent)
-        #expect(try bench.jobs().isEmpty)
-      }
-      #expect(
-        events.prefix(3).map { $0.dropFirst(mine.verificationID.count) } == [".canceled", ".started.2", ".canceled.2"])
-      #expect(events.count == 40 && Set(events).count == 40)
-      #expect(try await bench.store.count(VerificationRecords.handle) == 1)
-      for left in [4, 3, 2, 1] {
-        #expect(try await checkError(bench, again.verificationID, Bench.wrong(code)).attemptsLeft == left)
-      }
-      #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
+    let mine = try await start(bench, requester: "a")
+    let code = try #require(try bench.jobs().first?.code)
+    _ = try await start(bench, requester: "b")
+    var events: [String] = []
+    var again = mine
+    for _ in 0..<20 {
+      _ = bench.sink.takePublished()
+      _ = try await bench.ask(CancelVerification(verificationID: mine.verificationID))
+      events += bench.eventIDs()
+      #expect(try await bench.status(mine.verificationID).state == .canceled)
+      _ = bench.sink.takePublished()
+      again = try await start(bench, requester: "a")
+      events += bench.eventIDs()
+      #expect(again.verificationID == mine.verificationID && !again.resent)
+      #expect(try bench.jobs().isEmpty)
     }
+    #expect(
+      events.prefix(3).map { $0.dropFirst(mine.verificationID.count) } == [".canceled", ".started.2", ".canceled.2"])
+    #expect(events.count == 40 && Set(events).count == 40)
+    #expect(try await bench.store.count(VerificationRecords.handle) == 1)
+    for left in [4, 3, 2, 1] {
+      #expect(try await checkError(bench, again.verificationID, Bench.wrong(code)).attemptsLeft == left)
+    }
+    #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
   }
 
   @Test func `In the last minute of its time a code is not taken from others`() async throws {
-    try await Bench.with { bench in
-      let mine = try await start(bench, requester: "a")
-      var code = try #require(try bench.jobs().first?.code)
-      bench.clock.advance(by: .seconds(299))
-      code = try #require(try await start(bench, requester: "a").resent ? code : nil)
-      bench.clock.advance(by: .seconds(256))
-      let theirs = try await start(bench, requester: "b")
-      #expect(theirs.resendAfter == 44 && theirs.verificationID != mine.verificationID)
-      #expect(try bench.jobs().isEmpty)
-      #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
-    }
+    let mine = try await start(bench, requester: "a")
+    var code = try #require(try bench.jobs().first?.code)
+    bench.clock.advance(by: .seconds(299))
+    code = try #require(try await start(bench, requester: "a").resent ? code : nil)
+    bench.clock.advance(by: .seconds(256))
+    let theirs = try await start(bench, requester: "b")
+    #expect(theirs.resendAfter == 44 && theirs.verificationID != mine.verificationID)
+    #expect(try bench.jobs().isEmpty)
+    #expect(try await bench.check(mine.verificationID, code).type == "verification.approved.v1")
   }
 
   // MARK: Purposes and subjects
 
   @Test func `A number has a code for each purpose and subject, and a check says which one it means`() async throws {
-    try await Bench.with { bench in
-      let signIn = try await start(bench)
-      let code = try #require(try bench.jobs().first?.code)
-      #expect(signIn.purpose == nil)
-      let factor = try await start(bench, purpose: .secondFactorSignIn, subject: "account 1")
-      #expect(factor.purpose == .secondFactorSignIn)
-      let second = try #require(try bench.jobs().first?.code)
-      let other = try await start(bench, purpose: .secondFactorSignIn, subject: "account 2")
-      let enrollment = try await start(bench, purpose: .secondFactorEnrollment, subject: "account 1")
-      #expect(Set([signIn, factor, other, enrollment].map(\.verificationID)).count == 4)
+    let signIn = try await start(bench)
+    let code = try #require(try bench.jobs().first?.code)
+    #expect(signIn.purpose == nil)
+    let factor = try await start(bench, purpose: .secondFactorSignIn, subject: "account 1")
+    #expect(factor.purpose == .secondFactorSignIn)
+    let second = try #require(try bench.jobs().first?.code)
+    let other = try await start(bench, purpose: .secondFactorSignIn, subject: "account 2")
+    let enrollment = try await start(bench, purpose: .secondFactorEnrollment, subject: "account 1")
+    #expect(Set([signIn, factor, other, enrollment].map(\.verificationID)).count == 4)
 
-      for (check, field) in [
-        (CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), app: "b"), "app"),
-        (
-          CheckVerification(
-            verificationID: signIn.verificationID, code: SecretField(Secret(code)), purpose: .secondFactorSignIn),
-          "purpose"
-        ),
-        (
-          CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), subject: "s"),
-          "subject"
-        ),
-        (
-          CheckVerification(
-            verificationID: factor.verificationID, code: SecretField(Secret(second)), purpose: .secondFactorSignIn,
-            subject: "account 2"), "subject"
-        ),
-      ] {
-        let error = try await bench.error(check)
-        #expect(error.code == .invalidSessionInfo && error.field == field)
-      }
-      // An empty field says nothing, as in a start.
-      let empty = CheckVerification(
-        verificationID: signIn.verificationID, code: SecretField(Secret(Bench.wrong(code))), app: "", subject: "")
-      #expect(try await bench.error(empty).attemptsLeft == 4)
-      // Nothing else was counted.
-      #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 3)
-      let reply = try await bench.ask(
+    for (check, field) in [
+      (CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), app: "b"), "app"),
+      (
         CheckVerification(
-          verificationID: factor.verificationID, code: SecretField(Secret(second)), app: Bench.app,
-          purpose: .secondFactorSignIn, subject: "account 1"))
-      let approved = try VerificationApproved(json: reply.body)
-      #expect(approved.purpose == .secondFactorSignIn && approved.subject == "account 1" && approved.app == Bench.app)
-      #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
+          verificationID: signIn.verificationID, code: SecretField(Secret(code)), purpose: .secondFactorSignIn),
+        "purpose"
+      ),
+      (
+        CheckVerification(verificationID: signIn.verificationID, code: SecretField(Secret(code)), subject: "s"),
+        "subject"
+      ),
+      (
+        CheckVerification(
+          verificationID: factor.verificationID, code: SecretField(Secret(second)), purpose: .secondFactorSignIn,
+          subject: "account 2"), "subject"
+      ),
+    ] {
+      let error = try await bench.error(check)
+      #expect(error.code == .invalidSessionInfo && error.field == field)
     }
+    // An empty field says nothing, as in a start.
+    let empty = CheckVerification(
+      verificationID: signIn.verificationID, code: SecretField(Secret(Bench.wrong(code))), app: "", subject: "")
+    #expect(try await bench.error(empty).attemptsLeft == 4)
+    // Nothing else was counted.
+    #expect(try await checkError(bench, signIn.verificationID, Bench.wrong(code)).attemptsLeft == 3)
+    let reply = try await bench.ask(
+      CheckVerification(
+        verificationID: factor.verificationID, code: SecretField(Secret(second)), app: Bench.app,
+        purpose: .secondFactorSignIn, subject: "account 1"))
+    let approved = try VerificationApproved(json: reply.body)
+    #expect(approved.purpose == .secondFactorSignIn && approved.subject == "account 1" && approved.app == Bench.app)
+    #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
   }
 
   @Test(
@@ -304,27 +290,23 @@ import Testing
       ),
     ] as [(StartVerification, String)])
   func `Fields that cannot be are named`(command: StartVerification, field: String) async throws {
-    try await Bench.with { bench in
-      let error = try await bench.error(command)
-      #expect(error.code == .invalidArgument && error.field == field)
-      #expect(try await bench.count("verification") == 0)
-    }
+    let error = try await bench.error(command)
+    #expect(error.code == .invalidArgument && error.field == field)
+    #expect(try await bench.count("verification") == 0)
   }
 
   @Test func `One message ID is one purpose, subject and requester`() async throws {
-    try await Bench.with { bench in
-      let first = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a")
-      #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
-      #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
-      for other in [
-        StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"),
-        StartVerification(
-          phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn, subject: "s", requester: "a"),
-        StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1")),
-      ] {
-        let reply = try await bench.ask(other, id: "m")
-        #expect(try ErrorReply(json: reply.body).error.field == "message_id")
-      }
+    let first = StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "a")
+    #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
+    #expect(try await bench.ask(first, id: "m").type == "verification.started.v1")
+    for other in [
+      StartVerification(phoneNumber: Bench.number, app: Bench.app, requester: "b"),
+      StartVerification(
+        phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorSignIn, subject: "s", requester: "a"),
+      StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1")),
+    ] {
+      let reply = try await bench.ask(other, id: "m")
+      #expect(try ErrorReply(json: reply.body).error.field == "message_id")
     }
   }
 }

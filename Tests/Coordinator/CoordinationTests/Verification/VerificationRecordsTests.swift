@@ -68,30 +68,28 @@ import Testing
   }
 
   @Test func `An ended verification gives its number free and is found until its retention is over`() async throws {
-    try await Bench.with { bench in
-      let id = try await bench.start().verificationID
-      #expect(try await bench.store.count(VerificationRecords.live) == 1)
-      _ = try await bench.ask(CancelVerification(verificationID: id))
-      #expect(try await bench.store.count(VerificationRecords.live) == 0)
-      bench.clock.advance(by: bench.rules.retention - .seconds(1))
-      try await bench.sweep()
-      #expect(try await bench.status(id).state == .canceled)
-      bench.clock.advance(by: .seconds(1))
-      try await bench.sweep()
-      #expect(try await bench.count("verification") == 0)
-      #expect(try await bench.store.count(VerificationRecords.number) == 0)
-    }
+    let bench = try await Bench()
+    let id = try await bench.start().verificationID
+    #expect(try await bench.store.count(VerificationRecords.live) == 1)
+    _ = try await bench.ask(CancelVerification(verificationID: id))
+    #expect(try await bench.store.count(VerificationRecords.live) == 0)
+    bench.clock.advance(by: bench.rules.retention - .seconds(1))
+    try await bench.sweep()
+    #expect(try await bench.status(id).state == .canceled)
+    bench.clock.advance(by: .seconds(1))
+    try await bench.sweep()
+    #expect(try await bench.count("verification") == 0)
+    #expect(try await bench.store.count(VerificationRecords.number) == 0)
   }
 
   @Test func `Texts that can be no ID are those of no verification`() async throws {
-    try await Bench.with { bench in
-      for id in ["", " ", "é", "a\u{0}b", String(repeating: "x", count: 65), String(repeating: "x", count: 300)] {
-        let codes = [
-          try await bench.checkError(id, "123456"), try await bench.error(CancelVerification(verificationID: id)).code,
-          try await bench.error(GetVerificationStatus(verificationID: id)).code,
-        ]
-        #expect(codes.allSatisfy { $0 == .invalidSessionInfo })
-      }
+    let bench = try await Bench()
+    for id in ["", " ", "é", "a\u{0}b", String(repeating: "x", count: 65), String(repeating: "x", count: 300)] {
+      let codes = [
+        try await bench.checkError(id, "123456"), try await bench.error(CancelVerification(verificationID: id)).code,
+        try await bench.error(GetVerificationStatus(verificationID: id)).code,
+      ]
+      #expect(codes.allSatisfy { $0 == .invalidSessionInfo })
     }
   }
 }

@@ -1,3 +1,6 @@
+import CrashMarks
+public import SQLite
+
 /// The tables of an SQLite store, a migration of any database that holds one. Times are milliseconds since 1970.
 public enum StoreSchema {
   /// `number` of the record and of the outbox comes from `store_sequence`, so it is never used twice: a key that an
@@ -71,4 +74,30 @@ public enum StoreSchema {
     CREATE INDEX store_outbox_retry ON store_outbox (owner, retry) WHERE retry IS NOT NULL;
     CREATE INDEX store_outbox_hold ON store_outbox (hold) WHERE hold IS NOT NULL;
     """
+}
+
+/// The table of the members in an SQLite file, a migration of any database that holds a store.
+public enum MemberSchema {
+  /// `seen` is in milliseconds since 1970.
+  public static let sql = """
+    CREATE TABLE store_member (
+      id TEXT NOT NULL PRIMARY KEY,
+      name TEXT NOT NULL,
+      admitted INTEGER NOT NULL,
+      seen INTEGER NOT NULL,
+      secrets TEXT NOT NULL,
+      projects TEXT NOT NULL
+    ) STRICT, WITHOUT ROWID;
+    """
+}
+
+/// The tables of a service that stands on the engine and has no others: those of the store, and of the crash marks.
+public enum ServiceSchema {
+  /// The tables of a new file, and the steps of older ones.
+  public static let migrations =
+    [Migration(version: 1, sql: [StoreSchema.sql, MemberSchema.sql, MarkSchema.sql].joined(separator: "\n"))] + steps
+
+  /// Steps that follow version 1: none yet. The first changes the tables of files that exist, in SQL, and is
+  /// `Migration(version: 2, sql: …)`; the scripts of version 1 then stay as they are.
+  private static let steps: [Migration] = []
 }

@@ -1,24 +1,31 @@
 public import CountersignTelemetry
+import Synchronization
 
 /// Everything that a batch has loaded, and everything that it changes: a plain value, which flows work on without I/O.
 ///
-/// A look-up of something that was not loaded throws ``StoreError/Code/notAsked`` instead of answering that there is
-/// nothing. A copy is independent; ``attempt(_:)`` is the cheap way to undo the changes of one command.
+/// A look-up of something that was not loaded notes its key and throws ``StoreError/Code/notLoaded`` instead of
+/// answering that there is nothing. Inside a transaction the store loads it then, and runs the body again. A copy notes
+/// into the same list; ``attempt(_:)`` is the cheap way to undo the changes of one command.
 public struct WorkingSet: Sendable {
   /// Time of the transaction.
   public let now: UnixTime
+  /// Loads that have filled the set so far.
+  public internal(set) var rounds = 0
+  /// Keys of these loads.
+  var keyCount = 0
+  let missed = MissedKeys()
   /// Grows with each change: a command that leaves it as it was has changed nothing.
   public internal(set) var changeCount = 0
 
   var inbox: [InboxKey: InboxSlot] = [:]
-  var records: [RecordID: RecordSlot] = [:]
+  package internal(set) var records: [RecordID: RecordSlot] = [:]
   var holders: [UniqueKey: Holder] = [:]
   var groups: [GroupKey: GroupSlot] = [:]
   var counters: [CounterKey: CounterSlot] = [:]
   /// Records that this version cannot read, and keys that such records hold.
   var unreadable: Set<RecordID> = []
   var unreadableHolders: Set<UniqueKey> = []
-  var outgoing: [OutboxMessage] = []
+  package internal(set) var outgoing: [OutboxMessage] = []
   /// See ``afterCommit(_:)``.
   public private(set) var effects: [@Sendable () -> Void] = []
   /// Changed keys in the order of their first change, so that the same batch is stored alike each time.
@@ -40,10 +47,10 @@ public struct WorkingSet: Sendable {
     var isChanged = false
   }
 
-  struct RecordSlot: Sendable {
+  package struct RecordSlot: Sendable {
     /// The record as it was loaded. `nil` when there was none, or it is new.
     var stored: Record?
-    var current: Record?
+    package internal(set) var current: Record?
     var isChanged = false
   }
 
@@ -53,12 +60,14 @@ public struct WorkingSet: Sendable {
   }
 
   struct GroupSlot: Sendable {
+    var page: StoreKeys.GroupPage
     var members: [RecordID]
     var isComplete: Bool
   }
 
   struct CounterSlot: Sendable {
-    var isLoaded: Bool
+    /// The oldest slot that was loaded. `nil` for a counter that is only added to.
+    var since: Int64?
     /// The sums, with this set's own increments, oldest first.
     var cells: [CounterCell] = []
     var increments: [StoreChanges.Increment] = []
@@ -70,30 +79,29 @@ public struct WorkingSet: Sendable {
   // MARK: Messages
 
   /// The inbox entry of a message, with the changes of this set.
-  /// - Throws: ``StoreError/Code/notAsked``.
-  public func message(_ key: InboxKey) throws(StoreError) -> InboxEntry? {
-    guard let slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
-    return slot.current
-  }
+  /// - Throws: ``StoreError/Code/notLoaded``.
+  public func message(_ key: InboxKey) throws(StoreError) -> InboxEntry? { try slot(of: key).current }
 
   /// Whether messages wait in the outbox for the reply to a command.
-  /// - Throws: ``StoreError/Code/notAsked``.
-  public func holdsMessages(untilReplyTo key: InboxKey) throws(StoreError) -> Bool {
-    guard let slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
-    return slot.holdsMessages
+  /// - Throws: ``StoreError/Code/notLoaded``.
+  public func holdsMessages(untilReplyTo key: InboxKey) throws(StoreError) -> Bool { try slot(of: key).holdsMessages }
+
+  private func slot(of key: InboxKey) throws(StoreError) -> InboxSlot {
+    guard let slot = inbox[key] else { throw miss("an inbox entry") { $0.add(message: key) } }
+    return slot
   }
 
   /// Sets the inbox entry of a message. An entry that has been answered is final.
-  /// - Throws: ``StoreError/Code/notAsked``, ``StoreError/Code/tooLarge``, or ``StoreError/Code/misuse`` when the
+  /// - Throws: ``StoreError/Code/notLoaded``, ``StoreError/Code/tooLarge``, or ``StoreError/Code/misuse`` when the
   ///   message was answered before.
   public mutating func set(_ entry: InboxEntry, of key: InboxKey) throws(StoreError) {
     try entry.check()
-    guard var slot = inbox[key] else { throw Self.notAsked("an inbox entry") }
+    var slot = try slot(of: key)
     if let known = slot.current, known.state != .reserved {
       throw StoreError(.misuse, "a message is answered a second time")
     }
     changeCount += 1
-    journal.note(.message(key, slot))
+    journal.note(.message(key, slot), isFirst: !slot.isChanged)
     if !slot.isChanged { changedMessages.append(key) }
     slot.current = entry
     slot.isChanged = true
@@ -107,7 +115,7 @@ public struct WorkingSet: Sendable {
     changeCount += 1
     outgoing.append(message)
     guard let command = message.hold?.command, let slot = inbox[command], !slot.holdsMessages else { return }
-    journal.note(.message(command, slot))
+    journal.note(.message(command, slot), isFirst: !slot.isChanged)
     inbox[command]?.holdsMessages = true
   }
 
@@ -122,12 +130,17 @@ public struct WorkingSet: Sendable {
 
   // MARK: Counters
 
-  /// Cells of a counter, oldest first, with the increments of this set: the newest ``StoreLimits/maxCellsPerCounter``
-  /// at most.
-  /// - Throws: ``StoreError/Code/notAsked``.
-  public func cells(of key: CounterKey) throws(StoreError) -> [CounterCell] {
-    guard let slot = counters[key], slot.isLoaded else { throw Self.notAsked("a counter") }
-    return slot.cells
+  /// Cells of a counter from a slot on, oldest first, with the increments of this set: the newest
+  /// ``StoreLimits/maxCellsPerCounter`` at most.
+  ///
+  /// One that was not loaded from there on is noted, and answered with no cells, so that a flow with several limits
+  /// misses all of them in one run. That run is incomplete all the same.
+  public func cells(of key: CounterKey, since slot: Int64) -> [CounterCell] {
+    guard let known = counters[key], let since = known.since, since <= slot else {
+      missed.note { $0.add(counter: key, since: slot) }
+      return []
+    }
+    return known.cells
   }
 
   /// Adds to a cell of a counter, which need not have been loaded.
@@ -139,27 +152,26 @@ public struct WorkingSet: Sendable {
   public mutating func count(_ key: CounterKey, in cell: Int64, by increment: Int64 = 1, keepUntil: UnixTime) {
     changeCount += 1
     let isFirst = Self.count(
-      &counters[key, default: CounterSlot(isLoaded: false)], in: cell, by: increment, keepUntil: keepUntil, key,
+      &counters[key, default: CounterSlot()], in: cell, by: increment, keepUntil: keepUntil, key,
       &journal)
     if isFirst { changedCounters.append(key) }
   }
 
-  /// Deletes all cells of a loaded counter: it starts from zero. What another writer adds meanwhile goes as well, or
-  /// stays, as their order is.
-  /// - Throws: ``StoreError/Code/notAsked``.
-  public mutating func forget(counter key: CounterKey) throws(StoreError) {
-    guard let known = counters[key], known.isLoaded else { throw Self.notAsked("a counter") }
+  /// Deletes all cells of a counter, which need not have been loaded: it starts from zero. What another writer adds
+  /// meanwhile goes as well, or stays, as their order is.
+  public mutating func forget(counter key: CounterKey) {
+    let known = counters[key] ?? CounterSlot()
     changeCount += 1
-    journal.note(.counter(key, known))
+    journal.note(.counter(key, known), isFirst: !known.isChanged)
     if !known.isChanged { changedCounters.append(key) }
-    counters[key] = CounterSlot(isLoaded: true, isForgotten: true, isChanged: true)
+    counters[key] = CounterSlot(since: Int64.min, isForgotten: true, isChanged: true)
   }
 
   private static func count(
     _ slot: inout CounterSlot, in cell: Int64, by increment: Int64, keepUntil: UnixTime, _ key: CounterKey,
     _ journal: inout Journal
   ) -> Bool {
-    journal.note(.counter(key, slot))
+    journal.note(.counter(key, slot), isFirst: !slot.isChanged)
     // The newest cell is the one that is counted.
     let index = slot.cells.lastIndex { $0.slot <= cell }
     if let index, slot.cells[index].slot == cell {
@@ -182,8 +194,89 @@ public struct WorkingSet: Sendable {
     StoreError(.content, "a record of the kind \(kind) cannot be read: another version of the program wrote it")
   }
 
-  static func notAsked(_ what: String) -> StoreError {
-    StoreError(.notAsked, "\(what) is looked up that was not loaded: its key is missing from the keys of the batch")
+  /// Notes a key that was not loaded.
+  func miss(_ what: String, _ add: (inout StoreKeys) -> Void) -> StoreError {
+    missed.note(add)
+    return StoreError(.notLoaded, "\(what) is looked up that was not loaded")
+  }
+}
+
+/// Keys that were looked up and not loaded. All copies of a set note them here.
+final class MissedKeys: Sendable {
+  private let keys = Mutex(StoreKeys())
+
+  func note(_ add: (inout StoreKeys) -> Void) { keys.withLock { add(&$0) } }
+
+  /// Takes them out.
+  func take() -> StoreKeys {
+    keys.withLock { keys in
+      defer { keys = StoreKeys() }
+      return keys
+    }
+  }
+}
+
+extension WorkingSet {
+  /// Runs a body, and again on the set as it was loaded, until it misses nothing. What a run that missed something has
+  /// changed, returned or thrown is dropped, and all that it missed is loaded at once.
+  /// - Parameters:
+  ///   - load: loads keys into the set.
+  ///   - failure: makes a failure of an error of the body.
+  mutating func run<Value, Failure: Error>(
+    load: (StoreKeys, inout WorkingSet) throws(Failure) -> Void, failure: (StoreError) -> Failure,
+    _ body: (inout WorkingSet) throws(StoreError) -> Value
+  ) throws(Failure) -> Value {
+    while true {
+      let outcome: Result<Value, StoreError>
+      let mark = Mark(self)
+      journal.isRun = true
+      do throws(StoreError) { outcome = .success(try body(&self)) } catch { outcome = .failure(error) }
+      let keys = missed.take()
+      if !keys.isEmpty { undo(to: mark) }
+      journal.endRun()
+      do throws(StoreError) {
+        if keys.isEmpty { return try outcome.get() }
+        guard rounds < StoreLimits.maxRounds else {
+          throw StoreError(.notLoaded, "something is missing after \(rounds) loads: a flow looks up too much in turn")
+        }
+      } catch {
+        throw failure(error)
+      }
+      try load(keys, &self)
+    }
+  }
+
+  /// Has several keys loaded at once that a flow is about to look up one after another.
+  /// - Throws: ``StoreError/Code/notLoaded`` when one of them was not loaded.
+  public func require(_ keys: StoreKeys) throws(StoreError) {
+    let missing = keys.missing(in: self)
+    if !missing.isEmpty { throw miss("something") { $0.add(missing) } }
+  }
+
+  /// Looks several keys up before it throws for one of them, so that one load brings all that are missing.
+  /// - Throws: the first error.
+  public func each<Key, Value>(
+    _ keys: some Sequence<Key>, _ look: (Key) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    var found: [Value] = []
+    var first: StoreError?
+    for key in keys {
+      do throws(StoreError) { found.append(try look(key)) } catch { first = first ?? error }
+    }
+    if let first { throw first }
+    return found
+  }
+
+  /// Takes note of a load, before it begins.
+  mutating func begin(_ keys: StoreKeys) throws(StoreError) {
+    try keys.check()
+    guard keyCount + keys.count <= StoreLimits.maxKeysPerLoad else {
+      throw StoreError(.tooLarge, "the loads of a transaction have more than \(StoreLimits.maxKeysPerLoad) keys")
+    }
+    if keys.isEmpty { return }
+    keyCount += keys.count
+    rounds += 1
+    reserve(for: keys)
   }
 }
 
@@ -240,7 +333,7 @@ extension WorkingSet {
     }
   }
 
-  /// Slots as they were before the changes of the running attempts.
+  /// Slots as they were before the changes of the run and its attempts.
   struct Journal: Sendable {
     enum Entry: Sendable {
       case message(InboxKey, InboxSlot)
@@ -252,14 +345,21 @@ extension WorkingSet {
 
     fileprivate(set) var entries: [Entry] = []
     fileprivate(set) var depth = 0
+    /// Whether a run may be undone as a whole: to that only the first change of a slot matters.
+    fileprivate(set) var isRun = false
 
-    mutating func note(_ entry: @autoclosure () -> Entry) {
-      if depth > 0 { entries.append(entry()) }
+    mutating func note(_ entry: @autoclosure () -> Entry, isFirst: Bool = true) {
+      if depth > 0 || isRun && isFirst { entries.append(entry()) }
     }
 
     fileprivate mutating func end() {
       depth -= 1
-      if depth == 0 { entries.removeAll(keepingCapacity: true) }
+      if depth == 0, !isRun { entries.removeAll(keepingCapacity: true) }
+    }
+
+    fileprivate mutating func endRun() {
+      isRun = false
+      entries.removeAll(keepingCapacity: true)
     }
   }
 }

@@ -1,4 +1,4 @@
-/// Everything that a batch of commands looks up, loaded in one go.
+/// Keys that are loaded in one go.
 ///
 /// A key that is added twice is loaded once.
 public struct StoreKeys: Sendable {
@@ -59,34 +59,28 @@ public struct StoreKeys: Sendable {
     if other < slot { slot = other }
   }
 
-  /// Adds all keys of another value.
-  public mutating func add(_ other: StoreKeys) {
+  mutating func add(_ other: StoreKeys) {
     messages += other.messages
     for id in other.records { add(record: id) }
     holders += other.holders
-    for (key, page) in other.groups { groups[key] = page }
+    groups.merge(other.groups) { _, new in new }
     for (key, slot) in other.counters { add(counter: key, since: slot) }
+  }
+
+  /// Those that a set has not loaded.
+  func missing(in set: WorkingSet) -> StoreKeys {
+    var missing = StoreKeys()
+    missing.messages = messages.filter { set.inbox[$0] == nil }
+    for id in records where set.records[id] == nil && !set.unreadable.contains(id) { missing.add(record: id) }
+    missing.holders = holders.filter { set.holders[$0] == nil && !set.unreadableHolders.contains($0) }
+    missing.groups = groups.filter { set.groups[$0.key] == nil }
+    missing.counters = counters.filter { key, slot in set.counters[key]?.since.map { $0 > slot } ?? true }
+    return missing
   }
 
   func check() throws(StoreError) {
     try StoreError.check(count, 0...StoreLimits.maxKeysPerLoad, "a number of keys")
     for page in groups.values { try StoreError.check(page.limit, 1...StoreLimits.maxGroupPage, "a page of a group") }
-  }
-}
-
-/// The two rounds of a load.
-public struct StoreLoad: Sendable {
-  /// Keys that follow from what the first round found: the record a handle leads to, the receipts of a token.
-  public typealias SecondRound = @Sendable (WorkingSet) throws(StoreError) -> StoreKeys
-
-  /// Keys that are known from the commands alone.
-  public var keys: StoreKeys
-  /// Derives further keys from what the first round loaded.
-  public var then: SecondRound?
-
-  public init(_ keys: StoreKeys = StoreKeys(), then: SecondRound? = nil) {
-    self.keys = keys
-    self.then = then
   }
 }
 

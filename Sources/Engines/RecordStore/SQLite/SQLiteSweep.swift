@@ -13,8 +13,9 @@ extension SQLiteStore {
       let claimed = try due.take()
       var set = WorkingSet(at: now)
       for record in claimed.records { set.load(record) }
-      if let also = claim.also { try SQLiteLoad(session: session).load(try also(claimed.records), into: &set) }
-      let result = try body(claimed.records, &set)
+      let result = try SQLiteLoad(session: session).run(StoreKeys(), into: &set) { set throws(StoreError) in
+        try body(claimed.records, &set)
+      }
       let untouched = try set.putOff(claimed.records, by: claim.pause)
       _ = try SQLiteWrite(session: session, owner: own, now: now).write(set.changes, forClaims: true)
       let swept = Swept(

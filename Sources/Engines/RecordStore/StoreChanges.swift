@@ -133,16 +133,20 @@ extension WorkingSet {
   }
 
   /// Adds a loaded page of a group.
-  public mutating func load(_ members: [Record], of key: GroupKey, isComplete: Bool) {
+  public mutating func load(
+    _ members: [Record], of key: GroupKey, _ page: StoreKeys.GroupPage = StoreKeys.GroupPage(), isComplete: Bool
+  ) {
     guard groups[key] == nil else { return }
     for record in members { load(record) }
-    groups[key] = GroupSlot(members: members.map(\.id), isComplete: isComplete)
+    groups[key] = GroupSlot(page: page, members: members.map(\.id), isComplete: isComplete)
   }
 
   /// Adds loaded cells of a counter.
-  /// - Parameter cells: oldest first, one for each slot.
-  public mutating func load(_ cells: [CounterCell], of key: CounterKey) {
-    guard counters[key] == nil else { return }
-    counters[key] = CounterSlot(isLoaded: true, cells: cells)
+  /// - Parameters:
+  ///   - cells: oldest first, one for each slot.
+  ///   - slot: the oldest slot that was looked for.
+  public mutating func load(_ cells: [CounterCell], of key: CounterKey, since slot: Int64 = .min) {
+    if let known = counters[key]?.since, known <= slot { return }
+    counters[key] = CounterSlot(since: slot, cells: cells)
   }
 }

@@ -1,4 +1,4 @@
-import PostgreSQL
+package import PostgreSQL
 
 extension StoreError {
   init(_ error: PostgreSQLError) {
@@ -28,7 +28,7 @@ extension StoreError {
 }
 
 /// Reason that a body on a session ended early.
-enum PostgreSQLFailure: Error {
+package enum PostgreSQLFailure: Error {
   case server(PostgreSQLError)
   /// A flow, or a limit of the store.
   case store(StoreError)

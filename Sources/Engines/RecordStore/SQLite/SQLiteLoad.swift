@@ -9,22 +9,16 @@ struct SQLiteLoad {
   /// statement for each part.
   static let chunk = 32
 
-  func load(_ load: StoreLoad, at now: UnixTime) throws(StoreError) -> WorkingSet {
-    var set = WorkingSet(at: now)
-    try self.load(load.keys, into: &set)
-    if let then = load.then {
-      let more = try then(set)
-      guard load.keys.count + more.count <= StoreLimits.maxKeysPerLoad else {
-        throw StoreError(.tooLarge, "both rounds of a load have more than \(StoreLimits.maxKeysPerLoad) keys")
-      }
-      try self.load(more, into: &set)
-    }
-    return set
+  /// Runs a body on what it looks up.
+  func run<Value>(
+    _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
+  ) throws(StoreError) -> Value {
+    try load(first, into: &set)
+    return try set.run(load: load, failure: { $0 }, body)
   }
 
   func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(StoreError) {
-    try keys.check()
-    set.reserve(for: keys)
+    try set.begin(keys)
     try loadMessages(keys.messages, into: &set)
     try loadRecords(keys.records, into: &set)
     try loadHolders(keys.holders, into: &set)
@@ -108,7 +102,7 @@ struct SQLiteLoad {
     let rows = try session.query(
       Self.group, [.blob(key.bytes), .text(page.behind), Value(page.limit)]
     ) { RecordRow($0, kind).record }
-    set.load(rows.compactMap { $0 }, of: key, isComplete: rows.count < page.limit)
+    set.load(rows.compactMap { $0 }, of: key, page, isComplete: rows.count < page.limit)
   }
 
   private static let wanted = """
@@ -141,12 +135,11 @@ struct SQLiteLoad {
       while values.count < 2 * Self.chunk { values.append(.null) }
       for (key, cell) in try cells(values) { found[key, default: []].append(cell) }
     }
-    for (key, cells) in found {
-      let cells = cells.count > 1 ? cells.sorted { $0.slot < $1.slot } : cells
+    for (key, since) in counters {
+      let cells = found[key]?.sorted { $0.slot < $1.slot } ?? []
       let excess = cells.count - StoreLimits.maxCellsPerCounter
-      set.load(excess > 0 ? Array(cells.dropFirst(excess)) : cells, of: key)
+      set.load(excess > 0 ? Array(cells.dropFirst(excess)) : cells, of: key, since: since)
     }
-    for (key, _) in counters { set.load([], of: key) }
   }
 
   private func cells(_ values: [Value]) throws(StoreError) -> [(CounterKey, CounterCell)] {

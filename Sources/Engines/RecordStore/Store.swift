@@ -9,11 +9,21 @@ public protocol Store: Sendable {
   ///
   /// With ``write(_:settling:)`` it makes a transaction around an asynchronous step: what it loaded is guarded.
   /// - Parameters:
-  ///   - load: keys of both rounds.
+  ///   - keys: all that is looked up in the set.
   ///   - now: time of the look.
   /// - Returns: everything that was committed when it was called.
   /// - Throws: ``StoreError``.
-  func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet
+  func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet
+
+  /// Runs a body that only looks, as ``transact(_:at:settling:_:)`` does, on one committed state. Waits for no writer.
+  /// - Parameters:
+  ///   - first: keys that the body is known to look up.
+  ///   - now: time of the look.
+  ///   - body: looks things up, without any effect outside the set. Its changes are dropped.
+  /// - Throws: the body's error, or a failure of the store.
+  func read<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value
 
   /// Stores the changes of a working set, all or none, if nothing that they rest on has changed since it was loaded.
   ///
@@ -27,22 +37,24 @@ public protocol Store: Sendable {
     _ set: WorkingSet, settling settlement: OutboxSettlement
   ) async throws(StoreError) -> StoreOutcome<Void>
 
-  /// Loads keys, has a body change them, and stores the changes, all in one transaction.
+  /// Runs a body on what it looks up, and stores its changes, all in one transaction.
   ///
-  /// Not cancelable: its caller learns what became of it.
+  /// A run that looks up what is not loaded is incomplete: its changes and its outcome are dropped, all that it missed
+  /// is loaded at once, and the body runs again, up to ``StoreLimits/maxRounds`` loads. Not cancelable: its caller learns
+  /// what became of it.
   /// - Parameters:
-  ///   - load: keys of both rounds.
+  ///   - first: keys that the body is known to look up: those of hot commands save them a run.
   ///   - now: time of the transaction.
   ///   - settlement: messages to settle in the same transaction; none is settled unless the outcome is
   ///     ``StoreOutcome/stored(_:messages:)``.
-  ///   - body: changes the set without any effect outside it; short, because others may wait for it. It runs again, on
-  ///     a new set, when another writer was faster, up to ``StoreLimits/maxAttempts`` times.
+  ///   - body: changes the set without any effect outside it; short, because others may wait for it. It also runs again,
+  ///     on a new set, when another writer was faster, up to ``StoreLimits/maxAttempts`` times.
   /// - Returns: the body's result, and the messages to publish in the order they were sent, once they are committed.
   /// - Throws: the body's error, or a failure of the store; nothing is stored then.
-  func transact<Result: Sendable>(
-    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
-    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
-  ) async throws(StoreError) -> StoreOutcome<Result>
+  func transact<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> StoreOutcome<Value>
 
   /// Hands due records to a body, those due longest first, and stores its changes, all in one transaction.
   ///
@@ -53,7 +65,8 @@ public protocol Store: Sendable {
   /// - Parameters:
   ///   - claim: kind and number of the records.
   ///   - now: time of the sweep.
-  ///   - body: changes the records, each in ``WorkingSet/attempt(_:)``, so that one does not fail all. It may run again.
+  ///   - body: changes the records, each in ``WorkingSet/attempt(_:)``, so that one does not fail all. It runs again when
+  ///     it has looked up what is not loaded, as that of ``transact(_:at:settling:_:)`` does.
   /// - Throws: the body's error, or a failure of the store; nothing is stored then.
   func sweep<Result: Sendable>(
     _ claim: DueClaim, at now: UnixTime,
@@ -137,11 +150,11 @@ public protocol Store: Sendable {
 
 extension Store {
   /// Runs a transaction that settles nothing. See ``transact(_:at:settling:_:)``.
-  public func transact<Result: Sendable>(
-    _ load: StoreLoad, at now: UnixTime,
-    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
-  ) async throws(StoreError) -> StoreOutcome<Result> {
-    try await transact(load, at: now, settling: OutboxSettlement(), body)
+  public func transact<Value: Sendable>(
+    _ first: StoreKeys = StoreKeys(), at now: UnixTime,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> StoreOutcome<Value> {
+    try await transact(first, at: now, settling: OutboxSettlement(), body)
   }
 
   /// Stores a set and settles nothing. See ``write(_:settling:)``.
@@ -170,7 +183,9 @@ public enum StoreLimits {
   public static let maxReplyBytes = 1 << 18
   /// Bytes of an outgoing message: a body of 64 KiB, sealed, with its properties.
   public static let maxMessageBytes = 1 << 20
-  /// Keys of one load, both rounds together.
+  /// Loads of one transaction.
+  public static let maxRounds = 16
+  /// Keys of all loads of one transaction.
   public static let maxKeysPerLoad = 65_536
   /// Records of one page of a group.
   public static let maxGroupPage = 256

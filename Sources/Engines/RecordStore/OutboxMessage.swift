@@ -11,7 +11,7 @@ public struct OutboxMessage: Sendable, Hashable {
   /// Hold until the reply to a command is out.
   public var hold: Hold?
   /// The message that ``content`` was made of, as long as it does not come from the store: spares reading it again.
-  private(set) var original: SharedMessage?
+  package var original: (any AnyObject & Sendable)?
 
   /// Condition under which a message goes out.
   public struct Hold: Sendable, Hashable {
@@ -31,17 +31,6 @@ public struct OutboxMessage: Sendable, Hashable {
     self.content = content
     self.discardAt = discardAt
     self.hold = hold
-  }
-
-  init(_ message: OutgoingMessage, hold: Hold?) {
-    self.init(
-      type: message.type, content: OutboxCodec.encode(message), discardAt: message.discardAfter, hold: hold)
-    original = SharedMessage(message)
-  }
-
-  func outgoing() throws(StoreError) -> SharedMessage {
-    if let original { return original }
-    return SharedMessage(try OutboxCodec.decode(self))
   }
 
   public static func == (left: OutboxMessage, right: OutboxMessage) -> Bool {

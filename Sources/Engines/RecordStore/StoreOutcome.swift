@@ -38,17 +38,11 @@ public struct DueClaim: Sendable {
   public var limit: Int
   /// Delay before a skipped record is tried again.
   public var pause: Duration
-  /// Makes further keys to load, from the claimed records. It may run more than once.
-  public var also: (@Sendable ([Record]) throws(StoreError) -> StoreKeys)?
 
-  public init(
-    _ kind: RecordKind, limit: Int = 256, pause: Duration = .seconds(3600),
-    also: (@Sendable ([Record]) throws(StoreError) -> StoreKeys)? = nil
-  ) {
+  public init(_ kind: RecordKind, limit: Int = 256, pause: Duration = .seconds(3600)) {
     self.kind = kind
     self.limit = limit
     self.pause = pause
-    self.also = also
   }
 }
 
@@ -101,7 +95,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The kind of a failure. More may be added.
   public struct Code: Sendable, Hashable, CustomStringConvertible {
     private enum Kind: String {
-      case content, tooLarge, taken, notAsked, misuse, statement
+      case content, tooLarge, taken, notLoaded, misuse, statement
       case busy, conflict, overloaded, full, io, damaged, readOnly, unavailable, schema, closed
     }
 
@@ -113,8 +107,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     public static let tooLarge = Code(kind: .tooLarge)
     /// A record claims a unique key that another record of the same working set holds.
     public static let taken = Code(kind: .taken)
-    /// A flow looked up what its keys did not name: a mistake in the flow.
-    public static let notAsked = Code(kind: .notAsked)
+    /// A flow looked up what is not loaded yet. It leaves the flow as it is: the store loads that, and runs the flow again.
+    public static let notLoaded = Code(kind: .notLoaded)
     /// A mistake in the program that calls.
     public static let misuse = Code(kind: .misuse)
     /// A statement that the store does not take: a mistake in its implementation, or a damaged table.
@@ -167,13 +161,13 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
   public var fault: Fault {
     switch code {
     case .content, .tooLarge, .taken: .content
-    case .notAsked, .misuse, .statement, .conflict: .doubtful
+    case .notLoaded, .misuse, .statement, .conflict: .doubtful
     default: .store
     }
   }
 
   /// Whether the store takes no writes, of which its health tells: competition and load pass by themselves.
-  var isOutage: Bool { fault == .store && code != .busy && code != .overloaded }
+  package var isOutage: Bool { fault == .store && code != .busy && code != .overloaded }
 
   /// Whether the same call may succeed later, nothing but the circumstances having changed.
   public var isRetriable: Bool {

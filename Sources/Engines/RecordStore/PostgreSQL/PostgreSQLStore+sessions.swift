@@ -1,4 +1,4 @@
-import PostgreSQL
+package import PostgreSQL
 import Synchronization
 
 // Bodies on the connections, with the errors of a store.
@@ -37,7 +37,7 @@ extension PostgreSQLStore {
 
   /// Runs a transaction in which competition is a failure of the store.
   @discardableResult
-  func change<Value: Sendable>(
+  package func change<Value: Sendable>(
     _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
   ) async throws(StoreError) -> Value {
     let outcome = try await repeating { session, _ throws(PostgreSQLFailure) in (try body(session), []) }
@@ -142,7 +142,7 @@ extension PostgreSQLStore {
     _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
   }
 
-  func session(at now: ContinuousClock.Instant) -> SessionState {
+  package func session(at now: ContinuousClock.Instant) -> SessionState {
     let status = connection.status
     guard status.isConnected, status.generation == owner.current.generation else { return .lost }
     guard let last = status.lastRoundTrip, now - last >= options.longestSilence else { return .up }
@@ -186,4 +186,15 @@ extension StoreConflict {
     case .crossed: "crossed"
     }
   }
+}
+
+/// State of a store's session.
+public enum SessionState: Sendable {
+  /// It answers.
+  case up
+  /// The connection is open, and the server has left a request without an answer for
+  /// ``PostgreSQLStoreOptions/longestSilence``.
+  case silent
+  /// There is no connection.
+  case lost
 }

@@ -1,15 +1,15 @@
-import PostgreSQL
+package import PostgreSQL
 import SQLite
 import Synchronization
 
 /// The owner of what a store's session has in hand: a number of the session, and of no later one.
-final class StoreOwner: Sendable {
+package final class StoreOwner: Sendable {
   /// A session and its number.
-  struct Current: Sendable {
+  package struct Current: Sendable {
     /// Number of the connection, counted by the client.
     var generation = 0
     /// Number of the owner. 0 before the first session.
-    var number: Int64 = 0
+    package internal(set) var number: Int64 = 0
     /// The server's process, which a pooler may change.
     var process = 0
   }
@@ -26,7 +26,7 @@ final class StoreOwner: Sendable {
     let cause: PostgreSQLError
   }
 
-  static let owners = PostgreSQLOwners(sort: 1_668_510_580, sequence: "store_owner_seq")
+  package static let owners = PostgreSQLOwners(sort: 1_668_510_580, sequence: "store_owner_seq")
   /// Second key of the lock that all sessions share, and that a copy has to itself. No owner has the number.
   static let everybody = 0
   /// Earlier numbers of this store whose rows it may still delete once they are published.
@@ -43,7 +43,7 @@ final class StoreOwner: Sendable {
     self.clock = clock
   }
 
-  var current: Current { state.withLock { $0.current } }
+  package var current: Current { state.withLock { $0.current } }
 
   /// Numbers of this store's lost sessions. What they had published and did not settle is deleted, unless another store
   /// has claimed it.

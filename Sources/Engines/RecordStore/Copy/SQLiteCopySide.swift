@@ -184,7 +184,7 @@ extension SQLiteStore {
   }
 
   /// Makes the file a service's own again: a copy of it that was interrupted is given up.
-  func endCopy() async throws(StoreError) {
+  package func endCopy() async throws(StoreError) {
     guard let mark = try await copyMark() else { return }
     if let error = StoreError.isPart(mark) { throw error }
     try await change { session throws(StoreError) -> Void in try session.execute("DELETE FROM store_copy") }

@@ -63,8 +63,21 @@ public final class SQLiteStore: Store {
 
   // MARK: Transactions
 
-  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
-    try await look { session throws(StoreError) in try SQLiteLoad(session: session).load(load, at: now) }
+  public func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+    try await look { session throws(StoreError) in
+      var set = WorkingSet(at: now)
+      try SQLiteLoad(session: session).load(keys, into: &set)
+      return set
+    }
+  }
+
+  public func read<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    try await look { session throws(StoreError) in
+      var set = WorkingSet(at: now)
+      return try SQLiteLoad(session: session).run(first, into: &set, body)
+    }
   }
 
   public func write(
@@ -77,16 +90,16 @@ public final class SQLiteStore: Store {
     }
   }
 
-  public func transact<Result: Sendable>(
-    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
-    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
-  ) async throws(StoreError) -> StoreOutcome<Result> {
+  public func transact<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> StoreOutcome<Value> {
     let own = owners.own
     return try await transaction { session throws(StoreError) in
       try SQLiteOutbox(session: session, owner: own).settle(settlement)
-      var set = try SQLiteLoad(session: session).load(load, at: now)
-      let result = try body(&set)
-      return (result, try SQLiteWrite(session: session, owner: own, now: now).write(set.changes))
+      var set = WorkingSet(at: now)
+      let value = try SQLiteLoad(session: session).run(first, into: &set, body)
+      return (value, try SQLiteWrite(session: session, owner: own, now: now).write(set.changes))
     }
   }
 
@@ -297,7 +310,7 @@ final class StoreFailure: Sendable {
 }
 
 extension StoreError {
-  init(_ error: DatabaseError) {
+  package init(_ error: DatabaseError) {
     self.init(Self.code(of: error.code), error.message)
   }
 

@@ -2,10 +2,10 @@ import CountersignTelemetry
 import PostgreSQL
 import Synchronization
 
-/// Loads keys into a working set: all parts of a round in one round trip.
+/// Loads keys into a working set: all parts of a load in one round trip.
 struct PostgreSQLLoad {
   let session: PostgreSQLSession
-  /// Records to lock, beside those of the first round, until the end of the transaction, so that no other writer is
+  /// Records to lock, beside those of the first load, until the end of the transaction, so that no other writer is
   /// faster. `nil` for a load without locks.
   var locked: [RecordID]?
   /// Whether all statements see one state. Otherwise each sees what is committed by then.
@@ -14,36 +14,19 @@ struct PostgreSQLLoad {
   /// Rows of one part: every key finds some, and a counter finds several.
   private static let maxRows = 1 << 23
 
-  func load(
-    _ load: StoreLoad, at now: UnixTime
-  ) throws(PostgreSQLFailure) -> WorkingSet {
-    var set = WorkingSet(at: now)
-    if let locked { try lock(locked, and: load.keys) }
-    try self.load(load.keys, into: &set)
-    guard let more = try Self.more(load, set) else { return set }
-    try self.load(more, into: &set, unlessReceived: isOneState ? [] : load.keys.messages.filter { set.isNew($0) })
-    return set
+  /// Runs a body on what it looks up.
+  func run<Value>(
+    _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
+  ) throws(PostgreSQLFailure) -> Value {
+    if let locked { try lock(locked, and: first) }
+    try load(first, into: &set)
+    return try set.run(load: load, failure: PostgreSQLFailure.store, body)
   }
 
-  /// Keys of the second round, if there are any.
-  private static func more(_ load: StoreLoad, _ set: WorkingSet) throws(PostgreSQLFailure) -> StoreKeys? {
-    guard let then = load.then else { return nil }
-    do throws(StoreError) {
-      let more = try then(set)
-      guard load.keys.count + more.count <= StoreLimits.maxKeysPerLoad else {
-        throw StoreError(.tooLarge, "both rounds of a load have more than \(StoreLimits.maxKeysPerLoad) keys")
-      }
-      return more.isEmpty ? nil : more
-    } catch {
-      throw .store(error)
-    }
-  }
-
-  func load(
-    _ keys: StoreKeys, into set: inout WorkingSet, unlessReceived messages: [InboxKey] = []
-  ) throws(PostgreSQLFailure) {
-    do throws(StoreError) { try keys.check() } catch { throw .store(error) }
-    set.reserve(for: keys)
+  func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(PostgreSQLFailure) {
+    // What a later load finds must not be the work of a message that an earlier one has not seen.
+    let messages = isOneState ? [] : set.newMessages
+    do throws(StoreError) { try set.begin(keys) } catch { throw .store(error) }
     let parts = parts(of: keys)
     guard !parts.isEmpty else { return }
     var statements = parts.map { PostgreSQLStatement($0.sql, $0.values, maxRows: Self.maxRows) }
@@ -232,7 +215,7 @@ struct PostgreSQLLoad {
     for (key, page) in keys {
       let (members, rows) = found[key.bytes] ?? ([], 0)
       set.load(
-        members.sorted { $0.id.text.utf8.lexicographicallyPrecedes($1.id.text.utf8) }, of: key,
+        members.sorted { $0.id.text.utf8.lexicographicallyPrecedes($1.id.text.utf8) }, of: key, page,
         isComplete: rows < page.limit)
     }
   }
@@ -254,7 +237,9 @@ struct PostgreSQLLoad {
       found[try row.bytes(0), default: []].append(
         CounterCell(slot: Int64(try row.int(1)), count: Int64(try row.int(2))))
     }
-    for key in keys.keys { set.load((found[key.bytes] ?? []).sorted { $0.slot < $1.slot }, of: key) }
+    for (key, since) in keys {
+      set.load((found[key.bytes] ?? []).sorted { $0.slot < $1.slot }, of: key, since: since)
+    }
   }
 }
 
@@ -268,8 +253,8 @@ final class FoundRecords: Sendable {
 }
 
 extension WorkingSet {
-  /// Whether a message has no entry in the inbox.
-  fileprivate func isNew(_ key: InboxKey) -> Bool { inbox[key]?.stored == nil }
+  /// Messages that have no entry in the inbox.
+  fileprivate var newMessages: [InboxKey] { inbox.compactMap { key, slot in slot.stored == nil ? key : nil } }
 }
 
 extension RecordID {

@@ -162,7 +162,7 @@ extension PostgreSQLStore {
   }
 
   /// Makes the database a service's own again: a copy of it that was interrupted is given up.
-  func endCopy() async throws(StoreError) {
+  package func endCopy() async throws(StoreError) {
     guard let mark = try await copyMark() else { return }
     if let error = StoreError.isPart(mark) { throw error }
     try await change { session throws(PostgreSQLFailure) -> Void in try session.all(["DELETE FROM store_copy"]) }

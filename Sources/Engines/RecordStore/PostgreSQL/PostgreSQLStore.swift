@@ -10,7 +10,7 @@ import Synchronization
 public final class PostgreSQLStore: Store {
   let connection: PostgreSQLConnection
   let readers: PostgreSQLPool
-  let owner: StoreOwner
+  package let owner: StoreOwner
   let serverClock: ServerClock
   let options: PostgreSQLStoreOptions
   let figuresSoFar = Mutex(Figures())
@@ -102,9 +102,20 @@ public final class PostgreSQLStore: Store {
 
   // MARK: Transactions
 
-  public func read(_ load: StoreLoad, at now: UnixTime) async throws(StoreError) -> WorkingSet {
-    try await look(inOneState: load.then != nil) { session throws(PostgreSQLFailure) in
-      try PostgreSQLLoad(session: session, isOneState: true).load(load, at: now)
+  public func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet {
+    try await look { session throws(PostgreSQLFailure) in
+      var set = WorkingSet(at: now)
+      try PostgreSQLLoad(session: session, isOneState: true).load(keys, into: &set)
+      return set
+    }
+  }
+
+  public func read<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
+    try await look(inOneState: true) { session throws(PostgreSQLFailure) in
+      var set = WorkingSet(at: now)
+      return try PostgreSQLLoad(session: session, isOneState: true).run(first, into: &set, body)
     }
   }
 
@@ -120,22 +131,22 @@ public final class PostgreSQLStore: Store {
     }
   }
 
-  public func transact<Result: Sendable>(
-    _ load: StoreLoad, at now: UnixTime, settling settlement: OutboxSettlement,
-    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Result
-  ) async throws(StoreError) -> StoreOutcome<Result> {
+  public func transact<Value: Sendable>(
+    _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
+    _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
+  ) async throws(StoreError) -> StoreOutcome<Value> {
     let (owner, begun, found) = (owner, ContinuousClock.now, FoundRecords())
     return try await repeating { session, attempt throws(PostgreSQLFailure) in
       // The other writer may have stored later times than that of the first attempt.
       let now = attempt == 1 ? now : now + (ContinuousClock.now - begun)
       let loading = PostgreSQLLoad(session: session, locked: attempt > 1 ? found.ids : nil)
-      var set = try loading.load(load, at: now)
-      let result = try flow { () throws(StoreError) in try body(&set) }
+      var set = WorkingSet(at: now)
+      let value = try loading.run(first, into: &set, body)
       var write = PostgreSQLWrite(owner: owner.current.number, at: now)
       write.add(settlement, former: owner.former)
       write.add(set.changes)
       do throws(PostgreSQLFailure) {
-        return (result, try write.run(session))
+        return (value, try write.run(session))
       } catch {
         found.note(set)
         throw error
@@ -172,11 +183,11 @@ func flow<Value>(_ body: () throws(StoreError) -> Value) throws(PostgreSQLFailur
 extension PostgreSQLSession {
   /// Runs statements in one round trip.
   @discardableResult
-  func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
+  package func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
     do throws(PostgreSQLError) { return try run(statements) } catch { throw .server(error) }
   }
 
-  func rows<Value>(
+  package func rows<Value>(
     _ sql: String, _ values: [PostgreSQLValue], maxRows: Int = 100_000,
     _ read: (PostgreSQLRow) throws(PostgreSQLError) -> Value
   ) throws(PostgreSQLFailure) -> [Value] {

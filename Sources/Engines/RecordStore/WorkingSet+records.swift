@@ -2,46 +2,43 @@ extension WorkingSet {
   // MARK: Look-ups
 
   /// A record, with the changes of this set. `nil` when there is none.
-  /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
+  /// - Throws: ``StoreError/Code/notLoaded``; ``StoreError/Code/content`` for one that this version cannot read.
   public func record(_ id: RecordID) throws(StoreError) -> Record? {
     if unreadable.contains(id) { throw Self.unreadable(id.kind) }
-    guard let slot = records[id] else { throw Self.notAsked("a record of the kind \(id)") }
+    guard let slot = records[id] else { throw miss("a record of the kind \(id)") { $0.add(record: id) } }
     return slot.current
   }
 
   /// The record that holds a unique key, with the changes of this set. `nil` when there is none.
-  /// - Throws: ``StoreError/Code/notAsked``; ``StoreError/Code/content`` for one that this version cannot read.
+  /// - Throws: ``StoreError/Code/notLoaded``; ``StoreError/Code/content`` for one that this version cannot read.
   public func holder(of key: UniqueKey) throws(StoreError) -> Record? {
     if unreadableHolders.contains(key) { throw Self.unreadable(key.space.kind) }
     switch holders[key] {
-    case nil: throw Self.notAsked("the holder of \(key)")
+    case nil: throw miss("the holder of \(key)") { $0.add(holderOf: key) }
     case .nobody: return nil
     case .record(let id): return records[id]?.current
     }
   }
 
-  /// The loaded page of a group, ordered by the bytes of the IDs, with the changes of this set. Records that this version
+  /// A page of a group, ordered by the bytes of the IDs, with the changes of this set. Records that this version
   /// cannot read are not among them.
   /// - Returns: the records, and whether the group ends with them.
-  /// - Throws: ``StoreError/Code/notAsked``.
-  public func group(_ key: GroupKey) throws(StoreError) -> (records: [Record], isComplete: Bool) {
-    guard let slot = groups[key] else { throw Self.notAsked("the group \(key)") }
+  /// - Throws: ``StoreError/Code/notLoaded``; ``StoreError/Code/misuse`` when another page of it was loaded.
+  public func group(
+    _ key: GroupKey, _ page: StoreKeys.GroupPage = StoreKeys.GroupPage()
+  ) throws(StoreError) -> (records: [Record], isComplete: Bool) {
+    guard let slot = groups[key] else { throw miss("the group \(key)") { $0.add(group: key, page) } }
+    guard slot.page == page else { throw StoreError(.misuse, "two pages of the group \(key) are looked up") }
     let members = slot.members.compactMap { records[$0]?.current }.filter { $0.groupKeys.contains(key) }
     return (members.sorted { $0.id.text.utf8.lexicographicallyPrecedes($1.id.text.utf8) }, slot.isComplete)
   }
-
-  /// Whether a record was looked up, also one that is not there or cannot be read.
-  public func hasLoaded(_ id: RecordID) -> Bool { records[id] != nil || unreadable.contains(id) }
-
-  /// Whether a counter was looked up.
-  public func hasLoaded(_ key: CounterKey) -> Bool { counters[key]?.isLoaded ?? false }
 
   // MARK: Changes
 
   /// Adds a new record, or changes a loaded one.
   /// - Parameter record: a record made new, or one that this set returned.
   /// - Throws: ``StoreError/Code/taken`` when another record of this set holds one of its unique keys;
-  ///   ``StoreError/Code/tooLarge``; ``StoreError/Code/notAsked`` for a record that this set has not loaded;
+  ///   ``StoreError/Code/tooLarge``; ``StoreError/Code/notLoaded`` for a record that this set has not loaded;
   ///   ``StoreError/Code/misuse`` for one of another version than the loaded one.
   public mutating func put(_ record: Record) throws(StoreError) {
     try record.check()
@@ -53,7 +50,7 @@ extension WorkingSet {
         throw StoreError(.misuse, "a record of the kind \(record.id) is not the one that was loaded")
       }
     } else if record.version != 0 {
-      throw Self.notAsked("a record of the kind \(record.id)")
+      throw miss("a record of the kind \(record.id)") { $0.add(record: record.id) }
     }
     for key in record.uniqueKeys {
       if case .record(let holder) = holders[key], holder != record.id {
@@ -64,10 +61,10 @@ extension WorkingSet {
   }
 
   /// Deletes a loaded record, and gives its keys free.
-  /// - Throws: ``StoreError/Code/notAsked``.
+  /// - Throws: ``StoreError/Code/notLoaded``.
   public mutating func remove(_ id: RecordID) throws(StoreError) {
     if unreadable.contains(id) { throw Self.unreadable(id.kind) }
-    guard let known = records[id] else { throw Self.notAsked("a record of the kind \(id)") }
+    guard let known = records[id] else { throw miss("a record of the kind \(id)") { $0.add(record: id) } }
     guard known.current != nil else { return }
     change(id, known, to: nil)
   }
@@ -75,7 +72,7 @@ extension WorkingSet {
   private mutating func change(_ id: RecordID, _ known: RecordSlot?, to record: Record?) {
     var slot = known ?? RecordSlot()
     changeCount += 1
-    journal.note(.record(id, known))
+    journal.note(.record(id, known), isFirst: !slot.isChanged)
     if !slot.isChanged { changedRecords.append(id) }
     let (before, after) = (slot.current?.uniqueKeys ?? [], record?.uniqueKeys ?? [])
     if before != after {
@@ -93,7 +90,7 @@ extension WorkingSet {
     holders[key] = holder
   }
 
-  /// Adds a member to a loaded group. One that has left it is filtered out by ``group(_:)``.
+  /// Adds a member to a loaded group. One that has left it is filtered out by ``group(_:_:)``.
   private mutating func join(_ key: GroupKey, _ id: RecordID) {
     guard let slot = groups[key], !slot.members.contains(id) else { return }
     journal.note(.group(key, slot))

@@ -16,11 +16,9 @@ extension PostgreSQLStore {
       let (records, unreadable) = (rows.compactMap(\.record), rows.filter { $0.record == nil })
       var set = WorkingSet(at: now)
       for record in records { set.load(record) }
-      if let also = claim.also {
-        let more = try flow { () throws(StoreError) in try also(records) }
-        try PostgreSQLLoad(session: session).load(more, into: &set)
+      let result = try PostgreSQLLoad(session: session).run(StoreKeys(), into: &set) { set throws(StoreError) in
+        try body(records, &set)
       }
-      let result = try flow { () throws(StoreError) in try body(records, &set) }
       let untouched = try flow { () throws(StoreError) in try set.putOff(records, by: claim.pause) }
       var write = PostgreSQLWrite(owner: owner.current.number, at: now, isForClaims: true)
       write.add(set.changes)

@@ -1,0 +1,164 @@
+import CountersignAMQP
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+@testable import CommandEngine
+@testable import RecordStore
+
+/// Loads and runs of each command of accounts.
+@Suite struct AccountRoundsTests {
+  private static let other = "+16505550199"
+
+  /// Carries a command out: the loads of its transaction or look.
+  private func loads(_ bench: AccountsBench, _ command: some Command, id: String? = nil) async throws -> Int {
+    let user = command is RotateKeys ? "operator" : nil
+    let reply = await bench.send(try bench.message(command, id: id ?? bench.nextID(), user: user))
+    #expect(reply?.type != ErrorReply.type.text, "\(type(of: command).type.text)")
+    return try #require(bench.store.rounds.last)
+  }
+
+  /// Signs in with a code: the loads of the command, and of the coordinator's answer.
+  private func loads(
+    _ bench: AccountsBench, signIn id: String, _ number: String = AccountsBench.number, idToken: Secret? = nil
+  ) async throws -> [Int] {
+    bench.coordinator.verifications["v-\(id)"] = ScriptedCoordinator.Verification(number: number)
+    let command = try await loads(bench, bench.command(id, session: "v-\(id)", idToken: idToken), id: id)
+    await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now()))
+    #expect(try bench.answer(try #require(bench.replies.first), id).error == nil)
+    return [command, try #require(bench.store.rounds.last)]
+  }
+
+  @Test func `Each command takes so many loads, and the frequent ones no more than their look-ups chain`() async throws
+  {
+    let bench = try await AccountsBench { $0.isDevelopment = true }
+    let project = AccountsBench.project
+    let user = try await bench.signUp("u")
+    // A new number, a known one, a temporary proof, and a link.
+    var signIns = try await loads(bench, signIn: "a")
+    signIns += try await loads(bench, signIn: "b")
+    let signedIn = try await bench.signIn("c")
+    let proof = try #require(try await bench.signIn("d", idToken: user.idToken).proof)
+    signIns.append(try await loads(bench, bench.command("e", proof: proof), id: "e"))
+    signIns += try await loads(bench, signIn: "f", Self.other, idToken: user.idToken)
+    let token = try #require(signedIn.idToken)
+    let refresh = try bench.refreshing(try #require(signedIn.refreshToken), id: "refresh")
+    var update = UpdateAccount(project: project, idToken: try bench.seal(token, UpdateAccount.self, "update"))
+    update.displayName = "Ada"
+    let delete = DeleteAccount(project: project, idToken: try bench.seal(token, DeleteAccount.self, "delete"))
+    var others = [
+      "account.signUp": try await loads(bench, SignUp(project: project, replyKey: bench.replyKey.publicKey.jwk)),
+      "account.lookup": try await loads(bench, bench.lookingUp(token, id: "look"), id: "look"),
+      "session.refresh": try await loads(bench, refresh, id: "refresh"),
+      "account.update": try await loads(bench, update, id: "update"),
+    ]
+    // From its note.
+    #expect(try await loads(bench, update, id: "update") == 3)
+    others["account.delete"] = try await loads(bench, delete, id: "delete")
+    others["keys.get"] = try await loads(bench, GetKeys())
+    others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
+    others["account.reset"] = try await loads(bench, ResetAccounts(project: project))
+    #expect(signIns == [1, 2, 1, 2, 2, 1, 2])
+    #expect(
+      others == [
+        "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
+        "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
+      ])
+    #expect(
+      Set(others.keys).union([SignInWithPhone.type.name])
+        == Set(bench.context.registry.commandKinds.map(\.type.name)))
+  }
+
+  // MARK: Further runs
+
+  /// Runs an order twice on what is stored, as if the first run had missed something.
+  private func runTwice(
+    _ bench: AccountsBench, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> CommandAnswer?
+  ) async throws -> [CommandAnswer] {
+    var answers: [CommandAnswer] = []
+    for _ in 0..<2 { answers.append(try #require(try await bench.look(body))) }
+    return answers
+  }
+
+  @Test func `All runs of a command make the same account and session, and sign and seal its tokens once`() async throws
+  {
+    let bench = try await AccountsBench()
+    let id = "up"
+    let command = SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk)
+    let envelope = try Envelope(try bench.message(command, id: id))
+    let kind = try #require(bench.context.registry.commands[SignUp.type])
+    let order = try kind.read(envelope, try command.json(), bench.clock.now(), [:])
+    let answers = try await runTwice(bench) { set throws(StoreError) in try order.carryOut(envelope, in: &set) }
+    // Sealed anew, it would have another text.
+    #expect(answers[0] == answers[1] && answers[0].note == answers[1].note)
+    #expect(try AccountSignedIn(json: answers[0].body).isNewUser == true)
+  }
+
+  @Test func `All runs of a check's answer make the same account, message and tokens`() async throws {
+    let bench = try await AccountsBench()
+    bench.coordinator.verifications["v1"] = .init()
+    #expect(try await bench.send(bench.command("a"), id: "a") == nil)
+    let reply = try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now())
+    let received = ReceivedReport(envelope: try Envelope(reply.message), body: reply.message.body)
+    let kind = try #require(bench.context.registry.reports[VerificationApproved.type]?.first)
+    let report = try #require(try kind.read(received))
+    var runs: [[[UInt8]]] = []
+    for _ in 0..<2 {
+      runs.append(
+        try await bench.look { set throws(StoreError) in
+          try report.apply(cause: received.envelope, in: &set)
+          return set.changes.outgoing.map(\.content)
+        })
+    }
+    // The event of the new account, and the answer.
+    #expect(runs[0] == runs[1] && runs[0].count == 2)
+  }
+
+  @Test func `A fictional code that is refused counts once, however often its command runs`() async throws {
+    let bench = try await AccountsBench()
+    _ = try await bench.signIn("h")
+    let fictional = ScriptedCoordinator.Verification(isFictional: true)
+    #expect(try await bench.signIn("a", verification: fictional).error?.code == .operationNotAllowed)
+    #expect(bench.parts.rules.fictionalRefusals.total == 1)
+  }
+
+  @Test func `Commands of one batch that miss in different rounds are each carried out once`() async throws {
+    let bench = try await AccountsBench()
+    let user = try #require(try await bench.signUp("u").idToken)
+    var update = UpdateAccount(project: AccountsBench.project, idToken: try bench.seal(user, UpdateAccount.self, "up"))
+    update.displayName = "Ada"
+    let delete = DeleteAccount(project: AccountsBench.project, idToken: try bench.seal(user, DeleteAccount.self, "end"))
+    let signUp = SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk)
+    await bench.deliver(batch: [
+      try bench.message(signUp, id: "new"), try bench.message(update, id: "up"), try bench.message(delete, id: "end"),
+    ])
+    #expect(bench.store.rounds.last == 3)
+    #expect(
+      bench.replies.map(\.type)
+        == [AccountSignedIn.type.text, AccountChanged.type.text, AccountDeleted.type.text])
+    for event in ["account.created", "account.updated", "account.deleted"] {
+      #expect(bench.events(event).count == 1, "\(event)")
+    }
+    let made = try bench.answer(try #require(bench.replies.first), "new")
+    #expect(try await bench.lookUp(try #require(made.idToken)).get().localID == made.reply.localID)
+  }
+
+  @Test func `Records that are due load what they miss together`() async throws {
+    let bench = try await AccountsBench()
+    for index in 0..<5 { _ = try await bench.signUp("u\(index)") }
+    bench.coordinator.verifications["v1"] = .init()
+    for id in ["a", "b", "c"] { #expect(try await bench.send(bench.command(id), id: id) == nil) }
+    bench.clock.advance(by: SessionRules().unusedFor)
+    let before = bench.store.rounds.count
+    await bench.maintenance.tidy()
+    #expect(bench.store.rounds.dropFirst(before).max() == 1)
+    await bench.maintenance.publishLeftovers()
+    #expect(bench.events("account.deleted").count == 5)
+    #expect(
+      try bench.replies.map { try ErrorReply(json: $0.body).error.reason }
+        == Array(repeating: "CHECK_NOT_ANSWERED", count: 3))
+  }
+}

@@ -1,0 +1,87 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Coordination
+
+/// Loads of each command and report of the coordinator.
+@Suite struct CoordinatorRoundsTests {
+  private let bench: Bench
+  /// Counts the loads of each transaction and look.
+  private let store: FaultyStore
+
+  init() async throws {
+    bench = try await Bench(Bench.rules { $0.isDevelopment = true })
+    store = FaultyStore(bench.store)
+    bench.faulty = store
+  }
+
+  /// The loads of a command.
+  private func loads(_ command: some Command, user: String? = nil) async throws -> Int {
+    _ = try await bench.send(command, user: user)
+    return try #require(store.rounds.last)
+  }
+
+  /// The loads of a report.
+  private func loads(_ report: Message) async throws -> Int {
+    await bench.deliverResults([report])
+    return try #require(store.rounds.last)
+  }
+
+  private func check(_ id: String, _ code: String) -> CheckVerification {
+    CheckVerification(verificationID: id, code: SecretField(Secret(code)))
+  }
+
+  @Test func `The frequent commands and reports take no more loads than their look-ups chain`() async throws {
+    let start = StartVerification(phoneNumber: Bench.number, app: Bench.app, client: .init(ip: "192.0.2.1"))
+    #expect(try await loads(start) == 1)
+    let id = try VerificationStarted(json: try #require(bench.replies.first).body).verificationID
+    let job = try #require(try bench.jobs().first)
+    #expect(try await loads(bench.result(job.id, .accepted)) == 1)
+    bench.clock.advance(by: .seconds(30))
+    #expect(try await loads(start) == 1, "the code once more")
+    #expect(try await loads(check(id, Bench.wrong(job.code))) == 2)
+    #expect(try await loads(check(id, job.code)) == 2)
+    #expect(try await loads(bench.result("\(id).sms.2", .accepted)) == 1)
+    // A proof: the receipt, and then its device.
+    let verify = VerifyApp(app: Bench.pushApp, deviceToken: Bench.token, environment: .sandbox)
+    #expect(try await loads(verify) == 1)
+    let push = try #require(try bench.pushes().last)
+    let receipt = try #require(push.job.receipt)
+    #expect(try await loads(bench.report(PushVerifyJob.self, push.id, .accepted)) == 2)
+    #expect(try await loads(bench.startCommand(Bench.pair(receipt, push.secret))) == 2)
+    // An assessment, and the start that waits for it.
+    let captcha = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp, number: "+14155550177")
+    #expect(try await loads(captcha) == 1)
+    let assessment = try #require(try bench.published(RecaptchaAssessJob.self).first).id
+    #expect(
+      try await loads(bench.report(RecaptchaAssessJob.self, assessment, .accepted, extras: ["score": 0.9])) == 2)
+    #expect(bench.replies.map(\.type) == ["verification.started.v1"])
+  }
+
+  @Test func `Every other command takes so many loads`() async throws {
+    let id = try await bench.start().verificationID
+    let taken = [
+      "verification.status": try await loads(GetVerificationStatus(verificationID: id)),
+      "operation.status": try await loads(GetOperationStatus(operationID: id)),
+      "verification.cancel": try await loads(CancelVerification(verificationID: id)),
+      "revocation.start": try await loads(
+        StartRevocation(app: Bench.app, token: .refreshToken(SecretField(Secret("r"))))),
+      "conversion.list": try await loads(ListConversions(), user: "operator"),
+      "conversion.lift": try await loads(LiftConversionBlock(key: "+1415555"), user: "operator"),
+      "number.forget": try await loads(ForgetNumber(phoneNumber: Bench.number), user: "operator"),
+      "development.reset": try await loads(ResetDevelopment(), user: "operator"),
+    ]
+    #expect(
+      taken == [
+        "verification.status": 1, "operation.status": 1, "verification.cancel": 2, "revocation.start": 3,
+        "conversion.list": 1, "conversion.lift": 2, "number.forget": 2, "development.reset": 1,
+      ])
+    let frequent = [StartVerification.type, CheckVerification.type, VerifyApp.type]
+    #expect(
+      Set(taken.keys).union(frequent.map(\.name)) == Set(bench.context.registry.commandKinds.map(\.type.name)))
+  }
+}
