@@ -1,5 +1,6 @@
 import JobEngine
 import Mail
+import RecordStore
 import ServiceRuntime
 
 /// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports the outcome.
@@ -10,7 +11,7 @@ import ServiceRuntime
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
       try await configuration.worker.ledger.waitForServer(
-        context, parts: configuration.suppressions.postgresql == nil ? [] : [SuppressionSchemaPostgreSQL.part])
+        context, parts: configuration.suppressions.postgresql == nil ? [] : [RecordPlace.workers.part])
       let relay = try await MailRelay(configuration, logger: context.logger, metrics: context.metrics)
       return [
         try await WorkerService(

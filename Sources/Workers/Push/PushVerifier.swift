@@ -1,8 +1,7 @@
 import CountersignCryptography
 import CountersignTelemetry
 import JobEngine
-import PostgreSQL
-import SQLite
+import RecordStore
 public import ServiceRuntime
 import Synchronization
 
@@ -27,7 +26,7 @@ public final class PushVerifier: Sendable {
     let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
     let (routes, accounts) = (lanes.pushing, lanes.recaptcha)
     try await configuration.worker.ledger.waitForServer(
-      context, parts: configuration.memory.postgresql == nil ? [] : [PushMemorySchemaPostgreSQL.part])
+      context, parts: configuration.memory.postgresql == nil ? [] : [RecordPlace.workers.part])
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (
       PushJobHandler(apps: routes.apps, routes: routes.routes, keys: keys, memory: memory), routes.configurations
@@ -84,22 +83,18 @@ public final class PushVerifier: Sendable {
 
   private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     PushMemory(
-      try await openStore(settings), environmentLife: settings.environmentLife, logger: context.logger,
+      try await openTable(settings), environmentLife: settings.environmentLife, logger: context.logger,
       clock: context.clocks.monotonic)
   }
 
-  private static func openStore(_ settings: PushMemorySettings) async throws -> any PushMemoryStore {
-    if let database = settings.postgresql {
-      do throws(PostgreSQLError) {
-        return try await PostgreSQLPushMemory.open(database)
-      } catch {
-        throw WorkerError(.storeUnavailable, "memory in ledger.url", error)
+  private static func openTable(_ settings: PushMemorySettings) async throws(WorkerError) -> RecordTable {
+    do throws(StoreError) {
+      if let database = settings.postgresql {
+        return try await RecordTable.open(database.endpoint, options: database.options, at: .workers)
       }
-    }
-    do throws(DatabaseError) {
-      return try await SQLitePushMemory.open(path: settings.path)
+      return try await RecordTable.open(path: settings.path, of: .pushMemory)
     } catch {
-      throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")
+      throw WorkerError(.storeUnavailable, settings.postgresql == nil ? "memory.path" : "memory in ledger.url", error)
     }
   }
 }

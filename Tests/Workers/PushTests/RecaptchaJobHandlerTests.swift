@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import JobEngine
+import RecordStore
 import Synchronization
 import Testing
 
@@ -21,15 +22,15 @@ private final class FakeMemory: AssessmentMemory {
   var owners: [String] { state.withLock { Array($0.owners.values) } }
   var verdicts: Int { state.withLock { $0.verdicts.count } }
 
-  private func access<T: Sendable>(_ body: (inout State) -> T) throws(AssessmentMemoryError) -> T {
+  private func access<T: Sendable>(_ body: (inout State) -> T) throws(StoreError) -> T {
     let value = state.withLock { state -> T? in state.isBroken ? nil : body(&state) }
-    guard let value else { throw AssessmentMemoryError(description: "broken") }
+    guard let value else { throw StoreError(.io, "broken") }
     return value
   }
 
   func begin(
     _ token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) -> AssessmentStart {
+  ) async throws(StoreError) -> AssessmentStart {
     try access { state in
       guard let owner = state.owners[token] else {
         state.owners[token] = jobID
@@ -42,15 +43,15 @@ private final class FakeMemory: AssessmentMemory {
 
   func record(
     _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) {
+  ) async throws(StoreError) {
     try access { $0.verdicts[token] = verdict }
   }
 
-  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError) {
+  func release(_ token: [UInt8], jobID: String) async throws(StoreError) {
     try access { $0.owners[token] = nil }
   }
 
-  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict? {
+  func verdict(of token: [UInt8], jobID: String) async throws(StoreError) -> AssessmentVerdict? {
     try access { $0.owners[token] == jobID ? $0.verdicts[token] : nil }
   }
 }

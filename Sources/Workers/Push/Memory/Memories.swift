@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import JobEngine
+import RecordStore
 
 /// Memory of the reCAPTCHA tokens that were assessed, with their verdicts.
 ///
@@ -7,18 +8,18 @@ import JobEngine
 /// job with the same token must not get one.
 protocol AssessmentMemory: Sendable {
   /// Claims a token for a job, before it is assessed.
-  func begin(_ token: [UInt8], jobID: String, now: UnixTime) async throws(AssessmentMemoryError) -> AssessmentStart
+  func begin(_ token: [UInt8], jobID: String, now: UnixTime) async throws(StoreError) -> AssessmentStart
 
   /// Records the verdict, before it is published.
   func record(
     _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError)
+  ) async throws(StoreError)
 
   /// Releases a token that was certainly not assessed.
-  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError)
+  func release(_ token: [UInt8], jobID: String) async throws(StoreError)
 
   /// The verdict of a job, if there is one.
-  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict?
+  func verdict(of token: [UInt8], jobID: String) async throws(StoreError) -> AssessmentVerdict?
 }
 
 /// State of a token that a job claims.
@@ -29,11 +30,6 @@ enum AssessmentStart: Sendable, Hashable {
   case uncertain
   case assessed(AssessmentVerdict)
   case spent
-}
-
-/// A failure to read or write the memory. Safe to log.
-struct AssessmentMemoryError: Error, Sendable, CustomStringConvertible {
-  let description: String
 }
 
 /// Memory of the push service each device token belongs to, for apps that do not state it.
