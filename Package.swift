@@ -135,7 +135,7 @@ let workers: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "JobEngine", "RecordStore", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Revocation", at: "Workers/Revocation",
@@ -147,7 +147,7 @@ let workers: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "RecordStore", "SMTPClient", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -293,7 +293,7 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "PostgreSQL", "RecordStore", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",

@@ -1,6 +1,7 @@
 public import CountersignTelemetry
 public import PostgreSQL
 public import RecordStore
+import SQLite
 import Synchronization
 
 /// Marks as records of a table, which outlive a crash.

@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignTelemetry
 import JobEngine
 import RecordStore
+import SQLite
 public import ServiceRuntime
 import Synchronization
 

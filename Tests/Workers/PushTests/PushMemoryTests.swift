@@ -4,6 +4,7 @@ import FoundationEssentials
 import JobEngine
 import PostgreSQL
 import RecordStore
+import SQLite
 import TestSupport
 import Testing
 

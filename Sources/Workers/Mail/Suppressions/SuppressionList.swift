@@ -1,5 +1,7 @@
 public import JobEngine
 import RecordStore
+import SQLite
+import ServiceRuntime
 
 /// The addresses that get no mail: shared by the mail-workers of a host, or of all hosts, and by the command line.
 public struct SuppressionList: Sendable {

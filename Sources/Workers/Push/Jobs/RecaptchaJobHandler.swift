@@ -16,12 +16,12 @@ public struct RecaptchaJobHandler: JobHandler {
   private let apps: [String: RecaptchaApp]
   private let lanes: [String: any ProviderLane<AssessmentCall>]
   private let keys: KeyRing
-  private let memory: any AssessmentMemory
+  private let memory: PushMemory
   private let logger: Logger
 
   init(
     apps: [String: RecaptchaApp], lanes: [any ProviderLane<AssessmentCall>], keys: KeyRing,
-    memory: any AssessmentMemory, logger: Logger
+    memory: PushMemory, logger: Logger
   ) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })

@@ -47,7 +47,10 @@ final class PushMemory: Sendable {
   }
 }
 
-extension PushMemory: EnvironmentMemory {
+// MARK: - Environments
+
+extension PushMemory {
+  /// The push service that a device token belongs to, for apps that do not state it.
   func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
     do throws(StoreError) {
       let found = try await table.find(Self.environments, [Self.key(deviceToken, app)]).first
@@ -58,6 +61,7 @@ extension PushMemory: EnvironmentMemory {
     }
   }
 
+  /// Remembers the environment. A failure costs another try the next time.
   func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
     do throws(StoreError) {
       let record = TableRecord(
@@ -74,7 +78,22 @@ extension PushMemory: EnvironmentMemory {
   }
 }
 
-extension PushMemory: AssessmentMemory {
+/// State of a token that a job claims.
+enum AssessmentStart: Sendable, Hashable {
+  /// The token is new, and now claimed by the job.
+  case fresh
+  /// The job claimed it before, with an unknown outcome.
+  case uncertain
+  case assessed(AssessmentVerdict)
+  case spent
+}
+
+// MARK: - Assessments
+
+// reCAPTCHA takes a token once. A job that is delivered again after a crash must find its verdict here, and a second
+// job with the same token must not get one.
+extension PushMemory {
+  /// Claims a token for a job, before it is assessed.
   func begin(
     _ token: [UInt8], jobID: String, now: UnixTime
   ) async throws(StoreError) -> AssessmentStart {
@@ -86,6 +105,7 @@ extension PushMemory: AssessmentMemory {
     return Self.verdict(behind: claim, in: known).map(AssessmentStart.assessed) ?? .uncertain
   }
 
+  /// Records the verdict, before it is published.
   func record(
     _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
   ) async throws(StoreError) {
@@ -97,10 +117,12 @@ extension PushMemory: AssessmentMemory {
     try await table.change(writing: [record])
   }
 
+  /// Releases a token that was certainly not assessed.
   func release(_ token: [UInt8], jobID: String) async throws(StoreError) {
     _ = try await table.remove(Self.assessments, token, holding: Self.claim(of: jobID))
   }
 
+  /// The verdict of a job, if there is one.
   func verdict(of token: [UInt8], jobID: String) async throws(StoreError) -> AssessmentVerdict? {
     let claim = Self.claim(of: jobID)
     return try await table.find(Self.assessments, [token]).first.flatMap { Self.verdict(behind: claim, in: $0) }
