@@ -293,7 +293,7 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
@@ -305,7 +305,7 @@ let testTargets: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "PostgreSQL", "RecordStore", "SMTPClient", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SMTPClient", "ServiceRuntime",
     ]),
 
   tests(

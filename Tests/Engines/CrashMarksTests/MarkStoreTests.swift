@@ -31,14 +31,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
   }
 
   static func database() async throws -> PostgreSQLEndpoint {
-    let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    try await connection.withTransaction { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([RecordPlace.marks.part], session)
-    }
-    await connection.close()
-    return endpoint
+    try await PrivatePostgreSQL.shared.database(with: [RecordPlace.marks.part])
   }
 }
 

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
-import PostgreSQL
 import RecordStore
 import TestSupport
 import Testing
@@ -27,21 +26,10 @@ enum SuppressionKind: String, CaseIterable, Sendable {
       try await lend({ try await SuppressionList.open(path: path) }, body)
     case .postgresql:
       try await PrivatePostgreSQL.admit {
-        let database = try await database()
+        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
         try await lend({ SuppressionList(try await RecordTable.open(database, at: .workers)) }, body)
       }
     }
-  }
-
-  private func database() async throws -> PostgreSQLEndpoint {
-    let database = try await PrivatePostgreSQL.shared.database()
-    let owner = try PostgreSQLConnection(database, options: .patient)
-    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([RecordPlace.workers.part], session)
-    }
-    await owner.close()
-    return database
   }
 
   private func lend(

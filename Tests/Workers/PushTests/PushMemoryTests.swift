@@ -2,7 +2,6 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
-import PostgreSQL
 import RecordStore
 import SQLite
 import TestSupport
@@ -34,21 +33,10 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
       }
     case .postgresql:
       try await PrivatePostgreSQL.admit {
-        let database = try await database()
+        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
         try await lend({ try await RecordTable.open(database, at: .workers) }, body)
       }
     }
-  }
-
-  private func database() async throws -> PostgreSQLEndpoint {
-    let database = try await PrivatePostgreSQL.shared.database()
-    let owner = try PostgreSQLConnection(database, options: .patient)
-    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([RecordPlace.workers.part], session)
-    }
-    await owner.close()
-    return database
   }
 
   private func withFile(_ body: (String) async throws -> Void) async throws {
