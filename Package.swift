@@ -208,7 +208,7 @@ let programs: [Target] = [
   executable("sms-worker", ["SMS"]),
   executable("push-worker", ["Push", "ServiceRuntime"]),
   executable("revocation-worker", ["JobEngine", "Revocation", "ServiceRuntime"]),
-  executable("mail-worker", ["JobEngine", "Mail", "RecordStore", "ServiceRuntime"]),
+  executable("mail-worker", ["JobEngine", "Mail", "ServiceRuntime"]),
   executable("countersign", ["CommandLine", "CountersignTelemetry", "ServiceRuntime"]),
   executable(
     "bench", ["Benchmarks", "CountersignAMQP", "CountersignCryptography", "CountersignMessages", "ServiceRuntime"]),

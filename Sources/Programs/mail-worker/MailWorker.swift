@@ -1,6 +1,5 @@
 import JobEngine
 import Mail
-import RecordStore
 import ServiceRuntime
 
 /// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports the outcome.
@@ -10,8 +9,7 @@ import ServiceRuntime
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
-      try await configuration.worker.ledger.waitForServer(
-        context, parts: configuration.suppressions.postgresql == nil ? [] : [RecordPlace.workers.part])
+      try await configuration.worker.ledger.waitForServer(context, parts: configuration.suppressions.parts)
       let relay = try await MailRelay(configuration, logger: context.logger, metrics: context.metrics)
       return [
         try await WorkerService(

@@ -1,7 +1,6 @@
 import CountersignCryptography
 import CountersignTelemetry
 import JobEngine
-import RecordStore
 import SQLite
 public import ServiceRuntime
 import Synchronization
@@ -26,8 +25,7 @@ public final class PushVerifier: Sendable {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
     let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
     let (routes, accounts) = (lanes.pushing, lanes.recaptcha)
-    try await configuration.worker.ledger.waitForServer(
-      context, parts: configuration.memory.postgresql == nil ? [] : [RecordPlace.workers.part])
+    try await configuration.worker.ledger.waitForServer(context, parts: configuration.memory.table.parts)
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (
       PushJobHandler(apps: routes.apps, routes: routes.routes, keys: keys, memory: memory), routes.configurations
@@ -84,18 +82,7 @@ public final class PushVerifier: Sendable {
 
   private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     PushMemory(
-      try await openTable(settings), environmentLife: settings.environmentLife, logger: context.logger,
+      try await settings.table.open(of: .pushMemory), environmentLife: settings.environmentLife, logger: context.logger,
       clock: context.clocks.monotonic)
-  }
-
-  private static func openTable(_ settings: PushMemorySettings) async throws(WorkerError) -> RecordTable {
-    do throws(StoreError) {
-      if let database = settings.postgresql {
-        return try await RecordTable.open(database.endpoint, options: database.options, at: .workers)
-      }
-      return try await RecordTable.open(path: settings.path, of: .pushMemory)
-    } catch {
-      throw WorkerError(.storeUnavailable, settings.postgresql == nil ? "memory.path" : "memory in ledger.url", error)
-    }
   }
 }

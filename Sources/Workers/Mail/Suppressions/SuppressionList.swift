@@ -1,7 +1,6 @@
 public import JobEngine
 import RecordStore
 import SQLite
-import ServiceRuntime
 
 /// The addresses that get no mail: shared by the mail-workers of a host, or of all hosts, and by the command line.
 public struct SuppressionList: Sendable {
@@ -17,14 +16,8 @@ public struct SuppressionList: Sendable {
   /// database, whose tables have to be there.
   ///
   /// - Throws: `.storeUnavailable` or `.tablesMissing`, with a problem that the operator has to fix.
-  public static func open(_ settings: SuppressionSettings) async throws(WorkerError) -> SuppressionList {
-    guard let database = settings.postgresql else { return try await open(path: settings.path) }
-    do throws(StoreError) {
-      return SuppressionList(
-        try await RecordTable.open(database.endpoint, options: database.options, at: .workers))
-    } catch {
-      throw WorkerError(.storeUnavailable, "suppressions in ledger.url", error)
-    }
+  public static func open(_ settings: TableSettings) async throws(WorkerError) -> SuppressionList {
+    SuppressionList(try await settings.open(of: .suppressions))
   }
 
   /// Opens a list in a file, and creates the file if necessary.
