@@ -99,15 +99,13 @@ let engines: [Target] = [
   library("NumberRules", at: "Engines/NumberRules", ["CountersignEncoding", "PhoneNumbers", "ServiceRuntime"]),
   library("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),
   library(
+    "RecordStore", at: "Engines/RecordStore",
+    ["CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "PostgreSQL", "SQLite"]),
+  library(
     "CrashMarks", at: "Engines/CrashMarks",
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignTelemetry", "PostgreSQL",
-      "SQLite",
-    ]),
-  library(
-    "RecordStore", at: "Engines/RecordStore",
-    [
-      "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry", "CrashMarks", "PostgreSQL", "SQLite",
+      "RecordStore", "SQLite",
     ]),
   library(
     "CommandEngine", at: "Engines/CommandEngine",
@@ -121,7 +119,7 @@ let engines: [Target] = [
     [
       "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
       "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -137,7 +135,7 @@ let workers: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "JobEngine", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   library(
     "Revocation", at: "Workers/Revocation",
@@ -149,7 +147,7 @@ let workers: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
 
@@ -192,8 +190,8 @@ let tools: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
-      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
-      "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "ServiceRuntime",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM", "HTTPClient", "JobEngine", "Mail",
+      "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -255,7 +253,8 @@ let testTargets: [Target] = [
     [
       "CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer", "PostgreSQL",
     ]),
-  tests("CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "SQLite"]),
+  tests(
+    "CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "RecordStore"]),
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
@@ -294,7 +293,7 @@ let testTargets: [Target] = [
     "Push", at: "Workers/Push",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient",
-      "HTTPServer", "JobEngine", "PostgreSQL", "ServiceRuntime",
+      "HTTPServer", "JobEngine", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
   tests(
     "Revocation", at: "Workers/Revocation",
@@ -306,7 +305,7 @@ let testTargets: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "PostgreSQL", "SMTPClient", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SMTPClient", "ServiceRuntime",
     ]),
 
   tests(

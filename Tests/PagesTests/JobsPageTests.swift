@@ -31,7 +31,7 @@ import Testing
     page.expect(
       "\(MarkPlan.maxGroup) in one commit", "\(CrashMarks.quietPatience.seconds) s",
       "\(word(CrashMarks.patience.seconds)) seconds", "\(word(MarkPlan.maxDeaths)) processes", "`CRASHED`",
-      "\(SQLiteMarkStore.retention.hours) hours")
+      "\(RecordMarks.retention.hours) hours")
     #expect(MarkPlan.lastDelivery == 20)
     page.expect("twentieth delivery")
   }

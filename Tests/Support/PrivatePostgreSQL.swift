@@ -116,6 +116,18 @@ package final class PrivatePostgreSQL: Sendable {
     return endpoint(database: name)
   }
 
+  /// Makes a database with tables.
+  package func database(with parts: [PostgreSQLSchemaPart]) async throws -> PostgreSQLEndpoint {
+    let endpoint = try await database()
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
+    try await connection.withTransaction { session throws(PostgreSQLError) -> Void in
+      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
+      _ = try PostgreSQLSchema.update(parts, session)
+    }
+    await connection.close()
+    return endpoint
+  }
+
   /// Address of a database by the Unix socket.
   package func endpoint(database: String) -> PostgreSQLEndpoint {
     PostgreSQLEndpoint(
@@ -219,6 +231,11 @@ package final class SharedPostgreSQL: Sendable {
 
   /// Makes an empty database: ``PrivatePostgreSQL/database()``.
   package func database() async throws -> PostgreSQLEndpoint { try await server.database() }
+
+  /// Makes a database with tables.
+  package func database(with parts: [PostgreSQLSchemaPart]) async throws -> PostgreSQLEndpoint {
+    try await server.database(with: parts)
+  }
 
   /// The same database as its superuser.
   package func administrator(of endpoint: PostgreSQLEndpoint) async throws -> PostgreSQLEndpoint {

@@ -1,6 +1,7 @@
 public import CountersignAMQP
 import CountersignConcurrency
 public import CountersignTelemetry
+import RecordStore
 
 /// Finds the message that ends the process, and spares those that were taken from the queue with it.
 ///
@@ -111,7 +112,7 @@ public final class CrashMarks: Sendable {
   /// Gives the remaining marks back when the process ends regularly.
   public func release() async {
     guard let store else { return }
-    await attempt { store throws(MarkError) in try await store.release() }
+    await attempt { store throws(StoreError) in try await store.release() }
     await store.close()
   }
 
@@ -183,33 +184,33 @@ extension CrashMarks {
 
   private func find(_ keys: [MessageKey]) async -> [MarkStanding] {
     var found: [MessageKey: MarkStanding] = [:]
-    await attempt { store throws(MarkError) in found = try await store.find(keys) }
+    await attempt { store throws(StoreError) in found = try await store.find(keys) }
     return keys.map { found[$0] ?? MarkStanding() }
   }
 
   private func begin(_ step: MarkedStep, isAlone: Bool) async {
     let now = clock.now()
-    await attempt { store throws(MarkError) in try await store.write(step.marks(isAlone: isAlone), at: now) }
+    await attempt { store throws(StoreError) in try await store.write(step.marks(isAlone: isAlone), at: now) }
   }
 
   private func relax(_ step: MarkedStep) async {
     for key in step.keys {
-      await attempt { store throws(MarkError) in try await store.relax(key) }
+      await attempt { store throws(StoreError) in try await store.relax(key) }
     }
   }
 
   private func end(_ step: MarkedStep, unsettled: Set<DeliveryTag>) async {
     let settled = step.keys { !unsettled.contains($0.tag) }
     let back = step.keys { unsettled.contains($0.tag) }
-    if !settled.isEmpty { await attempt { store throws(MarkError) in try await store.remove(settled) } }
-    if !back.isEmpty { await attempt { store throws(MarkError) in try await store.giveBack(back) } }
+    if !settled.isEmpty { await attempt { store throws(StoreError) in try await store.remove(settled) } }
+    if !back.isEmpty { await attempt { store throws(StoreError) in try await store.giveBack(back) } }
   }
 
   /// Without its mark a message is processed all the same, as at its first delivery: a full disk must not stop the
   /// queue.
-  private func attempt(_ body: (any MarkStore) async throws(MarkError) -> Void) async {
+  private func attempt(_ body: (any MarkStore) async throws(StoreError) -> Void) async {
     guard let store else { return }
-    do throws(MarkError) {
+    do throws(StoreError) {
       try await body(store)
     } catch {
       failures.increment()

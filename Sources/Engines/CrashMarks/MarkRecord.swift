@@ -1,21 +1,12 @@
+public import RecordStore
+
 /// A stored mark: its writer was working on the message.
 public struct MarkRecord: Sendable, Hashable {
-  /// State of the process that wrote a mark.
-  public enum Owner: Sendable, Hashable {
-    /// It runs: its mark says nothing yet.
-    case living
-    /// It is this process: the broker redelivers messages of a lost connection.
-    case ourselves
-    /// It ended without giving its marks back: a crash.
-    case dead
-    /// It gave the mark back regularly, and left its knowledge of the message.
-    case nobody
-  }
-
   /// Its writer. 0 once the mark was given back.
   public var number: Int64
-  /// State of its writer.
-  public var owner: Owner
+  /// State of its writer: the mark of a living one says nothing yet, and one that was given back regularly has its
+  /// knowledge of the message.
+  public var owner: OwnerState
   /// Whether its process worked on nothing else.
   public var isAlone: Bool
   /// Whether the message had been in a group whose process died.
@@ -26,7 +17,7 @@ public struct MarkRecord: Sendable, Hashable {
   public var begun: Int
 
   public init(
-    number: Int64, owner: Owner, isAlone: Bool = false, isSuspect: Bool = false, deaths: Int = 0, begun: Int = 0
+    number: Int64, owner: OwnerState, isAlone: Bool = false, isSuspect: Bool = false, deaths: Int = 0, begun: Int = 0
   ) {
     self.number = number
     self.owner = owner

@@ -1,40 +1,28 @@
 public import CountersignTelemetry
+public import RecordStore
 
 /// A store in which marks outlive a crash.
 public protocol MarkStore: Sendable {
   /// Finds the marks of messages. Unmarked messages are absent.
-  func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding]
+  func find(_ keys: [MessageKey]) async throws(StoreError) -> [MessageKey: MarkStanding]
 
   /// Writes the marks of messages before they are processed, in one commit. They replace the marks that were found.
-  func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError)
+  func write(_ marks: [NewMark], at now: UnixTime) async throws(StoreError)
 
   /// Records that a message is no longer alone: another one is begun.
-  func relax(_ key: MessageKey) async throws(MarkError)
+  func relax(_ key: MessageKey) async throws(StoreError)
 
   /// Deletes this process's marks of settled messages.
-  func remove(_ keys: [MessageKey]) async throws(MarkError)
+  func remove(_ keys: [MessageKey]) async throws(StoreError)
 
   /// Gives back the marks of messages that went back to the queue although they may have been begun.
-  func giveBack(_ keys: [MessageKey]) async throws(MarkError)
+  func giveBack(_ keys: [MessageKey]) async throws(StoreError)
 
   /// Gives all marks of this process back at a regular end. Their knowledge of suspects stays.
-  func release() async throws(MarkError)
+  func release() async throws(StoreError)
 
   /// Closes resources that belong to the marks alone.
   func close() async
-}
-
-/// Failure of a store of marks. Its description is safe to log.
-public struct MarkError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// The failure, and its remedy if an operator can fix it.
-  public let description: String
-  /// Whether waiting may end the failure. Others need other tables or another configuration, and a new start.
-  public let isRetriable: Bool
-
-  public init(_ description: String, isRetriable: Bool = false) {
-    self.description = description
-    self.isRetriable = isRetriable
-  }
 }
 
 /// A mark to write.

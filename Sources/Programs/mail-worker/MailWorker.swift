@@ -9,8 +9,7 @@ import ServiceRuntime
       name: "mail-worker",
       summary: "Sends mail: takes jobs from the queue mail.relay, signs each and submits it to a mail server.")
     await ProcessMain.run(process) { (configuration: MailWorkerConfiguration, context: ServiceContext) in
-      try await configuration.worker.ledger.waitForServer(
-        context, parts: configuration.suppressions.postgresql == nil ? [] : [SuppressionSchemaPostgreSQL.part])
+      try await configuration.worker.ledger.waitForServer(context, parts: configuration.suppressions.parts)
       let relay = try await MailRelay(configuration, logger: context.logger, metrics: context.metrics)
       return [
         try await WorkerService(

@@ -1,7 +1,6 @@
 import CountersignCryptography
 import CountersignTelemetry
 import JobEngine
-import PostgreSQL
 import SQLite
 public import ServiceRuntime
 import Synchronization
@@ -26,8 +25,7 @@ public final class PushVerifier: Sendable {
     let keys = if let keys = configuration.common.keys { keys } else { try KeyRing(sealing: nil) }
     let lanes = try PushLanes(configuration, clocks: context.clocks, logger: context.logger)
     let (routes, accounts) = (lanes.pushing, lanes.recaptcha)
-    try await configuration.worker.ledger.waitForServer(
-      context, parts: configuration.memory.postgresql == nil ? [] : [PushMemorySchemaPostgreSQL.part])
+    try await configuration.worker.ledger.waitForServer(context, parts: configuration.memory.table.parts)
     let memory = try await Self.openMemory(configuration.memory, context)
     push = (
       PushJobHandler(apps: routes.apps, routes: routes.routes, keys: keys, memory: memory), routes.configurations
@@ -84,22 +82,7 @@ public final class PushVerifier: Sendable {
 
   private static func openMemory(_ settings: PushMemorySettings, _ context: ServiceContext) async throws -> PushMemory {
     PushMemory(
-      try await openStore(settings), environmentLife: settings.environmentLife, logger: context.logger,
+      try await settings.table.open(of: .pushMemory), environmentLife: settings.environmentLife, logger: context.logger,
       clock: context.clocks.monotonic)
-  }
-
-  private static func openStore(_ settings: PushMemorySettings) async throws -> any PushMemoryStore {
-    if let database = settings.postgresql {
-      do throws(PostgreSQLError) {
-        return try await PostgreSQLPushMemory.open(database)
-      } catch {
-        throw WorkerError(.storeUnavailable, "memory in ledger.url", error)
-      }
-    }
-    do throws(DatabaseError) {
-      return try await SQLitePushMemory.open(path: settings.path)
-    } catch {
-      throw WorkerError(.storeUnavailable, "memory.path: \(error.message)")
-    }
   }
 }

@@ -10,14 +10,7 @@ import Testing
 @Suite(.onSharedServer) struct StoreCopyTests {
   /// An empty database with the tables.
   private func database() async throws -> PostgreSQLEndpoint {
-    let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    _ = try await connection.withTransaction { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
-    }
-    await connection.close()
-    return endpoint
+    try await PrivatePostgreSQL.shared.database(with: [StoreSchemaPostgreSQL.part])
   }
 
   private func withFile(

@@ -23,20 +23,20 @@ import Testing
     /// Requests so far.
     var calls: [String] { made.withLock { $0 } }
 
-    func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding] {
+    func find(_ keys: [MessageKey]) async throws(StoreError) -> [MessageKey: MarkStanding] {
       note("find")
       return try await store.find(keys)
     }
 
-    func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
+    func write(_ marks: [NewMark], at now: UnixTime) async throws(StoreError) {
       note("write")
       try await store.write(marks, at: now)
     }
 
-    func relax(_ key: MessageKey) async throws(MarkError) { note("relax") }
-    func remove(_ keys: [MessageKey]) async throws(MarkError) { note("remove") }
-    func giveBack(_ keys: [MessageKey]) async throws(MarkError) { note("giveBack") }
-    func release() async throws(MarkError) { note("release") }
+    func relax(_ key: MessageKey) async throws(StoreError) { note("relax") }
+    func remove(_ keys: [MessageKey]) async throws(StoreError) { note("remove") }
+    func giveBack(_ keys: [MessageKey]) async throws(StoreError) { note("giveBack") }
+    func release() async throws(StoreError) { note("release") }
     func close() async { note("close") }
 
     private func note(_ call: String) { made.withLock { $0.append(call) } }
@@ -57,7 +57,7 @@ import Testing
   private static func open(_ path: String) async throws -> Database {
     try await Database.open(
       path: path, options: DatabaseOptions(synchronous: .normal),
-      migrations: [Migration(version: 1, sql: MarkSchema.sql)])
+      migrations: [Migration(version: 1, sql: RecordTable.schema)])
   }
 
   private static func marks(_ store: any MarkStore, _ bench: FlowBench) -> CrashMarks {
@@ -73,7 +73,7 @@ import Testing
   private static func die(of delivery: Delivery, times: Int, _ path: String, _ bench: FlowBench) async throws {
     for time in 0...times {
       let database = try await open(path)
-      let marks = marks(DyingStore(try SQLiteMarkStore(in: database)), bench)
+      let marks = marks(DyingStore(try RecordMarks(RecordTable(in: database))), bench)
       await withTaskGroup(of: Void.self) { group in
         await marks.admit([delivery], spawn: { work in group.addTask { await work() } }) { step in
           #expect(step.treatment == (time == 0 ? .group : .alone))
@@ -101,7 +101,7 @@ import Testing
       try await Self.die(of: culprit, times: 3, path, bench)
       let database = try await Self.open(path)
       let source = await Self.deliver(
-        [culprit, innocent], marks: Self.marks(try SQLiteMarkStore(in: database), bench), bench)
+        [culprit, innocent], marks: Self.marks(try RecordMarks(RecordTable(in: database)), bench), bench)
       #expect(source.ackedCount == 2)
       #expect(bench.dead.map(\.messageID) == ["culprit"])
       #expect(bench.deadReasons == ["CRASHED"])
@@ -113,7 +113,7 @@ import Testing
       #expect(try await bench.stored("innocent") != nil)
       // Settled messages leave no mark.
       let marks = try await database.read { session throws(DatabaseError) in
-        try session.first("SELECT count(*) FROM crash_mark") { row throws(DatabaseError) in row.int(0) }
+        try session.first("SELECT count(*) FROM record") { row throws(DatabaseError) in row.int(0) }
       }
       #expect(marks == 0)
       await database.close()
@@ -125,7 +125,7 @@ import Testing
       let suspect = Self.redelivered(try bench.note("a"))
       try await Self.die(of: suspect, times: 2, path, bench)
       let database = try await Self.open(path)
-      _ = await Self.deliver([suspect], marks: Self.marks(try SQLiteMarkStore(in: database), bench), bench)
+      _ = await Self.deliver([suspect], marks: Self.marks(try RecordMarks(RecordTable(in: database)), bench), bench)
       #expect(bench.dead.isEmpty)
       #expect(try await bench.stored("a") != nil)
       await database.close()
@@ -135,7 +135,7 @@ import Testing
   @Test func `First deliveries are neither looked up nor marked`() async throws {
     try await Self.with { bench, path in
       let database = try await Self.open(path)
-      let store = DyingStore(try SQLiteMarkStore(in: database))
+      let store = DyingStore(try RecordMarks(RecordTable(in: database)))
       let deliveries = try (0..<20).map { Delivery(message: try bench.note("n\($0)")) }
       _ = await Self.deliver(deliveries, marks: Self.marks(store, bench), bench)
       #expect(bench.metric("notes_stored_total") == 20)
@@ -148,7 +148,7 @@ import Testing
   func `A redelivered command that is not settled keeps its mark`(_ text: String) async throws {
     try await Self.with { bench, path in
       let database = try await Self.open(path)
-      let store = DyingStore(try SQLiteMarkStore(in: database))
+      let store = DyingStore(try RecordMarks(RecordTable(in: database)))
       bench.sink.close()
       let source = await Self.deliver(
         [Self.redelivered(try bench.note(text))], marks: Self.marks(store, bench), bench)
@@ -216,7 +216,7 @@ import Testing
       let delivery = Delivery(message: message, isRedelivered: true)
       try await Self.die(of: delivery, times: 3, path, bench)
       let database = try await Self.open(path)
-      _ = await Self.deliver([delivery], marks: Self.marks(try SQLiteMarkStore(in: database), bench), bench)
+      _ = await Self.deliver([delivery], marks: Self.marks(try RecordMarks(RecordTable(in: database)), bench), bench)
       try Self.expectCopy(of: message, "CRASHED", in: bench)
       #expect(bench.dead.first?.replyTo == nil)
       #expect(bench.published(on: "").map(\.routingKey) == [Topology.Queues.directReplyTo])

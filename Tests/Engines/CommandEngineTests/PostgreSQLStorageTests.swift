@@ -50,12 +50,6 @@ import Testing
     #expect(SQLiteStorage.startError(StoreError(.statement, "no such column")).exitCode == .internalError)
   }
 
-  @Test func `Marks that cannot be kept yet are waited for, missing tables end the process`() {
-    #expect(PostgreSQLStorage.startError(MarkError("db1:5432 cannot be reached", isRetriable: true)) == nil)
-    let error = PostgreSQLStorage.startError(MarkError("the tables of 'marks' are missing"))
-    #expect(error?.exitCode == .configuration)
-  }
-
   @Test func `A reason that stays is told every half minute`() async throws {
     let clock = ManualMonotonicClock()
     let wait = ServerWait(for: "the database", hint: "countersign store check", clock: clock)

@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignTelemetry
+import RecordStore
 import Synchronization
 import Testing
 
@@ -16,14 +17,14 @@ private final class MemoryMarks: MarkStore {
 
   let state = Mutex(State())
 
-  func find(_ keys: [MessageKey]) async throws(MarkError) -> [MessageKey: MarkStanding] {
+  func find(_ keys: [MessageKey]) async throws(StoreError) -> [MessageKey: MarkStanding] {
     try check()
     return state.withLock { state in
       keys.reduce(into: [:]) { found, key in found[key] = state.rows[key].map { MarkStanding([$0]) } }
     }
   }
 
-  func write(_ marks: [NewMark], at now: UnixTime) async throws(MarkError) {
+  func write(_ marks: [NewMark], at now: UnixTime) async throws(StoreError) {
     try check()
     state.withLock { state in
       state.writes.append(marks.count)
@@ -35,11 +36,11 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  func relax(_ key: MessageKey) async throws(MarkError) { change([key]) { $0?.isAlone = false } }
+  func relax(_ key: MessageKey) async throws(StoreError) { change([key]) { $0?.isAlone = false } }
 
-  func remove(_ keys: [MessageKey]) async throws(MarkError) { change(keys) { $0 = nil } }
+  func remove(_ keys: [MessageKey]) async throws(StoreError) { change(keys) { $0 = nil } }
 
-  func giveBack(_ keys: [MessageKey]) async throws(MarkError) {
+  func giveBack(_ keys: [MessageKey]) async throws(StoreError) {
     change(keys) { row in
       row?.owner = .nobody
       row?.isAlone = false
@@ -47,7 +48,7 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  func release() async throws(MarkError) {}
+  func release() async throws(StoreError) {}
 
   func close() async {}
 
@@ -67,8 +68,8 @@ private final class MemoryMarks: MarkStore {
     }
   }
 
-  private func check() throws(MarkError) {
-    if state.withLock({ $0.isBroken }) { throw MarkError("full") }
+  private func check() throws(StoreError) {
+    if state.withLock({ $0.isBroken }) { throw StoreError(.full, "full") }
   }
 }
 

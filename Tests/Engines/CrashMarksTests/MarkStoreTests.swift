@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignTelemetry
 import FoundationEssentials
 import PostgreSQL
-import SQLite
+import RecordStore
 import TestSupport
 import Testing
 
@@ -21,24 +21,17 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
       // A directory that stays behind harms no test.
       defer { try? FileManager.default.removeItem(at: directory) }
       let path = directory.appending(path: "marks.sqlite").path(percentEncoded: false)
-      try await body { try await SQLiteMarkStore.open(path: path) }
+      try await body { try await RecordMarks.open(path: path) }
     case .postgresql:
       try await PrivatePostgreSQL.admit {
         let endpoint = try await Self.database()
-        try await body { try await PostgreSQLMarkStore.open(endpoint) }
+        try await body { try await RecordMarks.open(endpoint) }
       }
     }
   }
 
   static func database() async throws -> PostgreSQLEndpoint {
-    let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    try await connection.withTransaction { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([MarkSchemaPostgreSQL.part], session)
-    }
-    await connection.close()
-    return endpoint
+    try await PrivatePostgreSQL.shared.database(with: [RecordPlace.marks.part])
   }
 }
 
@@ -153,13 +146,17 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
       let store = try await open()
       let old = Self.key("old")
       try await store.write([Self.mark(old, nil, isAlone: false)], at: Self.start)
-      let later = Self.start + SQLiteMarkStore.retention + .seconds(1)
-      let keys = (0..<SQLiteMarkStore.maxRows + 10).map { Self.key("\($0)") }
-      try await store.write([Self.mark(keys[0], nil, isAlone: false)], at: later)
+      let later = Self.start + RecordMarks.retention + .seconds(1)
+      let keys = (0..<RecordMarks.maxRows + 10).map { Self.key("\($0)") }
+      try await store.write(keys.prefix(10).map { Self.mark($0, nil, isAlone: false) }, at: later)
       #expect(try await store.find([old]).isEmpty)
-      try await store.write(keys.map { Self.mark($0, nil, isAlone: false) }, at: later + .seconds(1))
-      try await store.write([], at: later + .seconds(1))
-      #expect(try await store.find(keys).count == SQLiteMarkStore.maxRows)
+      #expect(try await store.find(keys).count == 10)
+      for start in stride(from: 10, to: keys.count, by: 512) {
+        let some = keys[start..<min(start + 512, keys.count)]
+        try await store.write(some.map { Self.mark($0, nil, isAlone: false) }, at: later + .seconds(1))
+      }
+      #expect(try await store.find(Array(keys.prefix(10))).isEmpty)
+      #expect(try await store.find(keys).count == RecordMarks.maxRows)
       await store.close()
     }
   }
@@ -169,7 +166,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
       let endpoint = try await MarkStoreUnderTest.database()
       let key = Self.key("1")
       let (store, witness) = (
-        try await PostgreSQLMarkStore.open(endpoint), try await PostgreSQLMarkStore.open(endpoint)
+        try await RecordMarks.open(endpoint), try await RecordMarks.open(endpoint)
       )
       try await store.write([Self.mark(key, nil, isAlone: true)], at: Self.start)
       try await PrivatePostgreSQL.shared.server.query(
@@ -191,11 +188,11 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
   @Test func `A server that is away may be waited for, missing tables may not`() async throws {
     try await PrivatePostgreSQL.admit {
       var endpoint = try await PrivatePostgreSQL.shared.database()
-      let missing = await #expect(throws: MarkError.self) { try await PostgreSQLMarkStore.open(endpoint) }
+      let missing = await #expect(throws: StoreError.self) { try await RecordMarks.open(endpoint) }
       #expect(missing?.isRetriable == false)
       #expect(missing?.description.contains("countersign store create") == true)
       endpoint.hosts = [ServerAddress(host: "/nonexistent")]
-      let away = await #expect(throws: MarkError.self) { try await PostgreSQLMarkStore.open(endpoint) }
+      let away = await #expect(throws: StoreError.self) { try await RecordMarks.open(endpoint) }
       #expect(away?.isRetriable == true)
     }
   }

@@ -6,7 +6,6 @@ import SQLite
 import Testing
 
 @testable import CommandEngine
-@testable import Push
 @testable import RecordStore
 
 /// A path that names the file of another service is refused by that service's name.
@@ -14,8 +13,8 @@ import Testing
   private static let services: [(name: String, open: @Sendable (String) async throws -> Void)] = [
     ("the coordinator", { try await open($0, .coordinator) }), ("accounts", { try await open($0, .accounts) }),
     ("the workers' ledger", { try await SQLiteLedger.open(path: $0).close() }),
-    ("the workers' crash marks", { try await SQLiteMarkStore.open(path: $0).close() }),
-    ("the push-worker's memory", { await (try SQLitePushMemory.open(path: $0)).close() }),
+    ("the workers' crash marks", { try await RecordMarks.open(path: $0).close() }),
+    ("the push-worker's memory", { try await RecordTable.open(path: $0, of: .pushMemory).close() }),
     ("the mail-worker's suppressions", { try await SuppressionList.open(path: $0).close() }),
   ]
 

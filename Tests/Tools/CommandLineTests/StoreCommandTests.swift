@@ -252,10 +252,8 @@ struct StoreCommandTests {
         INSERT INTO ledger_job
           SELECT int8send(n), 1, 1, 'lane', n, 0, n, n, int8send(n), int8send(n), int8send(n)
           FROM generate_series(1, 50) n;
-        INSERT INTO suppression SELECT int8send(n), n, '\\x01', NULL, '\\x01' FROM generate_series(1, 50) n;
-        INSERT INTO push_environment SELECT int8send(n), 'sandbox', n FROM generate_series(1, 50) n;
-        INSERT INTO push_assessment SELECT int8send(n), '\\x01', NULL, n FROM generate_series(1, 50) n;
-        ANALYZE store_outbox, store_inbox, store_record, ledger_job, suppression, push_environment, push_assessment;
+        INSERT INTO worker_record SELECT 'kind', int8send(n), 0, n, int8send(n) FROM generate_series(1, 50) n;
+        ANALYZE store_outbox, store_inbox, store_record, ledger_job, worker_record;
         """)
       var sampled: Set<String> = []
       for row in try session.run("SELECT tablename || '.' || attname FROM pg_stats WHERE schemaname = 'countersign'") {
@@ -267,7 +265,7 @@ struct StoreCommandTests {
     #expect(sampled.isSuperset(of: ["store_outbox.owner", "store_inbox.key", "store_record.due", "ledger_job.key"]))
     let kept: Set = [
       "store_outbox.content", "store_inbox.reply", "store_record.keys", "store_record.body", "ledger_job.result",
-      "ledger_job.correlation_id", "suppression.address", "push_environment.token", "push_assessment.token",
+      "ledger_job.correlation_id", "worker_record.key", "worker_record.body",
     ]
     #expect(sampled.isDisjoint(with: kept))
   }

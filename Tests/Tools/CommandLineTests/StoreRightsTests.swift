@@ -83,7 +83,7 @@ import Testing
   @Test(arguments: ["coordinator", "worker"])
   func `Both roles suffice for marks`(role: String) async throws {
     try await PrivatePostgreSQL.admit {
-      let store = try await PostgreSQLMarkStore.open(try await database(isWorkers: role == "worker"))
+      let store = try await RecordMarks.open(try await database(isWorkers: role == "worker"))
       let key = MessageKey(Delivery(message: Message(messageID: "m")), queue: "q")
       let mark = NewMark(key: key, standing: MarkStanding(), isAlone: true)
       try await store.write([mark], at: Self.now)

@@ -1,8 +1,7 @@
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
-import PostgreSQL
-import ServiceRuntime
+import RecordStore
 import TestSupport
 import Testing
 
@@ -27,21 +26,10 @@ enum SuppressionKind: String, CaseIterable, Sendable {
       try await lend({ try await SuppressionList.open(path: path) }, body)
     case .postgresql:
       try await PrivatePostgreSQL.admit {
-        let database = try await database()
-        try await lend({ SuppressionList(try await PostgreSQLSuppressions.open(database)) }, body)
+        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
+        try await lend({ SuppressionList(try await RecordTable.open(database, at: .workers)) }, body)
       }
     }
-  }
-
-  private func database() async throws -> PostgreSQLSettings {
-    let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
-    let owner = try PostgreSQLConnection(database.endpoint, options: .patient)
-    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([SuppressionSchemaPostgreSQL.part], session)
-    }
-    await owner.close()
-    return database
   }
 
   private func lend(
@@ -89,18 +77,6 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     try await withTwo(kind) { list, _ in
       for second in [2, 3, 1] as [Int64] { try await list.add(entry("a\(second)@example.com", at: second)) }
       #expect(try await list.entries(limit: 2).map(\.address) == ["a3@example.com", "a2@example.com"])
-    }
-  }
-
-  @Test func `A database without the table is refused with the command that makes it`() async throws {
-    try await PrivatePostgreSQL.admit {
-      let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
-      do {
-        _ = try await PostgreSQLSuppressions.open(database)
-        Issue.record("opened a database without tables")
-      } catch {
-        #expect("\(error)".contains("countersign store create"))
-      }
     }
   }
 }

@@ -8,23 +8,14 @@ import Testing
 
 @testable import Push
 
-/// Keeps environments in memory.
-private final class FakeMemory: EnvironmentMemory {
-  let known = Mutex<[String: DeviceEnvironment]>([:])
-
-  func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
-    known.withLock { $0["\(app) \(deviceToken)"] }
-  }
-
-  func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
-    known.withLock { $0["\(app) \(deviceToken)"] = environment }
-  }
-}
-
 @Suite struct PushJobHandlerTests {
-  private let memory = FakeMemory()
+  private let file: MemoryFile
   private let message = JobMessage(
     messageID: "v1.push", messageType: PushVerifyJob.type, receivedAt: Sample.now)
+
+  init() async throws {
+    file = try await MemoryFile()
+  }
 
   private func handler(
     production: FakeConnections = FakeConnections([]), sandbox: FakeConnections = FakeConnections([]),
@@ -42,7 +33,7 @@ private final class FakeMemory: EnvironmentMemory {
         PushRoute(lane: try lane("p", .production, production), environment: .production),
         PushRoute(lane: try lane("s", .sandbox, sandbox), environment: .sandbox),
       ],
-      keys: try keys ?? KeyRing(sealing: nil), memory: memory)
+      keys: try keys ?? KeyRing(sealing: nil), memory: file.memory)
   }
 
   private func job(
@@ -169,6 +160,6 @@ private final class FakeMemory: EnvironmentMemory {
     let outcome = await handler.perform(Sample.push(), on: "p", Sample.attempt())
     #expect(outcome.short == "otherLane WRONG_ENVIRONMENT")
     #expect(outcome.extras == ["environment": "production"])
-    #expect(memory.known.withLock { $0 }.isEmpty)
+    #expect(await file.memory.environment(of: Sample.push().deviceToken, app: Sample.push().app) == nil)
   }
 }

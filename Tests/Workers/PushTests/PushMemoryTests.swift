@@ -2,8 +2,8 @@ import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
-import PostgreSQL
-import ServiceRuntime
+import RecordStore
+import SQLite
 import TestSupport
 import Testing
 
@@ -27,24 +27,16 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     _ kind: PushMemoryKind, _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
   ) async throws {
     switch kind {
-    case .sqlite: try await withFile { path in try await lend({ try await SQLitePushMemory.open(path: path) }, body) }
+    case .sqlite:
+      try await withFile { path in
+        try await lend({ try await RecordTable.open(path: path, of: .pushMemory) }, body)
+      }
     case .postgresql:
       try await PrivatePostgreSQL.admit {
-        let database = try await database()
-        try await lend({ try await PostgreSQLPushMemory.open(database) }, body)
+        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
+        try await lend({ try await RecordTable.open(database, at: .workers) }, body)
       }
     }
-  }
-
-  private func database() async throws -> PostgreSQLSettings {
-    let database = PostgreSQLSettings(endpoint: try await PrivatePostgreSQL.shared.database())
-    let owner = try PostgreSQLConnection(database.endpoint, options: .patient)
-    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([PushMemorySchemaPostgreSQL.part], session)
-    }
-    await owner.close()
-    return database
   }
 
   private func withFile(_ body: (String) async throws -> Void) async throws {
@@ -55,7 +47,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   }
 
   private func lend(
-    _ open: @escaping () async throws -> any PushMemoryStore,
+    _ open: @escaping () async throws -> RecordTable,
     _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
   ) async throws {
     let memory = { PushMemory(try await open(), environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock) }
@@ -101,8 +93,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
 
   @Test func `Device tokens are not in the file`() async throws {
     try await withFile { path in
-      let store = try await SQLitePushMemory.open(path: path)
-      let memory = PushMemory(store, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
+      let table = try await RecordTable.open(path: path, of: .pushMemory)
+      let memory = PushMemory(table, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
       await memory.close()
       let bytes = try Data(contentsOf: URL(filePath: path))
@@ -181,7 +173,7 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   func `A memory that is closed says so`(_ kind: PushMemoryKind) async throws {
     try await withMemory(kind) { memory, _ in
       await memory.close()
-      await #expect(throws: AssessmentMemoryError.self) { try await memory.begin(token, jobID: "1", now: now) }
+      await #expect(throws: StoreError.self) { try await memory.begin(token, jobID: "1", now: now) }
       #expect(await memory.environment(of: "00", app: "a") == nil)
     }
   }

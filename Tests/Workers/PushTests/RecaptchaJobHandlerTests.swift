@@ -7,54 +7,6 @@ import Testing
 
 @testable import Push
 
-/// Keeps tokens in memory. May be told to fail.
-private final class FakeMemory: AssessmentMemory {
-  private struct State {
-    var owners: [[UInt8]: String] = [:]
-    var verdicts: [[UInt8]: AssessmentVerdict] = [:]
-    var isBroken = false
-  }
-
-  private let state = Mutex(State())
-
-  func breakDown() { state.withLock { $0.isBroken = true } }
-  var owners: [String] { state.withLock { Array($0.owners.values) } }
-  var verdicts: Int { state.withLock { $0.verdicts.count } }
-
-  private func access<T: Sendable>(_ body: (inout State) -> T) throws(AssessmentMemoryError) -> T {
-    let value = state.withLock { state -> T? in state.isBroken ? nil : body(&state) }
-    guard let value else { throw AssessmentMemoryError(description: "broken") }
-    return value
-  }
-
-  func begin(
-    _ token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) -> AssessmentStart {
-    try access { state in
-      guard let owner = state.owners[token] else {
-        state.owners[token] = jobID
-        return .fresh
-      }
-      guard owner == jobID else { return .spent }
-      return state.verdicts[token].map(AssessmentStart.assessed) ?? .uncertain
-    }
-  }
-
-  func record(
-    _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) {
-    try access { $0.verdicts[token] = verdict }
-  }
-
-  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError) {
-    try access { $0.owners[token] = nil }
-  }
-
-  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict? {
-    try access { $0.owners[token] == jobID ? $0.verdicts[token] : nil }
-  }
-}
-
 /// Gives answers in order, the last one forever.
 private final class FakeLane: ProviderLane {
   let name = "r"
@@ -83,12 +35,17 @@ private final class FakeLane: ProviderLane {
 }
 
 @Suite struct RecaptchaJobHandlerTests {
-  private let memory = FakeMemory()
+  private let file: MemoryFile
   private let log = Logger(label: "test", sink: MemorySink())
   private let good = AssessmentAnswer.assessed(RecaptchaAssessment(action: "a", score: 0.9, bundleID: Sample.app))
   private let duplicate = AssessmentAnswer.assessed(RecaptchaAssessment(invalidReason: "DUPE"))
   private let lost = AssessmentAnswer.failed(.unknown(Reason("NO_ANSWER", "d")))
   private let throttled = AssessmentAnswer.failed(.retry(Reason("PROVIDER_THROTTLED", "d")))
+  private var memory: PushMemory { file.memory }
+
+  init() async throws {
+    file = try await MemoryFile()
+  }
 
   private func handler(_ lane: FakeLane, keys: KeyRing? = nil) throws -> RecaptchaJobHandler {
     RecaptchaJobHandler(
@@ -112,7 +69,7 @@ private final class FakeLane: ProviderLane {
     let lane = try FakeLane(good, duplicate)
     let handler = try handler(lane)
     #expect(try await perform(handler) == "accepted -")
-    #expect(memory.verdicts == 1)
+    #expect(try await memory.verdict(of: request().token.hash, jobID: "1") != nil)
     // The same job again gets its verdict, another one does not, and neither asks reCAPTCHA.
     #expect(try await perform(handler) == "accepted -")
     #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
@@ -135,7 +92,8 @@ private final class FakeLane: ProviderLane {
   @Test func `Unassessed tokens may be assessed later`() async throws {
     let handler = try handler(FakeLane(throttled, good))
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
-    #expect(memory.owners.isEmpty)
+    #expect(try await memory.begin(request().token.hash, jobID: "2", now: Sample.now) == .fresh)
+    try await memory.release(request().token.hash, jobID: "2")
     #expect(try await perform(handler) == "accepted -")
   }
 
@@ -143,7 +101,7 @@ private final class FakeLane: ProviderLane {
   @Test func `A lost answer is no duplicate`() async throws {
     let handler = try handler(FakeLane(lost, duplicate))
     #expect(try await perform(handler) == "unknown NO_ANSWER")
-    #expect(memory.owners == ["1"])
+    #expect(try await memory.begin(request().token.hash, jobID: "2", now: Sample.now) == .spent)
     #expect(try await perform(handler) == "lost ASSESSMENT_LOST")
     #expect(try await perform(handler, "2") == "refused CAPTCHA_DUPLICATE")
   }
@@ -153,13 +111,13 @@ private final class FakeLane: ProviderLane {
     #expect(try await perform(handler) == "unknown NO_ANSWER")
     #expect(try await perform(handler) == "retry PROVIDER_THROTTLED")
     // The first call may still have used it up, so the token stays the job's.
-    #expect(memory.owners == ["1"])
+    #expect(try await memory.begin(request().token.hash, jobID: "2", now: Sample.now) == .spent)
     #expect(try await perform(handler) == "accepted -")
   }
 
   @Test func `Without memory nothing is assessed`() async throws {
     let lane = try FakeLane(good)
-    memory.breakDown()
+    await memory.close()
     let handler = try handler(lane)
     #expect(try await perform(handler) == "retry MEMORY_UNAVAILABLE")
     #expect(lane.calls == 0)

@@ -3,6 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 import JobEngine
+import RecordStore
+import SQLite
 import Synchronization
 import TestSupport
 
@@ -169,5 +171,18 @@ extension Classification {
       .lost(let reason, _), .laneDown(let reason), .notCalled(let reason, _):
       reason
     }
+  }
+}
+
+/// A push memory in a file of its own, which goes with the object.
+final class MemoryFile: Sendable {
+  let memory: PushMemory
+  private let directory: TemporaryDirectory
+
+  init() async throws {
+    directory = try TemporaryDirectory()
+    memory = PushMemory(
+      try await RecordTable.open(path: directory.path + "/memory.sqlite", of: .pushMemory),
+      environmentLife: .seconds(24 * 3600), logger: Logger(label: "test", sink: MemorySink()))
   }
 }

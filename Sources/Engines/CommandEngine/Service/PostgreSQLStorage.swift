@@ -57,14 +57,9 @@ struct PostgreSQLStorage: ServiceStorage {
   }
 
   func marks() async throws -> any MarkStore {
-    try await wait.run(logger: logger, end: Self.startError) { () throws(MarkError) in
-      try await PostgreSQLMarkStore.open(endpoint, options: options)
+    try await wait.run(logger: logger, end: Self.startError) { () throws(StoreError) in
+      try await RecordMarks.open(endpoint, options: options)
     }
-  }
-
-  /// Reason to end the process: the tables of the marks are not those of this program.
-  static func startError(_ error: MarkError) -> StartError? {
-    error.isRetriable ? nil : StartError(.configuration, error.description, hint: nil)
   }
 
   /// Ends the session also when the store was never handed out.

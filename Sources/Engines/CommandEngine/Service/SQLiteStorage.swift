@@ -41,7 +41,7 @@ struct SQLiteStorage: ServiceStorage {
     do { try await part() } catch { throw Self.startError(error) }
   }
 
-  func marks() throws -> any MarkStore { try SQLiteMarkStore(in: database) }
+  func marks() throws -> any MarkStore { try RecordMarks(RecordTable(in: database)) }
 
   func close() async { await database.close() }
 

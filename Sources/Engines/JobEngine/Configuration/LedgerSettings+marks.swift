@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import CrashMarks
 import PostgreSQL
-import SQLite
+import RecordStore
 import ServiceRuntime
 
 extension LedgerSettings {
@@ -13,7 +13,7 @@ extension LedgerSettings {
     do {
       if let ledger = ledger as? SQLiteLedger { return try ledger.markStore() }
       if let postgresql { return try await marks(postgresql, context, check, sleep) }
-      return try await SQLiteMarkStore.open(path: path + "-marks")
+      return try await RecordMarks.open(path: path + "-marks")
     } catch {
       context.logger.warning(
         "marks of redelivered jobs cannot be stored; the twentieth delivery of a job is its last",
@@ -33,12 +33,15 @@ extension LedgerSettings {
       for: "the ledger's database", hint: "countersign store check shows what ledger.url lacks")
     context.health.register(check) { wait.health }
     return try await wait.run(logger: context.logger, sleep: sleep, end: Self.end) {
-      [endpoint] () throws(MarkError) in
-      try await PostgreSQLMarkStore.open(endpoint, options: database.options)
+      [endpoint] () throws(StoreError) in
+      try await RecordMarks.open(endpoint, options: database.options)
     }
   }
 
-  private static func end(_ error: MarkError) -> (any Error)? { error.isRetriable ? nil : error }
+  /// A refused login may be temporary: the roles may not have been created yet.
+  private static func end(_ error: StoreError) -> (any Error)? {
+    [.schema, .misuse].contains(error.code) ? error : nil
+  }
 
   private var marksRemedy: String {
     kind == .postgresql

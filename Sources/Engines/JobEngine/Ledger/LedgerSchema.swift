@@ -1,9 +1,9 @@
-import CrashMarks
+import RecordStore
 import SQLite
 
 /// The tables of the ledger's SQLite file.
 enum LedgerSchema {
-  static let migrations = [Migration(version: 1, sql: tables + MarkSchema.sql)] + steps
+  static let migrations = [Migration(version: 1, sql: tables + RecordTable.schema)] + steps
 
   /// Steps that follow version 1: none yet. The first is `Migration(version: 2, sql: …)`; the tables of version 1 then
   /// stay as they are.

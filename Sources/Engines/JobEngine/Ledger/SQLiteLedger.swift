@@ -1,5 +1,6 @@
 public import CountersignTelemetry
 public import CrashMarks
+public import RecordStore
 public import SQLite
 
 /// The ledger in an SQLite file that all workers of a host share.
@@ -32,14 +33,8 @@ public final class SQLiteLedger: Ledger {
   public var remembers: Bool { true }
 
   /// The marks of redelivered jobs in the same file.
-  /// - Throws: `LedgerError`, when the file of their owners cannot be created next to it.
-  public func markStore() throws(LedgerError) -> any MarkStore {
-    do throws(DatabaseError) {
-      return try SQLiteMarkStore(in: database)
-    } catch {
-      throw LedgerError(error)
-    }
-  }
+  /// - Throws: `StoreError`, when the file of their owners cannot be created next to it.
+  public func markStore() throws(StoreError) -> any MarkStore { try RecordMarks(RecordTable(in: database)) }
 
   /// Statistics of the database, for metrics.
   public var statistics: DatabaseStatistics { database.statistics }

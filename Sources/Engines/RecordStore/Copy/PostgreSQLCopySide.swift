@@ -142,7 +142,7 @@ extension CopiedTable.Form {
 }
 
 extension PostgreSQLValue {
-  fileprivate init(_ value: Value) {
+  init(_ value: Value) {
     switch value {
     case .null, .real: self = .null
     case .integer(let integer): self = .integer(integer)

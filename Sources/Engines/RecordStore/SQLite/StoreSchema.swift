@@ -1,4 +1,3 @@
-import CrashMarks
 public import SQLite
 
 /// The tables of an SQLite store, a migration of any database that holds one. Times are milliseconds since 1970.
@@ -91,11 +90,13 @@ public enum MemberSchema {
     """
 }
 
-/// The tables of a service that stands on the engine and has no others: those of the store, and of the crash marks.
+/// The tables of a service that stands on the engine and has no others: those of the store, of its members, and of the
+/// crash marks.
 public enum ServiceSchema {
   /// The tables of a new file, and the steps of older ones.
   public static let migrations =
-    [Migration(version: 1, sql: [StoreSchema.sql, MemberSchema.sql, MarkSchema.sql].joined(separator: "\n"))] + steps
+    [Migration(version: 1, sql: [StoreSchema.sql, MemberSchema.sql, RecordTable.schema].joined(separator: "\n"))]
+    + steps
 
   /// Steps that follow version 1: none yet. The first changes the tables of files that exist, in SQL, and is
   /// `Migration(version: 2, sql: …)`; the scripts of version 1 then stay as they are.

@@ -145,7 +145,7 @@ struct DatabaseFacts: Sendable, Hashable {
     clockAhead = there - (asked + (clock.now().milliseconds - asked) / 2)
     let versions = try PostgreSQLSchema.versions(session)
     schema = parts.compactMap { PostgreSQLSchema.problem($0, versions[$0.name]) }
-    let prefixes = parts.flatMap { StoreParts.prefixes[$0.name] ?? [] }
+    let prefixes = parts.compactMap { StoreParts.prefixes[$0.name] }
     for table in try session.run(Self.tables, [.text(PostgreSQLSchema.name)]) {
       let name = try table.text(0)
       if prefixes.contains(where: name.hasPrefix), try !table.bool(1) { forbidden.append(name) }

@@ -1,23 +1,18 @@
-import CommandEngine
-import CrashMarks
 import JobEngine
-import Mail
 import PostgreSQL
-import Push
+import RecordStore
 
 /// Tables of all parts of the program, and who uses them.
 enum StoreParts {
-  static let coordinator: [PostgreSQLSchemaPart] = [StoreSchemaPostgreSQL.part, MarkSchemaPostgreSQL.part]
+  static let coordinator: [PostgreSQLSchemaPart] = [StoreSchemaPostgreSQL.part, marks]
   static let worker: [PostgreSQLSchemaPart] = [
-    LedgerSchemaPostgreSQL.part, SuppressionSchemaPostgreSQL.part, PushMemorySchemaPostgreSQL.part,
-    MarkSchemaPostgreSQL.part,
+    LedgerSchemaPostgreSQL.part, RecordPlace.workers.part, marks,
   ]
+  private static let marks = RecordPlace.marks.part
 
   /// All of them, in the order in which they are made.
   static let all: [PostgreSQLSchemaPart] = coordinator + worker.filter { !coordinator.contains($0) }
 
-  /// Beginnings of the names of each part's tables.
-  static let prefixes = [
-    "store": ["store_"], "marks": ["mark_"], "ledger": ["ledger_"], "suppressions": ["suppression"], "push": ["push_"],
-  ]
+  /// Beginning of the names of each part's tables.
+  static let prefixes = ["store": "store_", "marks": "mark_", "ledger": "ledger_", "workers": "worker_"]
 }

@@ -16,7 +16,7 @@ struct StoreRoles: Sendable, Hashable {
 
   /// Beginnings of the names of the tables and sequences that a role writes to.
   static let serviceParts = ["store_", "mark_"]
-  static let workerParts = ["ledger_", "suppression", "push_", "mark_"]
+  static let workerParts = ["ledger_", "worker_", "mark_"]
 
   /// Name that needs no quotes in SQL, of at most 63 bytes.
   static func isName(_ text: String) -> Bool {

@@ -12,7 +12,7 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   /// Templates of the texts.
   public let templates: MailTemplateSettings
   /// The place of the suppression list.
-  public let suppressions: SuppressionSettings
+  public let suppressions: TableSettings
   /// Requirements of Apple's relay.
   public let relay: RelayRules
   /// Senders. The first one is for jobs that name none.
@@ -33,7 +33,9 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
       "minimumValiditySeconds", default: .seconds(10), in: .seconds(1) ... .seconds(3600),
       "With less time left until the deadline nothing is sent.")
     templates = MailTemplateSettings(section.section("templates"))
-    suppressions = SuppressionSettings(section.section("suppressions"), ledger: worker.ledger)
+    suppressions = TableSettings(
+      section.section("suppressions"), "suppressions", ledger: worker.ledger, path: "mail-suppressions.sqlite",
+      "The file of the addresses that get no mail.")
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
     table = Self.table(section)

@@ -81,29 +81,14 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
 
 /// Section `memory`: the place of ``PushMemory``.
 struct PushMemorySettings: Sendable, Hashable {
-  /// Storage of the memory.
-  enum Kind: String, Sendable, CaseIterable {
-    case sqlite
-    case postgresql
-  }
-
-  let path: String
-  /// The database, and `nil` for the file.
-  let postgresql: PostgreSQLSettings?
+  let table: TableSettings
   /// Time the environment of a device token is remembered.
   let environmentLife: Duration
 
   init(_ section: ConfigurationSection, ledger: LedgerSettings) {
-    let kind: Kind = section.word(
-      "type", default: ledger.kind == .postgresql ? .postgresql : .sqlite,
-      "sqlite: in a file that the workers of this host share; postgresql: in the ledger's database. As the ledger if absent."
-    )
-    path = section.path(
-      "path", default: "push-memory.sqlite", "The file, which all push-workers of this host share.")
-    section.check(
-      "type", kind == .sqlite || ledger.kind == .postgresql,
-      "is the database of the ledger, which has none: set ledger.type to postgresql, or this to sqlite")
-    postgresql = kind == .postgresql ? ledger.postgresql : nil
+    table = TableSettings(
+      section, "memory", ledger: ledger, path: "push-memory.sqlite",
+      "The file, which all push-workers of this host share.")
     environmentLife = .seconds(
       24 * 3600
         * section.integer(

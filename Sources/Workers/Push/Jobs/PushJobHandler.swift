@@ -15,9 +15,9 @@ public struct PushJobHandler: JobHandler {
   private let apps: [String: PushApp]
   private let routes: [String: PushRoute]
   private let keys: KeyRing
-  private let memory: any EnvironmentMemory
+  private let memory: PushMemory
 
-  init(apps: [String: PushApp], routes: [PushRoute], keys: KeyRing, memory: any EnvironmentMemory) {
+  init(apps: [String: PushApp], routes: [PushRoute], keys: KeyRing, memory: PushMemory) {
     self.apps = apps
     self.routes = Dictionary(routes.map { ($0.lane.name, $0) }, uniquingKeysWith: { first, _ in first })
     self.keys = keys

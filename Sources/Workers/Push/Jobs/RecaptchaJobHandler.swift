@@ -2,6 +2,7 @@ import CountersignCryptography
 public import CountersignMessages
 import CountersignTelemetry
 public import JobEngine
+import RecordStore
 
 /// Has reCAPTCHA tokens assessed, and judges the assessments by the rules of the app.
 ///
@@ -15,12 +16,12 @@ public struct RecaptchaJobHandler: JobHandler {
   private let apps: [String: RecaptchaApp]
   private let lanes: [String: any ProviderLane<AssessmentCall>]
   private let keys: KeyRing
-  private let memory: any AssessmentMemory
+  private let memory: PushMemory
   private let logger: Logger
 
   init(
     apps: [String: RecaptchaApp], lanes: [any ProviderLane<AssessmentCall>], keys: KeyRing,
-    memory: any AssessmentMemory, logger: Logger
+    memory: PushMemory, logger: Logger
   ) {
     self.apps = apps
     self.lanes = Dictionary(lanes.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
@@ -48,7 +49,7 @@ public struct RecaptchaJobHandler: JobHandler {
   public func perform(_ request: AssessmentRequest, on lane: String, _ attempt: JobAttempt) async -> Classification {
     guard let lane = lanes[lane], let app = apps[request.app] else { return .refused(Self.unknownApp) }
     let isUncertain: Bool
-    do throws(AssessmentMemoryError) {
+    do throws(StoreError) {
       switch try await memory.begin(request.token.hash, jobID: attempt.jobID, now: attempt.startedAt) {
       case .fresh: isUncertain = false
       case .uncertain: isUncertain = true
@@ -70,7 +71,7 @@ public struct RecaptchaJobHandler: JobHandler {
   public func lookUp(
     _ request: AssessmentRequest, on lane: String, _ attempt: JobAttempt
   ) async -> Classification? {
-    do throws(AssessmentMemoryError) {
+    do throws(StoreError) {
       return try await memory.verdict(of: request.token.hash, jobID: attempt.jobID)?.classification
     } catch {
       logger.warning("memory of assessed tokens cannot be read", [.jobID: attempt.jobID, .error: error.description])
@@ -81,7 +82,7 @@ public struct RecaptchaJobHandler: JobHandler {
   private func record(
     _ classification: Classification, _ request: AssessmentRequest, _ attempt: JobAttempt, wasUncertain: Bool
   ) async {
-    do throws(AssessmentMemoryError) {
+    do throws(StoreError) {
       switch classification {
       case .accepted, .refused, .otherLane:
         guard let verdict = AssessmentVerdict(classification) else { return }

@@ -1,5 +1,6 @@
 import CountersignCryptography
 import CountersignTelemetry
+import RecordStore
 import Synchronization
 
 /// Environments of device tokens and verdicts on reCAPTCHA tokens, which all push-workers of a host share, or of all
@@ -9,28 +10,28 @@ final class PushMemory: Sendable {
   static let assessmentLife: Duration = .seconds(48 * 3600)
   /// Interval between searches for old rows.
   static let purgeInterval: Duration = .seconds(600)
-  /// Maximum number of rows removed at once.
-  static let purgeLimit: Int64 = 2000
+  private static let environments = RecordKind("deviceEnvironment")
+  private static let assessments = RecordKind("assessment")
 
-  private let store: any PushMemoryStore
+  private let table: RecordTable
   private let environmentLife: Duration
   private let logger: Logger
   private let clock: any MonotonicClock
   private let nextPurge = Mutex(MonotonicTime(nanoseconds: .min))
 
   init(
-    _ store: any PushMemoryStore, environmentLife: Duration, logger: Logger,
+    _ table: RecordTable, environmentLife: Duration, logger: Logger,
     clock: any MonotonicClock = SystemMonotonicClock()
   ) {
-    self.store = store
+    self.table = table
     self.environmentLife = environmentLife
     self.logger = logger
     self.clock = clock
   }
 
-  func close() async { await store.close() }
+  func close() async { await table.close() }
 
-  private func purgeIfDue(_ now: UnixTime) async throws(AssessmentMemoryError) {
+  private func purgeIfDue(_ now: UnixTime) async throws(StoreError) {
     let moment = clock.now()
     let isDue = nextPurge.withLock { next in
       guard next <= moment else { return false }
@@ -38,23 +39,34 @@ final class PushMemory: Sendable {
       return true
     }
     guard isDue else { return }
-    try await store.purge(environments: now - environmentLife, assessments: now - Self.assessmentLife)
+    try await table.change(
+      forgetting: [
+        TableAge(Self.environments, before: now - environmentLife),
+        TableAge(Self.assessments, before: now - Self.assessmentLife),
+      ])
   }
 }
 
-extension PushMemory: EnvironmentMemory {
+// MARK: - Environments
+
+extension PushMemory {
+  /// The push service that a device token belongs to, for apps that do not state it.
   func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
-    do throws(AssessmentMemoryError) {
-      return try await store.environment(Self.key(deviceToken, app))
+    do throws(StoreError) {
+      let found = try await table.find(Self.environments, [Self.key(deviceToken, app)]).first
+      return found.flatMap { DeviceEnvironment(rawValue: String(decoding: $0.body, as: UTF8.self)) }
     } catch {
       logger.warning("environment of a device token cannot be read", [.app: app, .error: error.description])
       return nil
     }
   }
 
+  /// Remembers the environment. A failure costs another try the next time.
   func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
-    do throws(AssessmentMemoryError) {
-      try await store.remember(environment, Self.key(deviceToken, app), at: now)
+    do throws(StoreError) {
+      let record = TableRecord(
+        Self.environments, Self.key(deviceToken, app), writtenAt: now, body: Array(environment.rawValue.utf8))
+      try await table.change(writing: [record])
       try await purgeIfDue(now)
     } catch {
       logger.warning("environment of a device token cannot be remembered", [.app: app, .error: error.description])
@@ -66,29 +78,61 @@ extension PushMemory: EnvironmentMemory {
   }
 }
 
-extension PushMemory: AssessmentMemory {
+/// State of a token that a job claims.
+enum AssessmentStart: Sendable, Hashable {
+  /// The token is new, and now claimed by the job.
+  case fresh
+  /// The job claimed it before, with an unknown outcome.
+  case uncertain
+  case assessed(AssessmentVerdict)
+  case spent
+}
+
+// MARK: - Assessments
+
+// reCAPTCHA takes a token once. A job that is delivered again after a crash must find its verdict here, and a second
+// job with the same token must not get one.
+extension PushMemory {
+  /// Claims a token for a job, before it is assessed.
   func begin(
     _ token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) -> AssessmentStart {
+  ) async throws(StoreError) -> AssessmentStart {
     try await purgeIfDue(now)
-    return try await store.begin(token, jobID: jobID, at: now)
+    let claim = Self.claim(of: jobID)
+    let record = TableRecord(Self.assessments, token, writtenAt: now, body: claim)
+    guard let known = try await table.add(record) else { return .fresh }
+    guard known.body.starts(with: claim) else { return .spent }
+    return Self.verdict(behind: claim, in: known).map(AssessmentStart.assessed) ?? .uncertain
   }
 
+  /// Records the verdict, before it is published.
   func record(
     _ verdict: AssessmentVerdict, of token: [UInt8], jobID: String, now: UnixTime
-  ) async throws(AssessmentMemoryError) {
+  ) async throws(StoreError) {
     let json: [UInt8]
     do { json = try verdict.json() } catch {
-      throw AssessmentMemoryError(description: "the verdict cannot be written as JSON")
+      throw StoreError(.content, "the verdict cannot be written as JSON")
     }
-    try await store.record(json, of: token, jobID: jobID, at: now)
+    let record = TableRecord(Self.assessments, token, writtenAt: now, body: Self.claim(of: jobID) + json)
+    try await table.change(writing: [record])
   }
 
-  func release(_ token: [UInt8], jobID: String) async throws(AssessmentMemoryError) {
-    try await store.release(token, jobID: jobID)
+  /// Releases a token that was certainly not assessed.
+  func release(_ token: [UInt8], jobID: String) async throws(StoreError) {
+    _ = try await table.remove(Self.assessments, token, holding: Self.claim(of: jobID))
   }
 
-  func verdict(of token: [UInt8], jobID: String) async throws(AssessmentMemoryError) -> AssessmentVerdict? {
-    try await store.verdict(of: token, jobID: jobID)
+  /// The verdict of a job, if there is one.
+  func verdict(of token: [UInt8], jobID: String) async throws(StoreError) -> AssessmentVerdict? {
+    let claim = Self.claim(of: jobID)
+    return try await table.find(Self.assessments, [token]).first.flatMap { Self.verdict(behind: claim, in: $0) }
+  }
+
+  /// The beginning of the body, which no other job's has: the job's ID, and a byte that no UTF-8 has.
+  private static func claim(of jobID: String) -> [UInt8] { Array(jobID.utf8) + [0xFF] }
+
+  private static func verdict(behind claim: [UInt8], in record: TableRecord) -> AssessmentVerdict? {
+    guard record.body.starts(with: claim) else { return nil }
+    return AssessmentVerdict(json: Array(record.body.dropFirst(claim.count)))
   }
 }

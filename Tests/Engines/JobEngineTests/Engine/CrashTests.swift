@@ -16,7 +16,7 @@ import Testing
     _ path: String, gate: TrialGate = TrialGate(), alone: Duration = CrashMarks.patience
   ) async throws -> CrashMarks {
     CrashMarks(
-      queue: "test.job", store: try await SQLiteMarkStore.open(path: path), stepsAtOnce: 4, gate: gate,
+      queue: "test.job", store: try await RecordMarks.open(path: path), stepsAtOnce: 4, gate: gate,
       trial: TrialPatience(alone: .lasting(alone)), clock: ManualClock(start),
       logger: Logger(label: "marks", sink: MemorySink()), metrics: MetricsRegistry())
   }
@@ -24,7 +24,7 @@ import Testing
   /// As a worker that dies while it works on a job for the first redelivery, and then on the job alone so many times.
   private static func die(of message: Message, times: Int, _ path: String) async throws {
     for _ in 0...times {
-      let store = try await SQLiteMarkStore.open(path: path)
+      let store = try await RecordMarks.open(path: path)
       let key = MessageKey(Delivery(message: message), queue: "test.job")
       let standing = try await store.find([key])[key] ?? MarkStanding()
       try await store.write(
@@ -93,7 +93,7 @@ import Testing
         let number = try await worker.process(message, isRedelivered: true)
         #expect(worker.journal.contains(.rejected(number, requeue: true)))
       }
-      let store = try await SQLiteMarkStore.open(path: path)
+      let store = try await RecordMarks.open(path: path)
       let key = MessageKey(Delivery(message: message), queue: "test.job")
       let standing = try await store.find([key])[key]
       #expect(standing?.begun == 1)

@@ -7,14 +7,7 @@ import TestSupport
 /// A database with the ledger's tables, for one test.
 func withSharedDatabase<Result>(_ body: (PostgreSQLEndpoint) async throws -> Result) async throws -> Result {
   try await PrivatePostgreSQL.admit {
-    let database = try await PrivatePostgreSQL.shared.database()
-    let owner = try PostgreSQLConnection(database, options: .patient)
-    try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([LedgerSchemaPostgreSQL.part], session)
-    }
-    await owner.close()
-    return try await body(database)
+    try await body(try await PrivatePostgreSQL.shared.database(with: [LedgerSchemaPostgreSQL.part]))
   }
 }
 

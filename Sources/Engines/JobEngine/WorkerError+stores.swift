@@ -1,4 +1,5 @@
 public import PostgreSQL
+public import RecordStore
 
 extension WorkerError {
   /// - Parameters:
@@ -7,5 +8,13 @@ extension WorkerError {
   ///   - error: the failure.
   public init(_ code: Code, _ place: String, _ error: PostgreSQLError) {
     self.init(error.code == .missingRelation ? .tablesMissing : code, "\(place): \(error.description)")
+  }
+
+  /// - Parameters:
+  ///   - code: kind of error, unless the tables have to be made first.
+  ///   - place: the key of the configuration that it is about.
+  ///   - error: the failure.
+  public init(_ code: Code, _ place: String, _ error: StoreError) {
+    self.init(error.code == .schema ? .tablesMissing : code, "\(place): \(error.description)")
   }
 }
