@@ -22,6 +22,8 @@ struct JobRun {
   private var claim: LedgerClaim?
   /// Number of times the job may have been begun without the ledger's knowledge.
   private var redeliveries: Int
+  /// Tokens of claims that failed here or before, and that the ledger may have nonetheless.
+  private var failedClaims: [Int64]
   /// The end to publish, as the ledger has it or should have it.
   private var ended: RecordedEnding?
   /// Whether the ledger has it.
@@ -37,6 +39,7 @@ struct JobRun {
     reported.messageID = incoming.jobID
     self.reported = reported
     redeliveries = context.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
+    failedClaims = WorkerHeader.failedClaims(delivery.message)
     call = incoming.call
     var facts = incoming.facts
     facts.lanes = facts.lanes.filter { context.lanes[$0] != nil }
@@ -172,7 +175,7 @@ extension JobRun {
 extension JobRun {
   private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
     let (now, began) = (context.clock.now(), context.monotonic.now())
-    let claim = LedgerClaim(
+    var claim = LedgerClaim(
       messageID: envelope.messageID,
       key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
       token: context.tokens.next(), lane: lane,
@@ -181,15 +184,18 @@ extension JobRun {
         leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
       // A second claim of the same delivery is not a redelivery.
       redeliveries: self.claim == nil ? redeliveries : 0)
+    claim.failedTokens = failedClaims
     self.claim = claim
     do throws(LedgerError) {
       let answer = try await context.ledgerBatcher.claim(claim)
+      failedClaims = []
       context.ledgerSucceeded()
       // From now on the count of unknown calls includes it.
       if case .abandoned = answer { redeliveries = 0 }
       context.metrics.ledgerTime.observe(context.monotonic.now() - began)
       return .claimAnswered(answer)
     } catch {
+      failedClaims.append(claim.token)
       context.metrics.ledgerFailures.increment()
       context.ledgerFailed(error, now: context.monotonic.now())
       context.alarms.error(
@@ -318,7 +324,7 @@ extension JobRun {
   private func put(off delay: JobDelay) async {
     let publication = context.delays.publication(
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
-      redeliveries: context.options.hasOtherHosts ? redeliveries : 0)
+      redeliveries: context.options.hasOtherHosts ? redeliveries : 0, failedClaims: failedClaims)
     let report = context.results.report(of: delay, job: reported, sender: sender, now: context.clock.now())
     switch await context.publisher.deliver(
       JobPublications(publication, copy: report), jobID: envelope.messageID, isWanted: context.isLive(delivery))

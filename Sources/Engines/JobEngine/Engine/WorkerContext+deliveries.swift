@@ -35,7 +35,8 @@ extension WorkerContext {
     let publication = delays.publication(
       delay, delivery.message, job: job, sender: senders.sender(of: delivery.message),
       startedAt: clock.now(),
-      redeliveries: options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0)
+      redeliveries: options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0,
+      failedClaims: WorkerHeader.failedClaims(delivery.message))
     return await publisher.deliver(
       JobPublications(publication), jobID: job.messageID, isWanted: isLive(delivery)) == .confirmed
   }

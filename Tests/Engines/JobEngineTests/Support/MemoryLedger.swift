@@ -5,7 +5,8 @@ import Synchronization
 
 /// A ledger in memory that fails when a test tells it to. The conformance suite holds it to what the others do.
 final class MemoryLedger: Ledger {
-  enum Operation: Sendable { case claim, release, settle }
+  /// Step that fails. The answer to a claim is lost after the claim was recorded.
+  enum Operation: Sendable { case claim, claimAnswer, release, settle }
 
   private struct Row {
     var state: LedgerState
@@ -78,7 +79,7 @@ final class MemoryLedger: Ledger {
   }
 
   private func claim(_ claim: LedgerClaim) throws(LedgerError) -> ClaimAnswer {
-    try change(.claim) { state in
+    let answer = try change(.claim) { state -> ClaimAnswer in
       let key = state.key(of: claim)
       guard var row = state.rows[key] else {
         state.rows[state.key(of: claim)] = Row(
@@ -93,6 +94,10 @@ final class MemoryLedger: Ledger {
       let before = row
       switch row.state {
       case .settled: return .settled(result: row.result)
+      case .open where claim.failedTokens.contains(row.token):
+        row.token = claim.token
+        state.rows[key] = row
+        return .claimed(unknownCalls: row.unknownCalls)
       case .open where row.token == claim.token: return .claimed(unknownCalls: row.unknownCalls)
       case .open where row.writtenAt - claim.times.now > LeaseClock.tolerance:
         row.leaseUntil = claim.times.now + (row.leaseUntil - row.writtenAt)
@@ -113,6 +118,8 @@ final class MemoryLedger: Ledger {
       return before.state == .open
         ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
     }
+    try change(.claimAnswer) { _ in }
+    return answer
   }
 
   private func release(_ claim: LedgerClaim) throws(LedgerError) {
