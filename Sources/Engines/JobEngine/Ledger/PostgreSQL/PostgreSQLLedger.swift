@@ -47,9 +47,11 @@ public final class PostgreSQLLedger: Ledger {
   }
 
   static func open(
-    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration
+    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration,
+    longestWrite: Duration = PostgreSQLLedger.longestWrite
   ) async throws(PostgreSQLError) -> PostgreSQLLedger {
-    let ledger = try PostgreSQLLedger(endpoint, options: options, longestLease: longestLease)
+    let ledger = try PostgreSQLLedger(
+      endpoint, options: options, longestLease: longestLease, longestWrite: longestWrite)
     do throws(PostgreSQLError) {
       try await ledger.other.withSession { session throws(PostgreSQLError) in
         try PostgreSQLSchema.check([LedgerSchemaPostgreSQL.part], session)
