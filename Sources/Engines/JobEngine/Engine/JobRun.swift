@@ -28,6 +28,8 @@ struct JobRun {
   private var ended: RecordedEnding?
   /// Whether the ledger has it.
   private var isRecorded = false
+  /// Whether the message went back to its queue.
+  private var isRequeued = false
 
   init(context: WorkerContext, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
     self.context = context
@@ -51,11 +53,12 @@ struct JobRun {
       callTimeouts: facts.lanes.compactMap { context.lanes[$0]?.configuration.callTimeout })
   }
 
-  mutating func run() async {
+  /// - Returns: whether the message went back to its queue.
+  mutating func run() async -> Bool {
     var action = life.begin(now: context.clock.now())
     while true {
       freeSlot(before: action)
-      guard let event = await carryOut(action) else { return }
+      guard let event = await carryOut(action) else { return isRequeued }
       action = life.handle(event, now: context.clock.now())
     }
   }
@@ -78,14 +81,14 @@ struct JobRun {
       await put(off: delay)
       return nil
     case .handBack(let wasBegun):
-      await context.handBack(delivery, wasBegun: wasBegun)
+      isRequeued = await context.handBack(delivery, wasBegun: wasBegun)
       return nil
     case .acknowledge:
       context.source.ack(delivery.tag)
       return nil
     case .bury:
       // Its sender is not notified: its end is certain, but not its outcome.
-      await context.bury(delivery, RecordReader.damaged, tellsSender: false)
+      isRequeued = await context.bury(delivery, RecordReader.damaged, tellsSender: false)
       return nil
     }
   }
@@ -321,7 +324,7 @@ extension JobRun {
     }
   }
 
-  private func put(off delay: JobDelay) async {
+  private mutating func put(off delay: JobDelay) async {
     let publication = context.delays.publication(
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
       redeliveries: context.options.hasOtherHosts ? redeliveries : 0, failedClaims: failedClaims)
@@ -339,7 +342,9 @@ extension JobRun {
     // The broker has it, and delivers it again.
     case .unwanted: context.metrics.leftToRedelivery.increment()
     // It is in no delay queue, so it is not acknowledged: the broker delivers it again.
-    case .undeliverable, .stopped: context.source.reject(delivery.tag, requeue: true)
+    case .undeliverable, .stopped:
+      context.source.reject(delivery.tag, requeue: true)
+      isRequeued = true
     // Its headers leave no room for ours: another delivery would only repeat the call.
     case .tooLarge: context.source.reject(delivery.tag, requeue: false)
     }
