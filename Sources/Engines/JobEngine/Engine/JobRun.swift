@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Carries out the decisions of a ``JobLifecycle``, for one job.
+/// Carries out the decisions of a ``JobLifecycle``, for one job: slot, claim, call, record, message, acknowledgement.
 struct JobRun {
   /// Waits between attempts to record the end of a job. Its effect is certain by then.
   static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
@@ -106,7 +106,7 @@ struct JobRun {
   }
 }
 
-// MARK: - The call
+// MARK: - Slot
 
 extension JobRun {
   private mutating func acquire(_ name: String, _ patience: Duration) async -> JobLifecycle.Event {
@@ -121,7 +121,67 @@ extension JobRun {
     case .stopping: return .stopping
     }
   }
+}
 
+// MARK: - Claim
+
+extension JobRun {
+  private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
+    let (now, began) = (context.clock.now(), context.monotonic.now())
+    var claim = LedgerClaim(
+      messageID: envelope.messageID,
+      key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
+      token: context.tokens.next(), lane: lane,
+      times: LedgerClaim.Times(
+        now: now, judgedAt: context.leaseClock.now(),
+        leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
+      // A second claim of the same delivery is not a redelivery.
+      redeliveries: self.claim == nil ? redeliveries : 0)
+    claim.failedTokens = failedClaims
+    self.claim = claim
+    do throws(LedgerError) {
+      let answer = try await context.ledgerBatcher.claim(claim)
+      failedClaims = []
+      context.ledgerSucceeded()
+      // From now on the count of unknown calls includes it.
+      if case .abandoned = answer { redeliveries = 0 }
+      context.metrics.ledgerTime.observe(context.monotonic.now() - began)
+      return .claimAnswered(answer)
+    } catch {
+      failedClaims.append(claim.token)
+      context.metrics.ledgerFailures.increment()
+      context.ledgerFailed(error, now: context.monotonic.now())
+      context.alarms.error(
+        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
+      return .ledgerFailed
+    }
+  }
+
+  /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
+  private func keepUntil(_ now: UnixTime) -> UnixTime {
+    min(max(life.facts.deadline, now), now + context.options.longestDeadline) + context.options.retention
+  }
+
+  private func giveBack(
+    _ done: JobLifecycle.Event,
+    _ body: (LedgerBatcher, LedgerClaim) async throws(LedgerError) -> Void
+  ) async -> JobLifecycle.Event {
+    guard let claim else { return done }
+    do throws(LedgerError) {
+      try await body(context.ledgerBatcher, claim)
+      return done
+    } catch {
+      context.metrics.ledgerFailures.increment()
+      context.alarms.error(
+        "claim cannot be released; it expires by itself", [.jobID: claim.messageID, .error: error.description])
+      return .ledgerFailed
+    }
+  }
+}
+
+// MARK: - Call
+
+extension JobRun {
   private mutating func perform(_ name: String, _ timeout: Duration) async -> JobLifecycle.Event {
     guard let call else { return .classified(.refused(.noLane)) }
     let began = context.monotonic.now()
@@ -173,56 +233,9 @@ extension JobRun {
   }
 }
 
-// MARK: - The ledger
+// MARK: - Settle
 
 extension JobRun {
-  private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
-    let (now, began) = (context.clock.now(), context.monotonic.now())
-    var claim = LedgerClaim(
-      messageID: envelope.messageID,
-      key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
-      token: context.tokens.next(), lane: lane,
-      times: LedgerClaim.Times(
-        now: now, judgedAt: context.leaseClock.now(),
-        leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
-      // A second claim of the same delivery is not a redelivery.
-      redeliveries: self.claim == nil ? redeliveries : 0)
-    claim.failedTokens = failedClaims
-    self.claim = claim
-    do throws(LedgerError) {
-      let answer = try await context.ledgerBatcher.claim(claim)
-      failedClaims = []
-      context.ledgerSucceeded()
-      // From now on the count of unknown calls includes it.
-      if case .abandoned = answer { redeliveries = 0 }
-      context.metrics.ledgerTime.observe(context.monotonic.now() - began)
-      return .claimAnswered(answer)
-    } catch {
-      failedClaims.append(claim.token)
-      context.metrics.ledgerFailures.increment()
-      context.ledgerFailed(error, now: context.monotonic.now())
-      context.alarms.error(
-        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
-      return .ledgerFailed
-    }
-  }
-
-  private func giveBack(
-    _ done: JobLifecycle.Event,
-    _ body: (LedgerBatcher, LedgerClaim) async throws(LedgerError) -> Void
-  ) async -> JobLifecycle.Event {
-    guard let claim else { return done }
-    do throws(LedgerError) {
-      try await body(context.ledgerBatcher, claim)
-      return done
-    } catch {
-      context.metrics.ledgerFailures.increment()
-      context.alarms.error(
-        "claim cannot be released; it expires by itself", [.jobID: claim.messageID, .error: error.description])
-      return .ledgerFailed
-    }
-  }
-
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
     let result = context.results.result(
       of: ending, job: reported, extras: life.facts.extras, startedAt: startedAt, finishedAt: context.clock.now())
@@ -233,11 +246,6 @@ extension JobRun {
       claim?.times.keepUntil = max(least, planned ?? least)
     }
     return await settle(.result(result))
-  }
-
-  /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
-  private func keepUntil(_ now: UnixTime) -> UnixTime {
-    min(max(life.facts.deadline, now), now + context.options.longestDeadline) + context.options.retention
   }
 
   private func match(_ ending: JobEnding) -> LedgerMatch? {
@@ -269,7 +277,7 @@ extension JobRun {
   }
 }
 
-// MARK: - Messages
+// MARK: - Publish and acknowledge
 
 extension JobRun {
   private func publish(_ recorded: [UInt8]?) async -> JobLifecycle.Event {

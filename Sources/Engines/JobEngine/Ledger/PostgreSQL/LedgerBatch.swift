@@ -76,7 +76,7 @@ struct LedgerBatch: Sendable {
       case .forget: return PostgreSQLStatement(LedgerSQL.forget, columns.forForgetting)
       case .makeIdle: return PostgreSQLStatement(LedgerSQL.makeIdle, columns.forMakingIdle)
       case .claim:
-        return PostgreSQLStatement(sql.claim, columns.forClaiming + [PostgreSQLValue(latest?.milliseconds)])
+        return PostgreSQLStatement(sql.claim, columns.forClaiming + [.integer(latest?.milliseconds ?? .max)])
       }
     }
   }
