@@ -70,10 +70,8 @@ struct JobRun {
     case .claim(let lane, let timeout): return await claim(lane ?? "", timeout)
     case .perform(let lane, let timeout): return await perform(lane, timeout)
     case .lookUp(let lane): return await lookUp(lane)
-    case .release:
-      return await giveBack(.released) { ledger, claim throws(LedgerError) in try await ledger.release(claim) }
-    case .postpone:
-      return await giveBack(.postponed) { ledger, claim throws(LedgerError) in try await ledger.postpone(claim) }
+    case .release: return await giveBack(.released, LedgerEntry.release)
+    case .postpone: return await giveBack(.postponed, LedgerEntry.postpone)
     case .settle(let ending): return await settle(ending)
     case .settleStage(let stage): return await settle(.stage(stage))
     case .publish(let recorded): return await publish(recorded)
@@ -131,7 +129,8 @@ extension JobRun {
     var claim = LedgerClaim(
       messageID: envelope.messageID,
       key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
-      token: context.tokens.next(), lane: lane,
+      // A sender must not be able to guess it: see WorkerHeader.failedClaims.
+      token: .random(in: .min ... .max), lane: lane,
       times: LedgerClaim.Times(
         now: now, judgedAt: context.leaseClock.now(),
         leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
@@ -163,12 +162,11 @@ extension JobRun {
   }
 
   private func giveBack(
-    _ done: JobLifecycle.Event,
-    _ body: (LedgerBatcher, LedgerClaim) async throws(LedgerError) -> Void
+    _ done: JobLifecycle.Event, _ entry: (LedgerClaim) -> LedgerEntry
   ) async -> JobLifecycle.Event {
     guard let claim else { return done }
     do throws(LedgerError) {
-      try await body(context.ledgerBatcher, claim)
+      try await context.ledgerBatcher.giveBack(entry(claim))
       return done
     } catch {
       context.metrics.ledgerFailures.increment()

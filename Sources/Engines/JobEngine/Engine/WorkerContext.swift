@@ -31,7 +31,6 @@ final class WorkerContext: Sendable {
   let stages: StageWriter
   let delays: DelayWriter
   let deadLetters: DeadLetterWriter
-  let tokens = ClaimTokens()
   let leaseClock: LeaseClock
   private let ledgerBreaker: Mutex<Breaker>
   private let ledgerFailure = Mutex("")

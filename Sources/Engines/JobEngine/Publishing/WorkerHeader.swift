@@ -28,7 +28,7 @@ enum WorkerHeader {
   }
 
   static func unknownCalls(_ message: Message) -> Int {
-    min(message.headers[unknownCalls]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0, mostRedeliveries)
+    count(unknownCalls, message)
   }
 
   static func failedClaims(_ message: Message) -> [Int64] {
@@ -42,9 +42,12 @@ enum WorkerHeader {
 
   /// Number of earlier deliveries of a message, as far as the broker knows.
   static func redeliveries(_ delivery: Delivery) -> Int {
-    let counted = delivery.message.headers[deliveryCount]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0
-    let before = delivery.message.headers[redeliveries]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0
+    let counted = count(deliveryCount, delivery.message)
     let now = delivery.isRedelivered ? max(1, counted) : counted
-    return min(now, mostRedeliveries) + min(before, mostRedeliveries)
+    return now + count(redeliveries, delivery.message)
+  }
+
+  private static func count(_ header: String, _ message: Message) -> Int {
+    min(message.headers[header]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0, mostRedeliveries)
   }
 }
