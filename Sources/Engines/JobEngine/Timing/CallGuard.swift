@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import CountersignTelemetry
 
 /// Bounds a provider call in time, even one that does not react to cancellation.
