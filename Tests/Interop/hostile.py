@@ -358,6 +358,7 @@ class Generator:
         name, values = self.random.choice([
             ("x-attempt", number), ("x-first-attempt-at", text + ["2026-07-01T12:00:00Z", Raw(b"T", struct.pack(">Q", 2**64 - 1))]),
             ("x-last-error", text), ("x-causation-id", text), ("x-job-id", text), ("x-not-before", number), ("x-unknown-calls", number),
+            ("x-failed-claims", text + ["1 2", "9" * 40]),
             ("traceparent", text + ["00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", "ff-" + "0" * 60]),
             ("x-dead-reason", text), ("deep", [nested_header(depth) for depth in (3, 14, 15, 16, 17, 60)]),
             (b"\xff" * 40, [1]), (b"\xc3" * 255, [1]), ("long", ["x" * 30_000, "x" * 60_000, b"\0" * 70_000]),

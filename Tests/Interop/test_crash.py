@@ -129,6 +129,7 @@ class CrashTest(unittest.TestCase):
             {"to": number, "text": "Hello.", "deadline": in_seconds(600), "onUnknown": on_unknown} for number in numbers]
         sent = self.send("countersign.jobs", "sms.dispatch", bodies, bodies[0])
         process = Supervised("sms-worker", self.culprit)
+        process.variables["COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS"] = "20"
         if not has_ledger:
             process.replace(r"ledger: \{[^}]*\}", 'ledger: { type: "none" }')
         with process:

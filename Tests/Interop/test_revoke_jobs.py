@@ -62,7 +62,8 @@ class WorkerTest(unittest.TestCase):
         self.addCleanup(simulator.clear_faults)
         self.worker = self.enterContext(Process(WORKER))
         # Short calls make short leases; a busy machine takes a while for one.
-        self.worker.variables["COUNTERSIGN_LANES_0_TIMEOUT_SECONDS"] = "6"
+        self.worker.variables |= {
+            "COUNTERSIGN_LANES_0_TIMEOUT_SECONDS": "6", "COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS": "15"}
 
     def send(self, **fields):
         """Enqueues a job: its ID, which is the correlation ID too."""

@@ -19,8 +19,12 @@ import Testing
       "(\(options.retention.hours))", "\(word(options.matchedRetention.hours / 24)) days",
       "\(LedgerPurge.interval.seconds) s", "\(JobLifecycle.heldDelay.seconds) s")
     for file in ["sms-worker", "push-worker", "revocation-worker", "mail-worker"] {
-      try Page("Config/\(file).json5").expect("retentionHours: \(options.retention.hours)")
+      try Page("Config/\(file).json5").expect(
+        "retentionHours: \(options.retention.hours)", "leaseMarginSeconds: \(options.rules.leaseMargin.seconds)")
     }
+    page.expect(
+      "`ledger.leaseMarginSeconds` (\(options.rules.leaseMargin.seconds))",
+      "of \(JobRules.leaseMargins.lowerBound.seconds) at least")
   }
 
   @Test func `A stop ends as long after its ceiling as canceled services have`() {

@@ -47,6 +47,22 @@ import Testing
     #expect(clock.now() == clocks.wall.now())
   }
 
+  @Test func `The latest time to judge by leaves a step out that is not read yet`() {
+    var filter = StepFilter(longestLease: longestLease)
+    #expect(filter.latest(at: clocks.monotonic.now()) == nil)
+    func read() { _ = filter.time(clocks.wall.now(), at: clocks.monotonic.now()) }
+    func latest() -> UnixTime? { filter.latest(at: clocks.monotonic.now()) }
+    read()
+    clocks.advance(by: .seconds(100))
+    #expect(latest() == start + .seconds(100) + StepFilter.tolerance)
+    clocks.stepWall(by: .seconds(60))
+    read()
+    clocks.advance(by: longestLease - .seconds(1))
+    #expect(latest() == clocks.wall.now() - .seconds(60) + StepFilter.tolerance)
+    clocks.advance(by: .seconds(1))
+    #expect(latest() == clocks.wall.now() + StepFilter.tolerance)
+  }
+
   @Test func `A step back is followed at once`() {
     let clock = LeaseClock(clocks.clocks, longestLease: longestLease)
     clocks.stepWall(by: .seconds(-3600))

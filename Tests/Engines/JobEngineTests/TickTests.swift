@@ -1,5 +1,4 @@
 import CountersignTelemetry
-import Synchronization
 import TestSupport
 import Testing
 
@@ -31,20 +30,33 @@ import Testing
   @Test func `A timer that is due earlier is awaited`() async throws {
     let timers = Timers()
     let start = ManualMonotonicClock().now()
-    let fired = Mutex<[Int]>([])
     #expect(timers.earliest == nil)
-    let first = timers.schedule(at: start + .seconds(5)) { fired.withLock { $0.append(5) } }
-    _ = timers.schedule(at: start + .seconds(2)) { fired.withLock { $0.append(2) } }
-    #expect(timers.earliest == start + .seconds(2))
+    let late = Task { await timers.sleep(until: start + .seconds(5)) }
+    try await eventually("it waits") { timers.earliest == start + .seconds(5) }
+    let early = Task { await timers.sleep(until: start + .seconds(2)) }
+    try await eventually("it waits for less") { timers.earliest == start + .seconds(2) }
     timers.fire(now: start + .seconds(1))
-    #expect(fired.withLock { $0 } == [])
+    #expect(timers.earliest == start + .seconds(2))
     timers.fire(now: start + .seconds(2))
-    #expect(fired.withLock { $0 } == [2])
+    #expect(await early.value)
     #expect(timers.earliest == start + .seconds(5))
-    timers.cancel(first)
+    late.cancel()
+    #expect(await !late.value)
     timers.fire(now: start + .seconds(6))
-    #expect(fired.withLock { $0 } == [2])
     #expect(timers.earliest == nil)
+  }
+
+  @Test func `A stop ends the waits that do not outlast it`() async throws {
+    let timers = Timers()
+    let end = ManualMonotonicClock().now() + .seconds(5)
+    let wait = Task { await timers.sleep(until: end) }
+    let watch = Task { await timers.sleep(until: end, outlastsStop: true) }
+    timers.stopSleeping()
+    #expect(await !wait.value)
+    #expect(await !timers.sleep(until: end))
+    try await eventually("it waits") { timers.earliest == end }
+    timers.fire(now: end)
+    #expect(await watch.value)
   }
 
   @Test(.timeLimit(.minutes(10)))

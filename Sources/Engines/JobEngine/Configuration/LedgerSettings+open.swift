@@ -7,16 +7,20 @@ extension LedgerSettings {
   ///
   /// - Parameters:
   ///   - instance: name of the process, which the server shows.
-  ///   - longestLease: the maximum duration of a claim.
+  ///   - longestCall: the longest time-out of a lane.
   /// - Throws: `.ledgerUnavailable` or `.tablesMissing`, with a hint for the operator.
   public func open(
-    for instance: String, longestLease: Duration = JobRules().leaseMargin
+    for instance: String, longestCall: Duration = .zero
   ) async throws(WorkerError) -> any Ledger {
+    var rules = JobRules()
+    rules.leaseMargin = leaseMargin
     switch kind {
     case .none: return NoLedger()
     case .sqlite:
+      var options = DatabaseOptions(synchronous: databaseMode)
+      options.busyTimeout = rules.busyTimeout
       do {
-        return try await SQLiteLedger.open(path: path, options: DatabaseOptions(synchronous: databaseMode))
+        return try await SQLiteLedger.open(path: path, options: options)
       } catch {
         throw WorkerError(.ledgerUnavailable, "ledger.path: \(error.message)")
       }
@@ -26,7 +30,8 @@ extension LedgerSettings {
       }
       endpoint.applicationName = instance
       do {
-        return try await PostgreSQLLedger.open(endpoint, options: options, longestLease: longestLease)
+        return try await PostgreSQLLedger.open(
+          endpoint, options: options, longestLease: leaseMargin + longestCall, longestWrite: rules.longestBatch)
       } catch {
         throw WorkerError(.ledgerUnavailable, "ledger.url", error)
       }

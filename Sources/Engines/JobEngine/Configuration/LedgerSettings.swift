@@ -25,6 +25,8 @@ public struct LedgerSettings: Sendable, Hashable {
   public let synchronous: Synchronous
   /// Time for which a result is kept after the deadline of its job, for a redelivered job.
   public let retention: Duration
+  /// Time by which a claim outlives the time-out of its call: see ``JobRules/leaseMargin``.
+  public let leaseMargin: Duration
   /// The database of `postgresql`, and `nil` with other types.
   public let postgresql: PostgreSQLSettings?
   /// Maximum size in bytes of the file, or of the table.
@@ -48,6 +50,9 @@ public struct LedgerSettings: Sendable, Hashable {
         * section.integer(
           "retentionHours", default: 6, in: 2...8760,
           "How long a result is kept after the deadline of its job, for a job delivered again."))
+    leaseMargin = section.seconds(
+      "leaseMarginSeconds", default: JobRules().leaseMargin, in: JobRules.leaseMargins,
+      "Time after the time-out of a call in which no other worker takes its job, should this one have died.")
     maxBytes =
       1_048_576
       * Int64(

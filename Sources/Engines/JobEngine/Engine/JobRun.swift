@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Carries out the decisions of a ``JobLifecycle``, for one job.
+/// Carries out the decisions of a ``JobLifecycle``, for one job: slot, claim, call, record, message, acknowledgement.
 struct JobRun {
   /// Waits between attempts to record the end of a job. Its effect is certain by then.
   static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
@@ -22,10 +22,14 @@ struct JobRun {
   private var claim: LedgerClaim?
   /// Number of times the job may have been begun without the ledger's knowledge.
   private var redeliveries: Int
+  /// Tokens of claims that failed here or before, and that the ledger may have nonetheless.
+  private var failedClaims: [Int64]
   /// The end to publish, as the ledger has it or should have it.
   private var ended: RecordedEnding?
   /// Whether the ledger has it.
   private var isRecorded = false
+  /// Whether the message went back to its queue.
+  private var isRequeued = false
 
   init(context: WorkerContext, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
     self.context = context
@@ -37,6 +41,7 @@ struct JobRun {
     reported.messageID = incoming.jobID
     self.reported = reported
     redeliveries = context.countsRedeliveries ? WorkerHeader.redeliveries(delivery) : 0
+    failedClaims = WorkerHeader.failedClaims(delivery.message)
     call = incoming.call
     var facts = incoming.facts
     facts.lanes = facts.lanes.filter { context.lanes[$0] != nil }
@@ -48,11 +53,12 @@ struct JobRun {
       callTimeouts: facts.lanes.compactMap { context.lanes[$0]?.configuration.callTimeout })
   }
 
-  mutating func run() async {
+  /// - Returns: whether the message went back to its queue.
+  mutating func run() async -> Bool {
     var action = life.begin(now: context.clock.now())
     while true {
       freeSlot(before: action)
-      guard let event = await carryOut(action) else { return }
+      guard let event = await carryOut(action) else { return isRequeued }
       action = life.handle(event, now: context.clock.now())
     }
   }
@@ -64,10 +70,8 @@ struct JobRun {
     case .claim(let lane, let timeout): return await claim(lane ?? "", timeout)
     case .perform(let lane, let timeout): return await perform(lane, timeout)
     case .lookUp(let lane): return await lookUp(lane)
-    case .release:
-      return await giveBack(.released) { ledger, claim throws(LedgerError) in try await ledger.release(claim) }
-    case .postpone:
-      return await giveBack(.postponed) { ledger, claim throws(LedgerError) in try await ledger.postpone(claim) }
+    case .release: return await giveBack(.released, LedgerEntry.release)
+    case .postpone: return await giveBack(.postponed, LedgerEntry.postpone)
     case .settle(let ending): return await settle(ending)
     case .settleStage(let stage): return await settle(.stage(stage))
     case .publish(let recorded): return await publish(recorded)
@@ -75,14 +79,14 @@ struct JobRun {
       await put(off: delay)
       return nil
     case .handBack(let wasBegun):
-      await context.handBack(delivery, wasBegun: wasBegun)
+      isRequeued = await context.handBack(delivery, wasBegun: wasBegun)
       return nil
     case .acknowledge:
       context.source.ack(delivery.tag)
       return nil
     case .bury:
       // Its sender is not notified: its end is certain, but not its outcome.
-      await context.bury(delivery, RecordedEnding.unreadable, tellsSender: false)
+      isRequeued = await context.bury(delivery, RecordedEnding.unreadable, tellsSender: false)
       return nil
     }
   }
@@ -100,7 +104,7 @@ struct JobRun {
   }
 }
 
-// MARK: - The call
+// MARK: - Slot
 
 extension JobRun {
   private mutating func acquire(_ name: String, _ patience: Duration) async -> JobLifecycle.Event {
@@ -115,7 +119,67 @@ extension JobRun {
     case .stopping: return .stopping
     }
   }
+}
 
+// MARK: - Claim
+
+extension JobRun {
+  private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
+    let (now, began) = (context.clock.now(), context.monotonic.now())
+    var claim = LedgerClaim(
+      messageID: envelope.messageID,
+      key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
+      // A sender must not be able to guess it: see WorkerHeader.failedClaims.
+      token: .random(in: .min ... .max), lane: lane,
+      times: LedgerClaim.Times(
+        now: now, judgedAt: context.leaseClock.now(),
+        leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
+      // A second claim of the same delivery is not a redelivery.
+      redeliveries: self.claim == nil ? redeliveries : 0)
+    claim.failedTokens = failedClaims
+    self.claim = claim
+    do throws(LedgerError) {
+      let answer = try await context.ledgerBatcher.claim(claim)
+      failedClaims = []
+      context.ledgerSucceeded()
+      // From now on the count of unknown calls includes it.
+      if case .abandoned = answer { redeliveries = 0 }
+      context.metrics.ledgerTime.observe(context.monotonic.now() - began)
+      return .claimAnswered(answer)
+    } catch {
+      failedClaims.append(claim.token)
+      context.metrics.ledgerFailures.increment()
+      context.ledgerFailed(error, now: context.monotonic.now())
+      context.alarms.error(
+        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
+      return .ledgerFailed
+    }
+  }
+
+  /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
+  private func keepUntil(_ now: UnixTime) -> UnixTime {
+    min(max(life.facts.deadline, now), now + context.options.longestDeadline) + context.options.retention
+  }
+
+  private func giveBack(
+    _ done: JobLifecycle.Event, _ entry: (LedgerClaim) -> LedgerEntry
+  ) async -> JobLifecycle.Event {
+    guard let claim else { return done }
+    do throws(LedgerError) {
+      try await context.ledgerBatcher.giveBack(entry(claim))
+      return done
+    } catch {
+      context.metrics.ledgerFailures.increment()
+      context.alarms.error(
+        "claim cannot be released; it expires by itself", [.jobID: claim.messageID, .error: error.description])
+      return .ledgerFailed
+    }
+  }
+}
+
+// MARK: - Call
+
+extension JobRun {
   private mutating func perform(_ name: String, _ timeout: Duration) async -> JobLifecycle.Event {
     guard let call else { return .classified(.refused(.noLane)) }
     let began = context.monotonic.now()
@@ -167,53 +231,9 @@ extension JobRun {
   }
 }
 
-// MARK: - The ledger
+// MARK: - Settle
 
 extension JobRun {
-  private mutating func claim(_ lane: String, _ timeout: Duration) async -> JobLifecycle.Event {
-    let (now, began) = (context.clock.now(), context.monotonic.now())
-    let claim = LedgerClaim(
-      messageID: envelope.messageID,
-      key: MessageIdentity(sender: sender, messageID: envelope.messageID).key(ofJob: envelope.type),
-      token: context.tokens.next(), lane: lane,
-      times: LedgerClaim.Times(
-        now: now, judgedAt: context.leaseClock.now(),
-        leaseUntil: now + timeout + context.options.rules.leaseMargin, keepUntil: keepUntil(now)),
-      // A second claim of the same delivery is not a redelivery.
-      redeliveries: self.claim == nil ? redeliveries : 0)
-    self.claim = claim
-    do throws(LedgerError) {
-      let answer = try await context.ledgerBatcher.claim(claim)
-      context.ledgerSucceeded()
-      // From now on the count of unknown calls includes it.
-      if case .abandoned = answer { redeliveries = 0 }
-      context.metrics.ledgerTime.observe(context.monotonic.now() - began)
-      return .claimAnswered(answer)
-    } catch {
-      context.metrics.ledgerFailures.increment()
-      context.ledgerFailed(error, now: context.monotonic.now())
-      context.alarms.error(
-        "ledger cannot be written; the job waits", [.jobID: envelope.messageID, .error: error.description])
-      return .ledgerFailed
-    }
-  }
-
-  private func giveBack(
-    _ done: JobLifecycle.Event,
-    _ body: (LedgerBatcher, LedgerClaim) async throws(LedgerError) -> Void
-  ) async -> JobLifecycle.Event {
-    guard let claim else { return done }
-    do throws(LedgerError) {
-      try await body(context.ledgerBatcher, claim)
-      return done
-    } catch {
-      context.metrics.ledgerFailures.increment()
-      context.alarms.error(
-        "claim cannot be released; it expires by itself", [.jobID: claim.messageID, .error: error.description])
-      return .ledgerFailed
-    }
-  }
-
   private mutating func settle(_ ending: JobEnding) async -> JobLifecycle.Event {
     let result = context.results.result(
       of: ending, job: reported, extras: life.facts.extras, startedAt: startedAt, finishedAt: context.clock.now())
@@ -224,11 +244,6 @@ extension JobRun {
       claim?.times.keepUntil = max(least, planned ?? least)
     }
     return await settle(.result(result))
-  }
-
-  /// Time until which a copy of the job could arrive and do harm: one that arrives after the deadline makes no call.
-  private func keepUntil(_ now: UnixTime) -> UnixTime {
-    min(max(life.facts.deadline, now), now + context.options.longestDeadline) + context.options.retention
   }
 
   private func match(_ ending: JobEnding) -> LedgerMatch? {
@@ -260,7 +275,7 @@ extension JobRun {
   }
 }
 
-// MARK: - Messages
+// MARK: - Publish and acknowledge
 
 extension JobRun {
   private func publish(_ recorded: [UInt8]?) async -> JobLifecycle.Event {
@@ -315,10 +330,10 @@ extension JobRun {
     }
   }
 
-  private func put(off delay: JobDelay) async {
+  private mutating func put(off delay: JobDelay) async {
     let publication = context.delays.publication(
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
-      redeliveries: context.options.hasOtherHosts ? redeliveries : 0)
+      redeliveries: context.options.hasOtherHosts ? redeliveries : 0, failedClaims: failedClaims)
     let report = context.results.report(of: delay, job: reported, sender: sender, now: context.clock.now())
     switch await context.publisher.deliver(
       JobPublications(publication, copy: report), jobID: envelope.messageID, isWanted: context.isLive(delivery))
@@ -333,7 +348,9 @@ extension JobRun {
     // The broker has it, and delivers it again.
     case .unwanted: context.metrics.leftToRedelivery.increment()
     // It is in no delay queue, so it is not acknowledged: the broker delivers it again.
-    case .undeliverable, .stopped: context.source.reject(delivery.tag, requeue: true)
+    case .undeliverable, .stopped:
+      context.source.reject(delivery.tag, requeue: true)
+      isRequeued = true
     // Its headers leave no room for ours: another delivery would only repeat the call.
     case .tooLarge: context.source.reject(delivery.tag, requeue: false)
     }

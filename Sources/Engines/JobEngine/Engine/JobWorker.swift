@@ -97,14 +97,13 @@ public final class JobWorker<Handler: JobHandler>: Service {
     }
     guard isRunning else { return }
     await context.source.stopConsuming()
-    let sink = sink
     // Unpublishable results would prevent a stop; after the timeout they are left to the next delivery.
-    let limit = context.timers.schedule(at: context.monotonic.now() + context.options.drainTimeout) {
-      // The timer's action cannot wait for the flush.
-      Task { await sink.stopPromptly() }
+    let end = context.monotonic.now() + context.options.drainTimeout
+    let limit = Task { [context, sink] in
+      if await context.timers.sleep(until: end, outlastsStop: true) { await sink.stopPromptly() }
     }
     await finished.waitIgnoringCancellation()
-    context.timers.cancel(limit)
+    limit.cancel()
   }
 
   /// Adds the worker's checks: `jobs` fails while none can be served or the worker stops, `ledger` while it cannot be

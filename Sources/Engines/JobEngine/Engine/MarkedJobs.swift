@@ -36,25 +36,25 @@ struct MarkedJobs: Sendable {
   }
 
   private func workOff(_ step: MarkedStep) async -> Set<DeliveryTag> {
-    let notes = context.requeueTracker
-    let tags = step.deliveries.map(\.tag)
-    notes.watch(tags)
-    await withDiscardingTaskGroup { group in
+    await withTaskGroup(of: DeliveryTag?.self) { group in
       for delivery in step.deliveries {
         group.addTask {
-          await workOff(delivery, step.treatment)
-          inFlight.end()
+          defer { inFlight.end() }
+          return await workOff(delivery, step.treatment) ? delivery.tag : nil
         }
       }
+      let requeued = await group.reduce(into: Set<DeliveryTag>()) { if let tag = $1 { $0.insert(tag) } }
+      return requeued.union(step.deliveries.map(\.tag).filter { !context.source.isLive($0) })
     }
-    return notes.take(tags).union(tags.filter { !notes.isLive($0) })
   }
 
-  private func workOff(_ delivery: Delivery, _ treatment: MarkTreatment) async {
+  private func workOff(_ delivery: Delivery, _ treatment: MarkTreatment) async -> Bool {
     switch treatment {
-    case .group, .alone: await context.process(delivery)
-    case .bury: await context.bury(delivery, .crashed)
-    case .leave: context.source.reject(delivery.tag, requeue: false)
+    case .group, .alone: return await context.process(delivery)
+    case .bury: return await context.bury(delivery, .crashed)
+    case .leave:
+      context.source.reject(delivery.tag, requeue: false)
+      return false
     }
   }
 }

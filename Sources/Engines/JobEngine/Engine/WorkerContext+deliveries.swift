@@ -5,23 +5,31 @@ import CountersignTelemetry
 // Processing of a delivery: it is read, and run or buried.
 extension WorkerContext {
   /// Processes one delivery to its end: acknowledged, or handed back.
-  func process(_ delivery: Delivery) async {
+  ///
+  /// - Returns: whether it went back to the queue.
+  @discardableResult
+  func process(_ delivery: Delivery) async -> Bool {
     if isDraining { return await handBack(delivery) }
     let now = clock.now()
     do throws(ContractProblem) {
       let incoming = try read(delivery, now)
       var run = JobRun(context: self, delivery: delivery, incoming: incoming, startedAt: now)
-      await run.run()
+      return await run.run()
     } catch {
-      await bury(delivery, error)
+      return await bury(delivery, error)
     }
   }
 
-  func handBack(_ delivery: Delivery, wasBegun: Bool = false) async {
+  /// - Returns: whether it went back to the queue, and not into a delay.
+  func handBack(_ delivery: Delivery, wasBegun: Bool = false) async -> Bool {
     metrics.handedBack.increment()
     // An unbegun job goes back as a new message if a redelivered one counts as begun.
-    if !wasBegun, countsRedeliveries, await delayUnbegun(delivery) { return source.ack(delivery.tag) }
+    if !wasBegun, countsRedeliveries, await delayUnbegun(delivery) {
+      source.ack(delivery.tag)
+      return false
+    }
     source.reject(delivery.tag, requeue: true)
+    return true
   }
 
   /// Returns `false` when the message cannot be read or published, and goes back as it is.
@@ -35,14 +43,17 @@ extension WorkerContext {
     let publication = delays.publication(
       delay, delivery.message, job: job, sender: senders.sender(of: delivery.message),
       startedAt: clock.now(),
-      redeliveries: options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0)
+      redeliveries: options.hasOtherHosts ? WorkerHeader.redeliveries(delivery) : 0,
+      failedClaims: WorkerHeader.failedClaims(delivery.message))
     return await publisher.deliver(
       JobPublications(publication), jobID: job.messageID, isWanted: isLive(delivery)) == .confirmed
   }
 
   /// Moves a message to the dead letters that breaks the contract, or whose recorded end is unreadable, and notifies
   /// its sender.
-  func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async {
+  ///
+  /// - Returns: whether it went back to the queue, since the worker stops.
+  func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async -> Bool {
     let now = clock.now()
     let id = delivery.message.messageID ?? ""
     metrics.dead(problem)
@@ -57,7 +68,8 @@ extension WorkerContext {
       if let refusal {
         _ = await publisher.deliver(JobPublications(copy: refusal), jobID: id, isWanted: isLive)
       }
-      return source.reject(delivery.tag, requeue: false)
+      source.reject(delivery.tag, requeue: false)
+      return false
     }
     let publication = deadLetters.publication(
       delivery.message, problem.code.rawValue, problem.description, sender: sender, now: now)
@@ -65,8 +77,11 @@ extension WorkerContext {
     case .confirmed: source.ack(delivery.tag)
     // The broker's own dead-lettering has other ways; it only cannot state the reason.
     case .undeliverable, .tooLarge: source.reject(delivery.tag, requeue: false)
-    case .stopped: source.reject(delivery.tag, requeue: true)
+    case .stopped:
+      source.reject(delivery.tag, requeue: true)
+      return true
     case .unwanted: metrics.leftToRedelivery.increment()
     }
+    return false
   }
 }

@@ -10,8 +10,7 @@ final class WorkerContext: Sendable {
   let ledger: any Ledger
   /// Takes the entries of all jobs to the ledger.
   let ledgerBatcher: LedgerBatcher
-  var source: any MessageSource { requeueTracker }
-  let requeueTracker: RequeueTracker
+  let source: any MessageSource
   let publisher: ReliablePublisher
   let callGuard: CallGuard
   let timers: Timers
@@ -32,7 +31,6 @@ final class WorkerContext: Sendable {
   let stages: StageWriter
   let delays: DelayWriter
   let deadLetters: DeadLetterWriter
-  let tokens = ClaimTokens()
   let leaseClock: LeaseClock
   private let ledgerBreaker: Mutex<Breaker>
   private let ledgerFailure = Mutex("")
@@ -53,7 +51,7 @@ final class WorkerContext: Sendable {
       uniqueKeysWithValues: lanes.map { ($0.name, Lane($0, now: now)) })
     self.ledger = ledger
     ledgerBatcher = LedgerBatcher(ledger)
-    requeueTracker = RequeueTracker(broker.source)
+    source = broker.source
     clock = clocks.wall
     monotonic = clocks.monotonic
     leaseClock = LeaseClock(

@@ -42,6 +42,7 @@ public struct WorkerService<Handler: JobHandler>: Service {
     var options = JobWorkerOptions(
       queue: name, author: Author(appID: context.name, userID: broker.endpoint.username))
     options.rules.maxUnknownResends = settings.maxUnknownResends
+    options.rules.leaseMargin = settings.ledger.leaseMargin
     // After a reconnect the broker redelivers jobs that are still in flight.
     options.maxInFlight = 2 * prefetch
     options.hasOtherHosts = settings.consumers == .severalHosts && settings.ledger.kind == .sqlite
@@ -50,9 +51,8 @@ public struct WorkerService<Handler: JobHandler>: Service {
     // The rest of the ceiling is for closing.
     options.drainTimeout = common.stopCeiling * 3 / 4
     adjust(&options)
-    let longestCall = lanes.map(\.callTimeout).max() ?? .zero
     let ledger = try await settings.ledger.open(
-      for: context.instance, longestLease: options.rules.leaseMargin + longestCall)
+      for: context.instance, longestCall: lanes.map(\.callTimeout).max() ?? .zero)
     worker = JobWorker(
       handler: handler, options: options, lanes: lanes, ledger: ledger,
       broker: WorkerBroker(source: consumer, sink: publisher), instruments: WorkerInstruments(context),

@@ -31,14 +31,9 @@ final class LedgerBatcher: Sendable {
     return answer
   }
 
-  /// See ``LedgerEntry/release(_:)``. Suspends until the commit.
-  func release(_ claim: LedgerClaim) async throws(LedgerError) {
-    _ = try await write(.release(claim)).get()
-  }
-
-  /// See ``LedgerEntry/postpone(_:)``. Suspends until the commit.
-  func postpone(_ claim: LedgerClaim) async throws(LedgerError) {
-    _ = try await write(.postpone(claim)).get()
+  /// See ``LedgerEntry/release(_:)`` and ``LedgerEntry/postpone(_:)``. Suspends until the commit.
+  func giveBack(_ entry: LedgerEntry) async throws(LedgerError) {
+    _ = try await write(entry).get()
   }
 
   /// See ``LedgerEntry/settle(_:result:at:)``. Suspends until the commit.

@@ -1,3 +1,5 @@
+import SQLite
+
 /// Limits for the life of a job.
 public struct JobRules: Sendable, Hashable {
   /// Maximum repetitions of a job whose outcome is unknown when its rule is `resend`.
@@ -24,8 +26,26 @@ public struct JobRules: Sendable, Hashable {
   /// one: the connection of this host alone may be cut. There a batch takes 3.75 s at most
   /// (`PostgreSQLLedger.longestWrite`), and the lease begins with its write, so there is room for both records to wait
   /// for the batch under way as well: 3.75 + 2.5 + 7.5 + 15.1.
+  ///
+  /// With a shorter margin the writes get less time, so that the sum still fits.
   public var leaseMargin: Duration = .seconds(30)
+  /// The margins that may be configured. A shorter one would leave a write of the ledger less than a second.
+  public static let leaseMargins: ClosedRange<Duration> = .seconds(15) ... .seconds(300)
 
   /// The defaults.
   public init() {}
+}
+
+extension JobRules {
+  /// Time of the margin for the ledger: the rest is for a call and a look-up that hang, and for the wait between two
+  /// records.
+  private var writing: Duration {
+    leaseMargin - (CallGuard.slack + CallGuard.grace) * 2 - JobRun.lookUpTimeout - JobRun.settleWaits[0]
+  }
+
+  /// Maximum wait for other writers of a file, a quarter of it for the turn not included: a claim and two records wait.
+  var busyTimeout: Duration { min(DatabaseOptions().busyTimeout, writing * 4 / 15) }
+
+  /// Maximum duration of a batch at a server: a claim waits for one, and each of two records for two.
+  var longestBatch: Duration { min(PostgreSQLLedger.longestWrite, writing / 5) }
 }

@@ -11,7 +11,7 @@ struct DelayWriter: Sendable {
 
   func publication(
     _ delay: JobDelay, _ message: Message, job: Envelope, sender: String, startedAt: UnixTime,
-    redeliveries: Int = 0
+    redeliveries: Int, failedClaims: [Int64]
   ) -> Publication {
     var copy = message.publishedAgain(by: userID, sender: sender)
     copy.headers[MessageHeader.lastError] = .string(MessageHeader.bounded(delay.reason.description))
@@ -22,6 +22,7 @@ struct DelayWriter: Sendable {
     copy.headers[WorkerHeader.notBefore] = delay.notBefore.map { .int($0.milliseconds) }
     copy.headers[WorkerHeader.unknownCalls] = delay.unknownCalls > 0 ? .int(Int64(delay.unknownCalls)) : nil
     copy.headers[WorkerHeader.redeliveries] = redeliveries > 0 ? .int(Int64(redeliveries)) : nil
+    copy.headers[WorkerHeader.failedClaims] = WorkerHeader.value(ofFailedClaims: failedClaims)
     return Publication(
       message: copy, exchange: Topology.Exchanges.retry(queue), routingKey: delay.step.rawValue)
   }

@@ -13,25 +13,41 @@ enum WorkerHeader {
   /// Number of times a message was delivered before it was delayed, where workers of several hosts have ledgers of
   /// their own: another one may have begun it.
   static let redeliveries = "x-redeliveries"
+  /// Tokens of claims that failed, so that no call followed, and that the ledger may have recorded nonetheless.
+  static let failedClaims = "x-failed-claims"
   /// RabbitMQ's count of failed deliveries on a quorum queue.
   static let deliveryCount = "x-delivery-count"
 
   /// Bound of a count in the message itself.
   private static let mostRedeliveries = 1_000_000
+  /// Bound of the claims in the message itself. An earlier one that is dropped ends with its lease.
+  private static let mostFailedClaims = 8
 
   static func notBefore(_ message: Message) -> UnixTime? {
     message.headers[notBefore]?.intValue.map { UnixTime(milliseconds: $0) }
   }
 
   static func unknownCalls(_ message: Message) -> Int {
-    min(message.headers[unknownCalls]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0, mostRedeliveries)
+    count(unknownCalls, message)
+  }
+
+  static func failedClaims(_ message: Message) -> [Int64] {
+    let text = message.headers[failedClaims]?.stringValue ?? ""
+    return text.split(separator: " ", maxSplits: mostFailedClaims).prefix(mostFailedClaims).compactMap { Int64($0) }
+  }
+
+  static func value(ofFailedClaims tokens: [Int64]) -> FieldValue? {
+    tokens.isEmpty ? nil : .string(tokens.suffix(mostFailedClaims).map { String($0) }.joined(separator: " "))
   }
 
   /// Number of earlier deliveries of a message, as far as the broker knows.
   static func redeliveries(_ delivery: Delivery) -> Int {
-    let counted = delivery.message.headers[deliveryCount]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0
-    let before = delivery.message.headers[redeliveries]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0
+    let counted = count(deliveryCount, delivery.message)
     let now = delivery.isRedelivered ? max(1, counted) : counted
-    return min(now, mostRedeliveries) + min(before, mostRedeliveries)
+    return now + count(redeliveries, delivery.message)
+  }
+
+  private static func count(_ header: String, _ message: Message) -> Int {
+    min(message.headers[header]?.intValue.map { Int(clamping: max(0, $0)) } ?? 0, mostRedeliveries)
   }
 }

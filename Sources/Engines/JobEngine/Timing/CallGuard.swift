@@ -1,6 +1,5 @@
 import CountersignConcurrency
 import CountersignTelemetry
-import Synchronization
 
 /// Bounds a provider call in time, even one that does not react to cancellation.
 ///
@@ -19,48 +18,21 @@ struct CallGuard: Sendable {
   func run<Answer: Sendable>(
     timeout: Duration, abandoned: Answer, _ call: @escaping @Sendable () async -> Answer
   ) async -> Answer {
-    let pending = PendingAnswer<Answer>()
+    let slot = AnswerSlot<Answer>()
     // Not a child task: a parent waits for its children, and the point is not to wait for a call that hangs.
-    let task = Task { pending.resolve(await call()) }
+    let task = Task { slot.value.resolve(await call()) }
     let limit = clock.now() + timeout + Self.slack
-    let timers = timers
-    let timer = timers.schedule(at: limit) {
+    let watch = Task { [timers] in
+      guard await timers.sleep(until: limit, outlastsStop: true) else { return }
       task.cancel()
-      let last = timers.schedule(at: limit + Self.grace) { pending.resolve(abandoned) }
-      if !pending.setTimer(last) { timers.cancel(last) }
+      guard await timers.sleep(until: limit + Self.grace, outlastsStop: true) else { return }
+      slot.value.resolve(abandoned)
     }
-    let answer = await withTaskCancellationHandler {
-      await pending.value()
+    defer { watch.cancel() }
+    return await withTaskCancellationHandler {
+      await slot.value.value()
     } onCancel: {
       task.cancel()
     }
-    timers.cancel(timer)
-    if let timer = pending.end() { timers.cancel(timer) }
-    return answer
   }
-}
-
-/// The answer of a call, with the timer that abandons it.
-private final class PendingAnswer<Answer: Sendable>: Sendable {
-  private let slot = OneShot<Answer>()
-  private let timer = Mutex<(id: Int?, isOver: Bool)>((nil, false))
-
-  func setTimer(_ id: Int) -> Bool {
-    timer.withLock { timer in
-      if !timer.isOver { timer.id = id }
-      return !timer.isOver
-    }
-  }
-
-  func end() -> Int? {
-    timer.withLock { timer in
-      timer.isOver = true
-      return timer.id
-    }
-  }
-
-  /// Only the first answer counts.
-  func resolve(_ answer: Answer) { slot.resolve(answer) }
-
-  func value() async -> Answer { await slot.value() }
 }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Synchronization
 
 /// Counts the jobs in flight, and makes the consumer loop wait while there are too many.
@@ -7,7 +8,8 @@ import Synchronization
 final class InFlight: Sendable {
   private struct State {
     var count = 0
-    var waiter: CheckedContinuation<Void, Never>?
+    /// Opened when there is room again.
+    var room: Latch?
   }
 
   private let limit: Int
@@ -30,24 +32,19 @@ final class InFlight: Sendable {
   }
 
   func end() {
-    let waiter = state.withLock { state in
+    let room = state.withLock { state in
       state.count -= 1
-      guard state.count < limit else { return nil as CheckedContinuation<Void, Never>? }
-      defer { state.waiter = nil }
-      return state.waiter
+      return state.count < limit ? state.room.take() : nil
     }
-    waiter?.resume()
+    room?.open()
   }
 
   /// Suspends while there are too many jobs in flight. One caller at a time.
   func waitForRoom() async {
-    if state.withLock({ $0.count < limit }) { return }
-    await withCheckedContinuation { continuation in
-      let hasRoom = state.withLock { state in
-        if state.count >= limit { state.waiter = continuation }
-        return state.count < limit
-      }
-      if hasRoom { continuation.resume() }
+    let room = state.withLock { state in
+      state.room = state.count < limit ? nil : Latch()
+      return state.room
     }
+    await room?.waitIgnoringCancellation()
   }
 }

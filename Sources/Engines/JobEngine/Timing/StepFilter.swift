@@ -29,4 +29,12 @@ struct StepFilter: Sendable {
     step = nil
     return wall
   }
+
+  /// Latest reading that leases may be judged by, for a clock that is read elsewhere. `nil` before the first one.
+  func latest(at monotonic: MonotonicTime) -> UnixTime? {
+    guard let agreed else { return nil }
+    let expected = agreed.wall + (monotonic - agreed.monotonic) + Self.tolerance
+    guard let step, monotonic - step.seenAt >= longestLease else { return expected }
+    return expected + step.size
+  }
 }

@@ -1,3 +1,4 @@
+import CountersignConcurrency
 import Synchronization
 
 /// Drives the engine's time: at each tick, timers fire, lanes advance, and pauses are decided.
@@ -13,51 +14,18 @@ final class SystemTicker: Ticker {
   /// The shortest time between ticks. Forty wakes a second cost about a millisecond of CPU.
   static let interval: Duration = .milliseconds(25)
 
-  private struct State {
-    var isAwake = false
-    var waiter: CheckedContinuation<Void, Never>?
-  }
-
-  private let state = Mutex(State())
+  /// Opened by a wake, and replaced by the tick that follows it.
+  private let wakes = Mutex(Latch())
 
   func next(within limit: Duration) async {
-    guard limit > Self.interval else { return await Self.sleep(Self.interval) }
-    await withTaskGroup(of: Void.self) { group in
-      group.addTask { await Self.sleep(limit) }
-      group.addTask { await self.waitForWake() }
-      await group.next()
-      group.cancelAll()
-    }
-  }
-
-  func wake() {
-    let waiter = state.withLock { state in
-      state.isAwake = true
-      return state.waiter.take()
-    }
-    waiter?.resume()
-  }
-
-  private func waitForWake() async {
-    await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        let isOver = state.withLock { state in
-          if !state.isAwake, !Task.isCancelled { state.waiter = continuation }
-          return state.waiter == nil
-        }
-        if isOver { continuation.resume() }
-      }
-    } onCancel: {
-      state.withLock { $0.waiter.take() }?.resume()
-    }
-    state.withLock { $0.isAwake = false }
-  }
-
-  private static func sleep(_ duration: Duration) async {
-    do {
-      try await Task.sleep(for: duration)
-    } catch {
+    guard limit > Self.interval else {
       // Canceled: the caller checks its task and ends.
+      try? await Task.sleep(for: Self.interval)
+      return
     }
+    await wakes.withLock { $0 }.wait(atMost: limit)
+    wakes.withLock { if $0.isOpen { $0 = Latch() } }
   }
+
+  func wake() { wakes.withLock { $0 }.open() }
 }

@@ -16,6 +16,7 @@ func withTimeLimit<Answer: Sendable>(
   return answer
 }
 
-private final class AnswerSlot<Answer: Sendable>: Sendable {
+/// An answer of which only the first one counts.
+final class AnswerSlot<Answer: Sendable>: Sendable {
   let value = OneShot<Answer>()
 }

@@ -177,4 +177,28 @@ import Testing
       #expect(worker.journal.contains(.rejected(number, requeue: true)))
     }
   }
+
+  @Test func `A claim whose answer was lost is no call that may have begun`() async throws {
+    let ledger = MemoryLedger()
+    ledger.fail([.claimAnswer])
+    try await withWorker(ledger: ledger) { worker in
+      try await worker.process(job(onUnknown: .report))
+      let delayed = try worker.delayed().message
+      #expect(WorkerHeader.failedClaims(delayed).count == 1)
+      #expect(!worker.journal.contains(.performed("job-1", lane: "a")))
+      ledger.fail([])
+      try await worker.process(delayed)
+      #expect(try worker.result().outcome == .accepted)
+    }
+  }
+
+  @Test func `Whatever a sender says of failed claims, their number is bounded`() throws {
+    var message = try job()
+    for (text, count) in [("", 0), ("x 1  2 9223372036854775808", 2), (String(repeating: "7 ", count: 5000), 8)] {
+      message.headers[WorkerHeader.failedClaims] = .string(text)
+      #expect(WorkerHeader.failedClaims(message).count == count)
+    }
+    #expect(WorkerHeader.value(ofFailedClaims: []) == nil)
+    #expect(WorkerHeader.value(ofFailedClaims: Array(1...10)) == .string("3 4 5 6 7 8 9 10"))
+  }
 }

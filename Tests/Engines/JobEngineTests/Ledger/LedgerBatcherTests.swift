@@ -38,8 +38,8 @@ import Testing
     #expect(try await batcher.settle(claim(1), result: [1], at: start) == nil)
     #expect(try await batcher.settle(claim(1), result: [2], at: start) == [1])
     ledger.fail([])
-    try await batcher.release(claim(3))
-    try await batcher.postpone(claim(3))
+    try await batcher.giveBack(.release(claim(3)))
+    try await batcher.giveBack(.postpone(claim(3)))
     #expect(try await batcher.claim(claim(1)) == .settled(result: [1]))
   }
 

@@ -225,6 +225,12 @@ import Testing
       // A provider may use an ID again one day.
       _ = try await other.settle(claim("two", match), result: [1], at: start + .seconds(5))
       #expect(try await ledger.job(matching: match)?.job.messageID == "two")
+      let bare = LedgerMatch(lane: "a", reference: "m 2")
+      _ = try await other.settle(claim("three", bare), result: [1], at: start + .seconds(5))
+      let third = LedgerMatchedJob(job: MessageIdentity(key: "three"), correlationID: nil)
+      #expect(try await ledger.job(matching: bare) == third)
+      _ = try await ledger.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)
+      #expect(try await ledger.job(matching: match) == nil)
     }
   }
 

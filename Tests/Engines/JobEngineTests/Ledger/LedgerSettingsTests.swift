@@ -61,6 +61,15 @@ private struct Probe: Configuration {
     }
   }
 
+  @Test func `A claim outlives its call by the margin, within its bounds`() {
+    #expect(load([:]).0?.ledger.leaseMargin == .seconds(30))
+    #expect(load(["COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS": "15"]).0?.ledger.leaseMargin == .seconds(15))
+    for text in ["14.9", "301"] {
+      let problem = load(["COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS": text]).problem
+      #expect(problem.contains("ledger.leaseMarginSeconds"))
+    }
+  }
+
   @Test func `With a ledger that all hosts share their number has no effect`() throws {
     let several = shared.merging(["COUNTERSIGN_QUEUE_CONSUMERS": "severalHosts"]) { $1 }
     #expect(load(several).0?.consumers == .oneHost)

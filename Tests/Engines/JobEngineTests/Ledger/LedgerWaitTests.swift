@@ -55,14 +55,7 @@ import Testing
     #expect(none == nil)
     #expect(checks == [true, true, true])
     try await PrivatePostgreSQL.admit {
-      let endpoint = try await PrivatePostgreSQL.shared.server.overTCP(try await PrivatePostgreSQL.shared.database())
-      let port = endpoint.hosts[0].port
-      try await withTemporaryDirectory { directory in
-        let file = directory + "/password"
-        try Data(PrivatePostgreSQL.password.utf8).write(to: URL(filePath: file))
-        try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: file)
-        let bare = try settings(
-          "postgresql://\(PrivatePostgreSQL.user)@127.0.0.1:\(port)/\(endpoint.database)", passwordFile: file)
+      try await with(try await PrivatePostgreSQL.shared.database()) { bare in
         let marks = await bare.openMarks(in: NoLedger(), for: context) { _ in
           Issue.record("waits for tables that are missing")
           throw Canceled()

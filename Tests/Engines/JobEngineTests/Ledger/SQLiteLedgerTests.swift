@@ -1,4 +1,3 @@
-import CountersignMessages
 import CountersignTelemetry
 import SQLite
 import Testing
@@ -23,44 +22,6 @@ import Testing
       #expect(
         try await after.claim(claim("begun", 3, at: start + .seconds(20))) == .abandoned(lane: "a", unknownCalls: 1))
       #expect(try await after.claim(claim("ended", 3, at: start + .seconds(20))) == .settled(result: [9]))
-      await after.close()
-    }
-  }
-
-  @Test func `A settled job is found by what its provider calls it`()
-    async throws
-  {
-    try await withTemporaryDirectory { directory in
-      let path = "\(directory)/ledger.sqlite"
-      func claim(_ id: String, _ match: LedgerMatch? = nil) -> LedgerClaim {
-        var claim = LedgerClaim(
-          messageID: id, token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20)))
-        claim.match = match
-        return claim
-      }
-      let match = LedgerMatch(lane: "a", reference: "m 1", correlationID: "c-1")
-      let ledger = try await SQLiteLedger.open(path: path)
-      for id in ["one", "plain"] { _ = try await ledger.claim(claim(id)) }
-      #expect(try await ledger.job(matching: match) == nil)
-      _ = try await ledger.settle(claim("one", match), result: [1], at: start)
-      _ = try await ledger.settle(claim("plain"), result: [2], at: start)
-      // A claim that was forgotten meanwhile is settled by an insert.
-      let bare = LedgerMatch(lane: "a", reference: "m2")
-      _ = try await ledger.settle(claim("two", bare), result: [3], at: start)
-      await ledger.close()
-
-      let after = try await SQLiteLedger.open(path: path)
-      #expect(
-        try await after.job(matching: match) == LedgerMatchedJob(job: MessageIdentity(key: "one"), correlationID: "c-1")
-      )
-      #expect(
-        try await after.job(matching: bare) == LedgerMatchedJob(job: MessageIdentity(key: "two"), correlationID: nil))
-      #expect(try await after.job(matching: LedgerMatch(lane: "b", reference: "m2")) == nil)
-      // The newest one counts.
-      _ = try await after.settle(claim("three", bare), result: [4], at: start)
-      #expect(try await after.job(matching: bare)?.job.messageID == "three")
-      _ = try await after.purge(at: start + .seconds(49 * 3600), from: 0, limit: 10)
-      #expect(try await after.job(matching: match) == nil)
       await after.close()
     }
   }

@@ -5,17 +5,12 @@ import Synchronization
 
 /// A ledger in memory that fails when a test tells it to. The conformance suite holds it to what the others do.
 final class MemoryLedger: Ledger {
-  enum Operation: Sendable { case claim, release, settle }
+  /// Step that fails. The answer to a claim is lost after the claim was recorded.
+  enum Operation: Sendable { case claim, claimAnswer, release, settle }
 
   private struct Row {
-    var state: LedgerState
-    var token: Int64
-    var lane: String
-    var leaseUntil: UnixTime
-    var unknownCalls: Int
-    var writtenAt: UnixTime
+    var known: LedgerRow
     var keepUntil: UnixTime
-    var result: [UInt8] = []
   }
 
   private struct State {
@@ -78,60 +73,60 @@ final class MemoryLedger: Ledger {
   }
 
   private func claim(_ claim: LedgerClaim) throws(LedgerError) -> ClaimAnswer {
-    try change(.claim) { state in
+    let answer = try change(.claim) { state -> ClaimAnswer in
       let key = state.key(of: claim)
+      let calls = claim.redeliveries
       guard var row = state.rows[key] else {
-        state.rows[state.key(of: claim)] = Row(
-          state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.times.leaseUntil,
-          unknownCalls: claim.redeliveries,
-          writtenAt: claim.times.now, keepUntil: claim.times.keepUntil)
-        state.order.append(state.key(of: claim))
+        state.rows[key] = Self.open(claim, unknownCalls: calls)
+        state.order.append(key)
         journal.add(.claimed(claim.messageID))
-        let calls = claim.redeliveries
         return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
       }
-      let before = row
-      switch row.state {
-      case .settled: return .settled(result: row.result)
-      case .open where row.token == claim.token: return .claimed(unknownCalls: row.unknownCalls)
-      case .open where row.writtenAt - claim.times.now > LeaseClock.tolerance:
-        row.leaseUntil = claim.times.now + (row.leaseUntil - row.writtenAt)
-        row.writtenAt = claim.times.now
-        state.rows[state.key(of: claim)] = row
-        return .held(until: row.leaseUntil)
-      case .open where row.leaseUntil > claim.times.judgedAt: return .held(until: row.leaseUntil)
-      case .open: row.unknownCalls += 1
-      case .idle: break
+      // No call began under a claim that failed.
+      if row.known.state == .open, claim.failedTokens.contains(row.known.token) { row.known.state = .idle }
+      let times = claim.times
+      switch row.known.consequence(ofClaim: claim.token, now: times.now, judgedAt: times.judgedAt) {
+      case .answer(let answer): return answer
+      case .shorten(let leaseUntil):
+        row.known.leaseUntil = leaseUntil
+        row.known.writtenAt = times.now
+        state.rows[key] = row
+        return .held(until: leaseUntil)
+      case .takeOver(let calls, let answer):
+        state.rows[key] = Self.open(claim, unknownCalls: calls)
+        return answer
       }
-      row.state = .open
-      row.token = claim.token
-      row.lane = claim.lane
-      row.leaseUntil = claim.times.leaseUntil
-      row.writtenAt = claim.times.now
-      row.keepUntil = claim.times.keepUntil
-      state.rows[state.key(of: claim)] = row
-      return before.state == .open
-        ? .abandoned(lane: before.lane, unknownCalls: row.unknownCalls) : .claimed(unknownCalls: row.unknownCalls)
     }
+    try change(.claimAnswer) { _ in }
+    return answer
+  }
+
+  private static func open(_ claim: LedgerClaim, unknownCalls: Int) -> Row {
+    let known = LedgerRow(
+      state: .open, token: claim.token, lane: claim.lane, leaseUntil: claim.times.leaseUntil,
+      unknownCalls: unknownCalls, writtenAt: claim.times.now)
+    return Row(known: known, keepUntil: claim.times.keepUntil)
   }
 
   private func release(_ claim: LedgerClaim) throws(LedgerError) {
     try change(.release) { state in
-      guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
+      let key = state.key(of: claim)
+      guard let row = state.rows[key]?.known, row.token == claim.token, row.state == .open else { return }
       if row.unknownCalls == 0 {
-        state.rows.removeValue(forKey: state.key(of: claim))
+        state.rows.removeValue(forKey: key)
         state.order.removeAll { $0 == claim.key }
       } else {
-        state.rows[state.key(of: claim)]?.state = .idle
+        state.rows[key]?.known.state = .idle
       }
     }
   }
 
   private func postpone(_ claim: LedgerClaim) throws(LedgerError) {
     try change(.release) { state in
-      guard let row = state.rows[state.key(of: claim)], row.token == claim.token, row.state == .open else { return }
-      state.rows[state.key(of: claim)]?.state = .idle
-      state.rows[state.key(of: claim)]?.unknownCalls += 1
+      let key = state.key(of: claim)
+      guard let row = state.rows[key]?.known, row.token == claim.token, row.state == .open else { return }
+      state.rows[key]?.known.state = .idle
+      state.rows[key]?.known.unknownCalls += 1
     }
   }
 
@@ -139,13 +134,14 @@ final class MemoryLedger: Ledger {
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
   ) throws(LedgerError) -> [UInt8]? {
     try change(.settle) { state in
-      if let row = state.rows[state.key(of: claim)], row.state == .settled {
-        return row.result == result ? nil : row.result
-      }
-      if state.rows[state.key(of: claim)] == nil { state.order.append(state.key(of: claim)) }
-      state.rows[state.key(of: claim)] = Row(
-        state: .settled, token: claim.token, lane: claim.lane, leaseUntil: claim.times.leaseUntil, unknownCalls: 0,
-        writtenAt: time, keepUntil: claim.times.keepUntil, result: result)
+      let key = state.key(of: claim)
+      if let row = state.rows[key]?.known, row.state == .settled { return row.result == result ? nil : row.result }
+      if state.rows[key] == nil { state.order.append(key) }
+      var row = Self.open(claim, unknownCalls: 0)
+      row.known.state = .settled
+      row.known.writtenAt = time
+      row.known.result = result
+      state.rows[key] = row
       state.matches[claim.messageID] = claim.match
       journal.add(.settled(claim.messageID))
       return nil

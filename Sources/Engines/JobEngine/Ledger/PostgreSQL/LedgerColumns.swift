@@ -21,55 +21,49 @@ struct LedgerColumns: Sendable {
   private var results: [[UInt8]?] = []
   private var matches: [[UInt8]?] = []
   private var correlations: [[UInt8]?] = []
-  private var seenStates: [Int64?] = []
-  private var seenTokens: [Int64?] = []
-  private var seenLeases: [Int64?] = []
+  private var failedTokens: [Int64?] = []
 
-  var isEmpty: Bool { keys.isEmpty }
-
-  mutating func add(_ claim: LedgerClaim, key: [UInt8], calls count: Int = 0, seen row: LedgerRow? = nil) {
+  mutating func add(_ entry: LedgerEntry, key: [UInt8]) {
+    let claim = entry.claim
     keys.append(key)
-    tokens.append(claim.token)
-    lanes.append(claim.lane)
-    leases.append(Self.milliseconds(claim.times.leaseUntil - claim.times.now))
-    calls.append(Int64(max(0, min(count, Self.maxCalls))))
-    keeps.append(Self.milliseconds(claim.times.keepUntil - claim.times.now))
-    guard let row else { return }
-    seenStates.append(row.state.rawValue)
-    seenTokens.append(row.token)
-    seenLeases.append(row.leaseUntil.milliseconds)
-  }
-
-  mutating func add(_ claim: LedgerClaim, _ result: [UInt8], at time: UnixTime, key: [UInt8]) {
-    keys.append(key)
-    keeps.append(Self.milliseconds(claim.times.keepUntil - time))
-    results.append(result)
-    // A job with an ID that no provider has is recorded, and not found by it.
-    let match = claim.match.map { Array($0.key.utf8) }.flatMap { $0.count > Self.maxKeyBytes ? nil : $0 }
-    matches.append(match)
-    correlations.append(match == nil ? nil : claim.match?.correlationID.map { Array($0.utf8) })
+    switch entry {
+    case .claim:
+      tokens.append(claim.token)
+      lanes.append(claim.lane)
+      leases.append(Self.milliseconds(claim.times.leaseUntil - claim.times.now))
+      calls.append(Int64(max(0, min(claim.redeliveries, Self.maxCalls))))
+      keeps.append(Self.milliseconds(claim.times.keepUntil - claim.times.now))
+      for token in claim.failedTokens { failedTokens.append(token) }
+    case .release:
+      tokens.append(claim.token)
+      calls.append(0)
+    case .postpone:
+      tokens.append(claim.token)
+      calls.append(1)
+    case .settle(_, let result, let time):
+      keeps.append(Self.milliseconds(claim.times.keepUntil - time))
+      results.append(result)
+      // A job with an ID that no provider has is recorded, and not found by it.
+      let match = claim.match.map { Array($0.key.utf8) }.flatMap { $0.count > Self.maxKeyBytes ? nil : $0 }
+      matches.append(match)
+      correlations.append(match == nil ? nil : claim.match?.correlationID.map { Array($0.utf8) })
+    }
   }
 
   var forSettling: [PostgreSQLValue] {
     [.byteArrays(keys), .integers(keeps), .byteArrays(results), .byteArrays(matches), .byteArrays(correlations)]
   }
 
-  var forReleasing: [PostgreSQLValue] { [.byteArrays(keys), .integers(tokens)] }
+  var forForgetting: [PostgreSQLValue] { [.byteArrays(keys), .integers(tokens)] }
 
   var forMakingIdle: [PostgreSQLValue] { [.byteArrays(keys), .integers(tokens), .integers(calls)] }
 
   var forClaiming: [PostgreSQLValue] {
-    [.byteArrays(keys), .integers(tokens), .texts(lanes), .integers(leases), .integers(calls), .integers(keeps)]
-  }
-
-  var forTakingOver: [PostgreSQLValue] {
     [
-      .byteArrays(keys), .integers(seenStates), .integers(seenTokens), .integers(seenLeases), .integers(tokens),
-      .texts(lanes), .integers(leases), .integers(calls), .integers(keeps),
+      .byteArrays(keys), .integers(tokens), .texts(lanes), .integers(leases), .integers(calls), .integers(keeps),
+      .integers(failedTokens),
     ]
   }
-
-  var forShortening: [PostgreSQLValue] { [.byteArrays(keys), .integers(seenTokens), .integers(seenLeases)] }
 
   private static func milliseconds(_ duration: Duration) -> Int64 {
     max(.zero, min(duration, maxDuration)).wholeMilliseconds
@@ -83,16 +77,5 @@ struct LedgerColumns: Sendable {
     }
     guard case .settle(_, let result, _) = entry, result.count > maxResultBytes else { return nil }
     return LedgerError("the result of a job is too long", isRetriable: false)
-  }
-
-  /// Reads a row of ``LedgerSQL/rows``.
-  static func row(_ row: PostgreSQLRow) throws(PostgreSQLError) -> LedgerRow {
-    guard let state = LedgerState(rawValue: Int64(try row.int(1))) else {
-      throw PostgreSQLError(.unexpectedResult, "the ledger has a row in a state that it does not know")
-    }
-    return LedgerRow(
-      state: state, token: Int64(try row.int(2)), lane: try row.text(3),
-      leaseUntil: UnixTime(milliseconds: Int64(try row.int(4))), unknownCalls: try row.int(5),
-      writtenAt: UnixTime(milliseconds: Int64(try row.int(6))), result: try row.optionalBytes(7) ?? [])
   }
 }

@@ -1,4 +1,4 @@
-/// Texts of the ledger's statements. Each works on a whole round of entries, whose values come as arrays.
+/// Texts of the ledger's statements. Each works on many entries, whose values come as arrays.
 ///
 /// All times are the server's: hosts give durations only, so the difference of their clocks changes nothing.
 struct LedgerSQL: Sendable {
@@ -6,22 +6,42 @@ struct LedgerSQL: Sendable {
   /// then counts the wait as time that has passed of the lease, so no lease is judged too early.
   static let serverClock = "(floor(extract(epoch FROM now()) * 1000))::bigint"
 
-  let insertClaims: String
+  /// Milliseconds by which a claim may lie ahead of the clock: its transaction began while another one waited for it.
+  /// A claim further ahead was written before the clock was set back.
+  static let tolerance = 5_000
+
+  let claim: String
   let settle: String
-  let rows: String
-  let takeOver: String
-  let shorten: String
-  let forgetReleased: String
-  let makeIdle: String
   let purge: String
 
   init(clock: String = serverClock) {
-    insertClaims = """
-      INSERT INTO ledger_job (key, state, token, lane, lease_until, unknown_calls, written_at, keep_until)
-      SELECT c.key, 1, c.token, c.lane, t.now + c.lease, c.calls, t.now, t.now + c.keep
+    // A row that is left as it is costs a dead version of it, and only a job that is delivered again has one. The row
+    // then has the answer: whose it is, and whether its claimant took over a call that may have begun.
+    let others = "j.state = 1 AND j.token <> excluded.token"
+    let failed = "(\(others) AND j.token = ANY ($7::bigint[]))"
+    let ahead = "(\(others) AND j.written_at > excluded.written_at + \(Self.tolerance))"
+    let expired = """
+      (\(others) AND NOT \(failed) AND NOT \(ahead) AND j.lease_until <= least(excluded.written_at, $8::bigint))
+      """
+    let isFree = "(j.state = 0 OR \(failed) OR \(expired))"
+    claim = """
+      INSERT INTO ledger_job AS j (key, state, token, lane, lease_until, unknown_calls, written_at, keep_until,
+        abandoned_lane)
+      SELECT c.key, 1, c.token, c.lane, t.now + c.lease, c.calls, t.now, t.now + c.keep,
+        CASE WHEN c.calls > 0 THEN '' END
       FROM unnest($1::bytea[], $2::bigint[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[])
         AS c (key, token, lane, lease, calls, keep), (SELECT \(clock) AS now) AS t
-      ON CONFLICT (key) DO NOTHING RETURNING key, written_at
+      ON CONFLICT (key) DO UPDATE SET
+        state = CASE WHEN j.state = 0 THEN 1 ELSE j.state END,
+        token = CASE WHEN \(isFree) THEN excluded.token ELSE j.token END,
+        lane = CASE WHEN \(isFree) THEN excluded.lane ELSE j.lane END,
+        lease_until = CASE WHEN \(isFree) THEN excluded.lease_until
+          WHEN \(ahead) THEN excluded.written_at + (j.lease_until - j.written_at) ELSE j.lease_until END,
+        unknown_calls = CASE WHEN \(expired) THEN j.unknown_calls + 1 ELSE j.unknown_calls END,
+        written_at = CASE WHEN \(isFree) OR \(ahead) THEN excluded.written_at ELSE j.written_at END,
+        keep_until = CASE WHEN \(isFree) THEN excluded.keep_until ELSE j.keep_until END,
+        abandoned_lane = CASE WHEN \(expired) THEN j.lane WHEN j.state = 0 THEN NULL ELSE j.abandoned_lane END
+      RETURNING key, result, state, token, lease_until, unknown_calls, abandoned_lane, \(clock)
       """
     // An index leads by `keep_until`; while the column stays as it is, the update needs no entry in any index.
     settle = """
@@ -30,41 +50,14 @@ struct LedgerSQL: Sendable {
       SELECT c.key, 2, 0, '', 0, 0, t.now, t.now + c.keep, c.result, c.match_key, c.correlation_id
       FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bytea[])
         AS c (key, keep, result, match_key, correlation_id), (SELECT \(clock) AS now) AS t
-      ON CONFLICT (key) DO UPDATE SET state = 2, token = 0, lane = '', lease_until = 0,
-        written_at = excluded.written_at, result = excluded.result, match_key = excluded.match_key,
-        correlation_id = excluded.correlation_id, keep_until =
-          CASE WHEN excluded.keep_until > j.keep_until + 60000 THEN excluded.keep_until ELSE j.keep_until END
-      WHERE j.state <> 2 RETURNING key
-      """
-    rows = """
-      SELECT key, state, token, lane, lease_until, unknown_calls, written_at, result, \(clock)
-      FROM ledger_job WHERE key = ANY ($1::bytea[])
-      """
-    // The row is still the one that was decided about.
-    takeOver = """
-      UPDATE ledger_job AS j SET state = 1, token = c.token, lane = c.lane, lease_until = t.now + c.lease,
-        unknown_calls = c.calls, written_at = t.now, keep_until = t.now + c.keep
-      FROM unnest($1::bytea[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bigint[], $6::text[], $7::bigint[],
-          $8::bigint[], $9::bigint[])
-        AS c (key, seen_state, seen_token, seen_lease, token, lane, lease, calls, keep),
-        (SELECT \(clock) AS now) AS t
-      WHERE j.key = c.key AND j.state = c.seen_state AND j.token = c.seen_token AND j.lease_until = c.seen_lease
-      RETURNING j.key
-      """
-    shorten = """
-      UPDATE ledger_job AS j SET lease_until = t.now + (j.lease_until - j.written_at), written_at = t.now
-      FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS c (key, seen_token, seen_lease),
-        (SELECT \(clock) AS now) AS t
-      WHERE j.key = c.key AND j.state = 1 AND j.token = c.seen_token AND j.lease_until = c.seen_lease
-      """
-    forgetReleased = """
-      DELETE FROM ledger_job AS j USING unnest($1::bytea[], $2::bigint[]) AS c (key, token)
-      WHERE j.key = c.key AND j.token = c.token AND j.state = 1 AND j.unknown_calls = 0
-      """
-    makeIdle = """
-      UPDATE ledger_job AS j SET state = 0, unknown_calls = j.unknown_calls + c.calls
-      FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS c (key, token, calls)
-      WHERE j.key = c.key AND j.token = c.token AND j.state = 1
+      ON CONFLICT (key) DO UPDATE SET state = 2, token = 0, lane = '', lease_until = 0, abandoned_lane = NULL,
+        written_at = CASE WHEN j.state = 2 THEN j.written_at ELSE excluded.written_at END,
+        result = CASE WHEN j.state = 2 THEN j.result ELSE excluded.result END,
+        match_key = CASE WHEN j.state = 2 THEN j.match_key ELSE excluded.match_key END,
+        correlation_id = CASE WHEN j.state = 2 THEN j.correlation_id ELSE excluded.correlation_id END,
+        keep_until = CASE WHEN j.state <> 2 AND excluded.keep_until > j.keep_until + 60000 THEN excluded.keep_until
+          ELSE j.keep_until END
+      RETURNING key, result
       """
     // Workers of all hosts forget at the same time, and each takes other rows.
     purge = """
@@ -76,6 +69,18 @@ struct LedgerSQL: Sendable {
       SELECT count(*), max(keep_until) FROM gone
       """
   }
+
+  /// Forgets released jobs without unknown calls, so that a retry leaves no trace.
+  static let forget = """
+    DELETE FROM ledger_job AS j USING unnest($1::bytea[], $2::bigint[]) AS c (key, token)
+    WHERE j.key = c.key AND j.token = c.token AND j.state = 1 AND j.unknown_calls = 0
+    """
+
+  static let makeIdle = """
+    UPDATE ledger_job AS j SET state = 0, unknown_calls = j.unknown_calls + c.calls
+    FROM unnest($1::bytea[], $2::bigint[], $3::bigint[]) AS c (key, token, calls)
+    WHERE j.key = c.key AND j.token = c.token AND j.state = 1
+    """
 
   /// The newest job of that key: a provider may use an ID again one day.
   static let matched = """

@@ -3,9 +3,10 @@ public import PostgreSQL
 /// The ledger's table in PostgreSQL.
 public enum LedgerSchemaPostgreSQL {
   /// Keys, results and IDs are bytes: what others choose may hold U+0000, which no text of PostgreSQL may. A job's row is
-  /// written twice; the free part of each page takes the second version, so that no index has to be changed. The table
-  /// turns over once in some hours: it is vacuumed by numbers of rows that do not grow with it. The planner keeps no
-  /// samples of what services and providers said.
+  /// written twice; the free part of each page takes the second version, so that no index has to be changed. The lane of
+  /// a call to look up stays in the row: empty when no ledger knew it. The table turns over once in some hours: it is
+  /// vacuumed by numbers of rows that do not grow with it. The planner keeps no samples of what services and providers
+  /// said.
   public static let part = PostgreSQLSchemaPart(
     "ledger",
     [
@@ -19,6 +20,7 @@ public enum LedgerSchemaPostgreSQL {
         unknown_calls integer NOT NULL,
         written_at bigint NOT NULL,
         keep_until bigint NOT NULL,
+        abandoned_lane text COLLATE "C",
         result bytea,
         match_key bytea,
         correlation_id bytea

@@ -17,10 +17,6 @@ public final class PostgreSQLLedger: Ledger {
   static let connectTimeout: Duration = .seconds(1)
   /// Pause before a batch that failed is repeated.
   static let pause: Duration = .milliseconds(100)
-  /// Maximum number of times that a round is carried out because other hosts changed its jobs meanwhile.
-  static let maxCollisions = 5
-  /// Maximum number of claims that are kept to be released. Others end with their leases.
-  static let maxDoubtful = LedgerEntry.maxBatch
 
   /// For batches, which wait for nothing else.
   private let writing: PostgreSQLConnection
@@ -32,8 +28,6 @@ public final class PostgreSQLLedger: Ledger {
   private let longestRun: Duration
   private let filter: Mutex<StepFilter>
   private let estimate = Mutex(LedgerEstimate())
-  /// Claims that failed here, and may have been committed anyway: their calls must not begin.
-  private let doubtful = Mutex<[DoubtfulClaim]>([])
 
   /// Connects when it is first used.
   init(
@@ -53,9 +47,11 @@ public final class PostgreSQLLedger: Ledger {
   }
 
   static func open(
-    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration
+    _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration,
+    longestWrite: Duration = PostgreSQLLedger.longestWrite
   ) async throws(PostgreSQLError) -> PostgreSQLLedger {
-    let ledger = try PostgreSQLLedger(endpoint, options: options, longestLease: longestLease)
+    let ledger = try PostgreSQLLedger(
+      endpoint, options: options, longestLease: longestLease, longestWrite: longestWrite)
     do throws(PostgreSQLError) {
       try await ledger.other.withSession { session throws(PostgreSQLError) in
         try PostgreSQLSchema.check([LedgerSchemaPostgreSQL.part], session)
@@ -73,53 +69,49 @@ public final class PostgreSQLLedger: Ledger {
     "see to the server of ledger.url; jobs wait meanwhile, and are consumed again automatically"
   }
 
+  /// Carries out a batch, again after a failure that may pass.
   public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
     if entries.isEmpty { return [] }
-    let answers = await writeForgetting(entries)
-    let now = clock.now()
-    doubt(
-      zip(entries, answers).compactMap { entry, answer in
-        guard case .claim(let claim) = entry, answer.isRetriableFailure else { return nil }
-        return DoubtfulClaim(claim: claim, since: now)
-      })
-    return answers
-  }
-
-  /// Carries out a batch, and forgets the claims in doubt with it, or else their jobs would count as begun.
-  private func writeForgetting(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
-    let doubts = doubtful.withLock { claims in
-      defer { claims = [] }
-      return claims
+    let batch = LedgerBatch(entries)
+    let deadline = ContinuousClock.now + longestWrite
+    while true {
+      do throws(PostgreSQLError) {
+        return try await carryOut(batch, until: deadline)
+      } catch {
+        guard error.isWorthRepeating, deadline - .now > longestRun else { return batch.failed(LedgerError(error)) }
+      }
+      do { try await Task.sleep(for: Self.pause) } catch { return batch.failed(LedgerError.canceled) }
     }
-    let began = clock.now()
-    let (answers, haveForgotten) = await carryOut(entries, forgetting: doubts.map(\.claim))
-    // The server may commit such a claim a little later than it is forgotten.
-    doubt(haveForgotten ? doubts.filter { began - $0.since <= longestRun } : doubts)
-    return answers
-  }
-
-  private func doubt(_ claims: [DoubtfulClaim]) {
-    if claims.isEmpty { return }
-    doubtful.withLock { $0 = Array(($0 + claims).suffix(Self.maxDoubtful)) }
   }
 
   private func carryOut(
-    _ entries: [LedgerEntry], forgetting claims: [LedgerClaim]
-  ) async -> ([Result<LedgerAnswer, LedgerError>], haveForgotten: Bool) {
-    let deadline = ContinuousClock.now + longestWrite
-    var answers: [Int: Result<LedgerAnswer, LedgerError>] = [:]
-    var (failure, haveForgotten) = (LedgerError?.none, true)
-    for round in LedgerRound.rounds(of: entries, forgetting: claims) {
-      var round = round
-      if failure == nil { failure = await carryOut(&round, until: deadline) }
-      if let failure { round.fail(failure) }
-      haveForgotten = haveForgotten && round.hasForgotten
-      answers.merge(round.answers) { first, _ in first }
+    _ batch: LedgerBatch, until deadline: ContinuousClock.Instant
+  ) async throws(PostgreSQLError) -> LedgerBatch.Answers {
+    let late = PostgreSQLError(.connectionLost, "\(address) did not answer within \(longestWrite)")
+    let answers: Result<LedgerBatch.Answers, PostgreSQLError> = await withTimeLimit(
+      deadline, late: .failure(late)
+    ) { [self] in
+      do throws(PostgreSQLError) {
+        return .success(
+          try await writing.withSession { session throws(PostgreSQLError) -> LedgerBatch.Answers in
+            try self.carryOut(batch, session, within: deadline - .now)
+          })
+      } catch {
+        return .failure(error)
+      }
     }
-    return (
-      entries.indices.map { answers[$0] ?? .failure(LedgerError("an entry has no answer", isRetriable: true)) },
-      haveForgotten
-    )
+    return try answers.get()
+  }
+
+  private func carryOut(
+    _ batch: LedgerBatch, _ session: PostgreSQLSession, within left: Duration
+  ) throws(PostgreSQLError) -> LedgerBatch.Answers {
+    guard left > .zero else { throw PostgreSQLError(.connectionLost, "the time of the batch is over") }
+    let latest = filter.withLock { $0.latest(at: clock.now()) }
+    let results = try session.run(batch.statements(sql, latest: latest), within: min(left, longestRun))
+    let (answers, serverTime) = try batch.read(results, latest: latest)
+    if let serverTime { filter.withLock { _ = $0.time(serverTime, at: clock.now()) } }
+    return answers
   }
 
   public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
@@ -159,78 +151,13 @@ public final class PostgreSQLLedger: Ledger {
     return read.size(at: now)
   }
 
-  /// Forgets the claims in doubt once more. A database that is away is waited for as long as for a batch.
   public func close() async {
-    if doubtful.withLock({ !$0.isEmpty }) { _ = await writeForgetting([]) }
     await writing.close()
     await other.close()
   }
 
   /// State and figures of both connections.
   var statuses: [PostgreSQLStatus] { [writing.status, other.status] }
-}
-
-// MARK: - Batches
-
-extension PostgreSQLLedger {
-  /// Carries out a round, again after a failure that may pass: each entry is safe to repeat, because a claim is known
-  /// by its token.
-  private func carryOut(_ round: inout LedgerRound, until deadline: ContinuousClock.Instant) async -> LedgerError? {
-    while !round.isDone {
-      let (next, error) = await attempt(round, until: deadline)
-      round = next
-      guard let error else { return nil }
-      guard error.isWorthRepeating, deadline - .now > longestRun else { return LedgerError(error) }
-      do { try await Task.sleep(for: Self.pause) } catch { return LedgerError.canceled }
-    }
-    return nil
-  }
-
-  private func attempt(
-    _ round: LedgerRound, until deadline: ContinuousClock.Instant
-  ) async -> (LedgerRound, PostgreSQLError?) {
-    let late = PostgreSQLError(.connectionLost, "\(address) did not answer within \(longestWrite)")
-    return await withTimeLimit(deadline, late: (round, late)) { [self] in
-      var progress = (round, PostgreSQLError?.none)
-      do throws(PostgreSQLError) {
-        progress = try await writing.withSession { session throws(PostgreSQLError) in
-          var round = round
-          do throws(PostgreSQLError) {
-            try self.carryOut(&round, session, until: deadline)
-            return (round, nil)
-          } catch {
-            return (round, error)
-          }
-        }
-      } catch {
-        progress.1 = error
-      }
-      return progress
-    }
-  }
-
-  private func carryOut(
-    _ round: inout LedgerRound, _ session: PostgreSQLSession, until deadline: ContinuousClock.Instant
-  ) throws(PostgreSQLError) {
-    let run = { (statements: [PostgreSQLStatement]) throws(PostgreSQLError) -> [PostgreSQLRows] in
-      let left = deadline - .now
-      guard left > .zero else { throw PostgreSQLError(.connectionLost, "the time of the batch is over") }
-      return try session.run(statements, within: min(left, self.longestRun))
-    }
-    for _ in 0..<Self.maxCollisions {
-      try round.write(sql, run: run)
-      if !round.isDone { try round.resolve(sql, run: run, judge: judge) }
-      if let time = round.serverTime { _ = judge(time) }
-      if round.isDone { return }
-    }
-    round.fail(LedgerError("other workers change the same jobs", isRetriable: true))
-  }
-
-  /// The time by which leases are judged: the server's, without a recent step.
-  private func judge(_ serverTime: UnixTime) -> UnixTime {
-    let moment = clock.now()
-    return filter.withLock { $0.time(serverTime, at: moment) }
-  }
 }
 
 // MARK: - Connections
@@ -278,23 +205,10 @@ extension PostgreSQLError {
   }
 }
 
-extension Result<LedgerAnswer, LedgerError> {
-  fileprivate var isRetriableFailure: Bool {
-    if case .failure(let error) = self { error.isRetriable } else { false }
-  }
-}
-
 extension LedgerError {
   fileprivate static let canceled = LedgerError("the worker ended meanwhile", isRetriable: true)
 
   init(_ error: PostgreSQLError) {
     self.init(error.description, isRetriable: error.isRetriable)
   }
-}
-
-/// A claim that failed, and that the server may have committed all the same.
-private struct DoubtfulClaim {
-  let claim: LedgerClaim
-  /// Time of the failure. The server commits it no more when a statement's longest run has passed since.
-  let since: MonotonicTime
 }
