@@ -221,7 +221,7 @@ let testTargets: [Target] = [
     name: "TestSupport",
     dependencies: [
       "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPClient", "PostgreSQL", "SQLite",
+      "CountersignTelemetry", "HTTPClient", "PostgreSQL", "RecordStore", "SQLite",
     ],
     path: "Tests/Support", swiftSettings: swiftSettings),
 
@@ -254,7 +254,8 @@ let testTargets: [Target] = [
       "CountersignAMQP", "CountersignCryptography", "CountersignTelemetry", "HTTPClient", "HTTPServer", "PostgreSQL",
     ]),
   tests(
-    "CrashMarks", at: "Engines/CrashMarks", ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "RecordStore"]),
+    "CrashMarks", at: "Engines/CrashMarks",
+    ["CountersignAMQP", "CountersignTelemetry", "PostgreSQL", "RecordStore", "SQLite"]),
   tests(
     "CommandEngine", at: "Engines/CommandEngine",
     [
@@ -305,7 +306,7 @@ let testTargets: [Target] = [
     "Mail", at: "Workers/Mail",
     [
       "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "RecordStore", "SMTPClient", "ServiceRuntime",
+      "JobEngine", "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 
   tests(

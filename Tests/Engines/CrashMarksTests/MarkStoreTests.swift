@@ -1,37 +1,17 @@
 import CountersignAMQP
 import CountersignTelemetry
-import FoundationEssentials
 import PostgreSQL
 import RecordStore
+import SQLite
 import TestSupport
 import Testing
 
 @testable import CrashMarks
 
-/// Implementations of the store of marks, each of which passes the same tests.
-enum MarkStoreUnderTest: String, CaseIterable, Sendable {
-  case sqlite, postgresql
-
+extension TableKind {
   /// Runs a test on empty data of its own, with a function that opens one more store.
-  func with(_ body: (@Sendable () async throws -> any MarkStore) async throws -> Void) async throws {
-    switch self {
-    case .sqlite:
-      let directory = FileManager.default.temporaryDirectory.appending(path: "marks-\(UUID().uuidString)")
-      try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-      // A directory that stays behind harms no test.
-      defer { try? FileManager.default.removeItem(at: directory) }
-      let path = directory.appending(path: "marks.sqlite").path(percentEncoded: false)
-      try await body { try await RecordMarks.open(path: path) }
-    case .postgresql:
-      try await PrivatePostgreSQL.admit {
-        let endpoint = try await Self.database()
-        try await body { try await RecordMarks.open(endpoint) }
-      }
-    }
-  }
-
-  static func database() async throws -> PostgreSQLEndpoint {
-    try await PrivatePostgreSQL.shared.database(with: [RecordPlace.marks.part])
+  fileprivate func with(_ body: (@Sendable () async throws -> RecordMarks) async throws -> Void) async throws {
+    try await with(.marks, of: .marks, hasOwners: true) { open in try await body { RecordMarks(try await open()) } }
   }
 }
 
@@ -46,12 +26,12 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     NewMark(key: key, standing: standing ?? MarkStanding(), isAlone: isAlone)
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `A mark counts when its owner is gone`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `A mark counts when its owner is gone`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       let witness = try await open()
-      var dying: (any MarkStore)? = try await open()
+      var dying: RecordMarks? = try await open()
       try await dying?.write([Self.mark(key, nil, isAlone: false)], at: Self.start)
       #expect(try await witness.find([key])[key]?.isSuspect == false)
       // The lock goes with the open file, as it does when the kernel closes it.
@@ -65,8 +45,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `Three deaths alone bury and no fewer`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Three deaths alone bury and no fewer`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       var treatments: [MarkTreatment] = []
@@ -82,8 +62,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `A death beside others does not count`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `A death beside others does not count`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       for _ in 0..<6 {
@@ -101,11 +81,11 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `An end in order keeps what is known and adds nothing`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `An end in order keeps what is known and adds nothing`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let (innocent, suspect) = (Self.key("1"), Self.key("2"))
-      var dying: (any MarkStore)? = try await open()
+      var dying: RecordMarks? = try await open()
       try await dying?.write([Self.mark(suspect, nil, isAlone: false)], at: Self.start)
       await dying?.close()
       dying = nil
@@ -127,8 +107,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `Settled messages leave no mark`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Settled messages leave no mark`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let key = Self.key("1")
       let store = try await open()
@@ -140,8 +120,8 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: MarkStoreUnderTest.allCases)
-  func `Old marks and too many go`(_ kind: MarkStoreUnderTest) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Old marks and too many go`(_ kind: TableKind) async throws {
     try await kind.with { open in
       let store = try await open()
       let old = Self.key("old")
@@ -163,7 +143,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
 
   @Test func `A process that has lost its session takes its marks along: it has not died`() async throws {
     try await PrivatePostgreSQL.admit {
-      let endpoint = try await MarkStoreUnderTest.database()
+      let endpoint = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.marks.part])
       let key = Self.key("1")
       let (store, witness) = (
         try await RecordMarks.open(endpoint), try await RecordMarks.open(endpoint)
@@ -198,7 +178,7 @@ enum MarkStoreUnderTest: String, CaseIterable, Sendable {
   }
 
   @Test func `A mark that is given back takes the place of what was known, and any bytes are a key`() async throws {
-    for kind in MarkStoreUnderTest.allCases {
+    for kind in TableKind.allCases {
       try await kind.with { open in
         let key = Self.key("\u{0}é")
         let store = try await open()

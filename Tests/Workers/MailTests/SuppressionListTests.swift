@@ -1,46 +1,26 @@
 import CountersignTelemetry
-import FoundationEssentials
 import JobEngine
 import RecordStore
+import SQLite
 import TestSupport
 import Testing
 
 @testable import Mail
 
-/// Storages of the list that the tests run on.
-enum SuppressionKind: String, CaseIterable, Sendable {
-  case sqlite
-  case postgresql
-}
-
 /// Promises of the list, wherever it is stored.
 @Suite struct SuppressionListTests {
   /// Lends two lists in the same place, as two workers have them.
   private func withTwo(
-    _ kind: SuppressionKind, _ body: (SuppressionList, SuppressionList) async throws -> Void
+    _ kind: TableKind, _ body: (SuppressionList, SuppressionList) async throws -> Void
   ) async throws {
-    switch kind {
-    case .sqlite:
-      let path = temporaryPath("suppressions")
-      defer { for end in ["", "-wal", "-shm", "-turn"] { try? FileManager.default.removeItem(atPath: path + end) } }
-      try await lend({ try await SuppressionList.open(path: path) }, body)
-    case .postgresql:
-      try await PrivatePostgreSQL.admit {
-        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
-        try await lend({ SuppressionList(try await RecordTable.open(database, at: .workers)) }, body)
-      }
+    try await kind.with(.workers, of: .suppressions) { open in
+      let (first, second) = (SuppressionList(try await open()), SuppressionList(try await open()))
+      let result: Result<Void, any Error>
+      do { result = .success(try await body(first, second)) } catch { result = .failure(error) }
+      await first.close()
+      await second.close()
+      try result.get()
     }
-  }
-
-  private func lend(
-    _ open: () async throws -> SuppressionList, _ body: (SuppressionList, SuppressionList) async throws -> Void
-  ) async throws {
-    let (first, second) = (try await open(), try await open())
-    let result: Result<Void, any Error>
-    do { result = .success(try await body(first, second)) } catch { result = .failure(error) }
-    await first.close()
-    await second.close()
-    try result.get()
   }
 
   private func entry(_ address: String, at second: Int64, code: String? = "550 5.1.1") -> Suppression {
@@ -49,8 +29,8 @@ enum SuppressionKind: String, CaseIterable, Sendable {
       jobID: "job-\(second)\0")
   }
 
-  @Test(arguments: SuppressionKind.allCases)
-  func `What one worker adds the other finds, until it is lifted`(_ kind: SuppressionKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `What one worker adds the other finds, until it is lifted`(_ kind: TableKind) async throws {
     try await withTwo(kind) { list, other in
       let address = try #require(MailAddress("Ada@Example.com"))
       #expect(try await list.entry(for: address) == nil)
@@ -62,8 +42,8 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: SuppressionKind.allCases)
-  func `The first entry of an address stays`(_ kind: SuppressionKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `The first entry of an address stays`(_ kind: TableKind) async throws {
     try await withTwo(kind) { list, other in
       let address = try #require(MailAddress("ada@example.com"))
       try await list.add(entry(address.key, at: 1, code: nil))
@@ -72,8 +52,8 @@ enum SuppressionKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: SuppressionKind.allCases)
-  func `Entries are listed, the latest first`(_ kind: SuppressionKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Entries are listed, the latest first`(_ kind: TableKind) async throws {
     try await withTwo(kind) { list, _ in
       for second in [2, 3, 1] as [Int64] { try await list.add(entry("a\(second)@example.com", at: second)) }
       #expect(try await list.entries(limit: 2).map(\.address) == ["a3@example.com", "a2@example.com"])

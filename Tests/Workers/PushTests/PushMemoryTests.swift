@@ -9,12 +9,6 @@ import Testing
 
 @testable import Push
 
-/// Storages of the memory that the tests run on.
-enum PushMemoryKind: String, CaseIterable, Sendable {
-  case sqlite
-  case postgresql
-}
-
 /// The memory in a real file, and in a real database.
 @Suite struct PushMemoryTests {
   private static let log = Logger(label: "test", sink: MemorySink())
@@ -24,39 +18,19 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
 
   /// Lends a memory, and what opens another one in the same place.
   private func withMemory(
-    _ kind: PushMemoryKind, _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
+    _ kind: TableKind, _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
   ) async throws {
-    switch kind {
-    case .sqlite:
-      try await withFile { path in
-        try await lend({ try await RecordTable.open(path: path, of: .pushMemory) }, body)
+    try await kind.with(.workers, of: .pushMemory) { open in
+      let memory = {
+        PushMemory(try await open(), environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
       }
-    case .postgresql:
-      try await PrivatePostgreSQL.admit {
-        let database = try await PrivatePostgreSQL.shared.database(with: [RecordPlace.workers.part])
-        try await lend({ try await RecordTable.open(database, at: .workers) }, body)
+      let first = try await memory()
+      do { try await body(first, memory) } catch {
+        await first.close()
+        throw error
       }
-    }
-  }
-
-  private func withFile(_ body: (String) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.path + "/push-memory-\(UInt64.random(in: 0 ... .max))"
-    try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-    try await body(directory + "/memory.sqlite")
-    try FileManager.default.removeItem(atPath: directory)
-  }
-
-  private func lend(
-    _ open: @escaping () async throws -> RecordTable,
-    _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
-  ) async throws {
-    let memory = { PushMemory(try await open(), environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock) }
-    let first = try await memory()
-    do { try await body(first, memory) } catch {
       await first.close()
-      throw error
     }
-    await first.close()
   }
 
   private let accepted = AssessmentVerdict(
@@ -64,8 +38,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   private let refused = AssessmentVerdict(
     .refused(Reason("CAPTCHA_EXPIRED", "d", providerCode: "EXPIRED"), extras: ["score": 0.0]))
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `Environments are remembered across restarts`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Environments are remembered across restarts`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, open in
       #expect(await memory.environment(of: Sample.deviceToken, app: "a") == nil)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
@@ -80,8 +54,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `Old environments are forgotten`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Old environments are forgotten`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, _ in
       await memory.remember(.sandbox, of: "00", app: "a", at: now)
       clock.advance(by: PushMemory.purgeInterval)
@@ -92,7 +66,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
   }
 
   @Test func `Device tokens are not in the file`() async throws {
-    try await withFile { path in
+    try await withTemporaryDirectory { directory in
+      let path = directory + "/memory.sqlite"
       let table = try await RecordTable.open(path: path, of: .pushMemory)
       let memory = PushMemory(table, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
       await memory.remember(.sandbox, of: Sample.deviceToken, app: "a", at: now)
@@ -115,8 +90,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `A token belongs to the job that took it`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `A token belongs to the job that took it`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, _ in
       #expect(try await memory.begin(token, jobID: "1", now: now) == .fresh)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
@@ -134,8 +109,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `Unassessed tokens are released`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Unassessed tokens are released`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       try await memory.release(token, jobID: "2")
@@ -145,8 +120,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     }
   }
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `Old assessments are forgotten`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `Old assessments are forgotten`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, _ in
       _ = try await memory.begin(token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
@@ -169,8 +144,8 @@ enum PushMemoryKind: String, CaseIterable, Sendable {
     #expect(AssessmentVerdict(json: Array(repeating: UInt8(ascii: "["), count: 513)) == nil)
   }
 
-  @Test(arguments: PushMemoryKind.allCases)
-  func `A memory that is closed says so`(_ kind: PushMemoryKind) async throws {
+  @Test(arguments: TableKind.allCases)
+  func `A memory that is closed says so`(_ kind: TableKind) async throws {
     try await withMemory(kind) { memory, _ in
       await memory.close()
       await #expect(throws: StoreError.self) { try await memory.begin(token, jobID: "1", now: now) }

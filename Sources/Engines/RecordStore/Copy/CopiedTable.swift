@@ -63,11 +63,11 @@ struct CopiedTable: Sendable {
   private var keys: String { columns.prefix(keyCount).map(\.source).joined(separator: ", ") }
 
   /// Rows behind a key, or the first ones.
-  func page(joining join: String, isFirst: Bool, _ placeholder: (Int) -> String) -> String {
-    let values = (1...keyCount).map(placeholder).joined(separator: ", ")
+  func page(joining join: String, isFirst: Bool) -> String {
+    let values = (1...keyCount).map { "$\($0)" }.joined(separator: ", ")
     return """
       SELECT \(sources) FROM \(name) t\(leadsToRecord ? " JOIN store_record r ON \(join)" : "")
-      \(isFirst ? "" : "WHERE (\(keys)) > (\(values))") ORDER BY \(keys) LIMIT \(placeholder(isFirst ? 1 : keyCount + 1))
+      \(isFirst ? "" : "WHERE (\(keys)) > (\(values))") ORDER BY \(keys) LIMIT $\(isFirst ? 1 : keyCount + 1)
       """
   }
 

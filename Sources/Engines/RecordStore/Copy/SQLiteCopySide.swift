@@ -1,16 +1,9 @@
 import Glibc
 import SQLite
 
-/// A file as a side of a copy.
-struct SQLiteCopySide: CopySide {
-  let kind: DatabaseKind?
-  var name: String { database.path }
-  private let database: Database
-  private let store: SQLiteStore
-  private let owner: FileOwner
-
+extension CopySide {
   /// Opens the file of any service on the engine.
-  static func open(_ path: String, creating kind: DatabaseKind?) async throws(StoreError) -> SQLiteCopySide {
+  static func open(_ path: String, creating kind: DatabaseKind?) async throws(StoreError) -> CopySide {
     let isThere = exists(path)
     guard isThere || kind != nil else {
       throw StoreError(.content, "\(path) does not exist, is empty, or you may not look at it")
@@ -25,7 +18,11 @@ struct SQLiteCopySide: CopySide {
         await database.close()
         throw DatabaseError(.cannotOpen, error.message)
       }
-      return SQLiteCopySide(kind: kind, database: database, store: store, owner: owner)
+      return CopySide(kind: kind, name: database.path, store: store) {
+        await store.close()
+        await database.close()
+        owner.release()
+      }
     } catch {
       throw error.code == .otherKind ? StoreError(.content, error.message) : StoreError(error)
     }
@@ -51,80 +48,41 @@ struct SQLiteCopySide: CopySide {
     }
     throw refusal
   }
+}
 
-  private init(kind: DatabaseKind, database: Database, store: SQLiteStore, owner: FileOwner) {
-    (self.kind, self.database, self.store, self.owner) = (kind, database, store, owner)
+extension SQLiteStore: CopyStore {
+  var advance: String {
+    """
+    UPDATE store_sequence SET last = max(last, (SELECT coalesce(max(number), 0) FROM store_outbox))
+    WHERE name = 'outbox'
+    """
   }
 
-  // MARK: Rows
-
-  private static func join(_ table: CopiedTable) -> String {
+  func join(_ table: CopiedTable) -> String {
     "r.number = t.record" + (table.name == "store_group" ? " AND r.id = t.id" : "")
   }
 
-  func rows(of table: CopiedTable, behind key: [Value]?, limit: Int) async throws(StoreError) -> [[Value]] {
-    let sql = table.page(joining: Self.join(table), isFirst: key == nil) { _ in "?" }
-    return try await store.look { session throws(StoreError) in
-      try session.query(sql, (key ?? []) + [Value(limit)]) { row in
-        table.columns.enumerated().map { Self.value(row, $0, $1.form) }
-      }
-    }
-  }
-
-  private static func value(_ row: Row, _ column: Int, _ form: CopiedTable.Form) -> Value {
-    if row.isNull(column) { return .null }
-    return switch form {
-    case .integer: Value(row.int(column))
-    case .text: .text(row.text(column))
-    case .bytes: .blob(row.blob(column))
-    }
-  }
-
-  func last(of table: CopiedTable) async throws(StoreError) -> [Value]? {
-    try await store.look { session throws(StoreError) in
-      try session.first(table.last(joining: Self.join(table)), []) { row in
-        table.columns.prefix(table.keyCount).enumerated().map { Self.value(row, $0, $1.form) }
-      }
-    }
-  }
-
-  func count(_ table: CopiedTable) async throws(StoreError) -> Int {
-    try await store.look { session throws(StoreError) in
-      try session.first(table.count(joining: Self.join(table)), []) { $0.int(0) } ?? 0
-    }
-  }
-
-  // MARK: Changes
-
-  func add(_ rows: [[Value]], to table: CopiedTable) async throws(StoreError) {
-    let own = store.owners.own
-    try await store.change { session throws(StoreError) -> Void in
-      if table.isOutbox { try session.execute(SQLiteOutbox.lower, [0, .integer(own)]) }
-      for row in rows { try Self.add(row, to: table, of: own, session) }
-    }
-  }
-
-  private static func add(
-    _ row: [Value], to table: CopiedTable, of owner: Int64, _ session: StoreSession
-  ) throws(StoreError) {
-    let marks = Array(repeating: "?", count: table.columns.count).joined(separator: ", ")
+  func inserts(_ rows: [[Value]], into table: CopiedTable) -> [CopyStatement] {
+    let places = (1...table.columns.count).map { "$\($0)" }.joined(separator: ", ")
     switch table.name {
     case "store_record":
-      try session.execute(
-        "INSERT INTO store_record (\(table.names), number) VALUES (\(marks), ?)",
-        row + [Value(try SQLiteSequence.take(1, .record, session))])
+      let next = CopyStatement("UPDATE store_sequence SET last = last + 1 WHERE name = 'record'")
+      let insert = """
+        INSERT INTO store_record (\(table.names), number)
+        SELECT \(places), last FROM store_sequence WHERE name = 'record'
+        """
+      return rows.flatMap { [next, CopyStatement(insert, $0)] }
     case "store_outbox":
-      try session.execute(
-        "INSERT INTO store_outbox (\(table.names), owner) VALUES (\(marks), ?)", row + [.integer(owner)])
+      let insert = "INSERT INTO store_outbox (\(table.names), owner) VALUES (\(places), \(owners.own))"
+      return [CopyStatement(SQLiteOutbox.lower, [0, .integer(owners.own)])] + rows.map { CopyStatement(insert, $0) }
     case _ where table.leadsToRecord:
       let isGroup = table.name == "store_group"
-      try session.execute(
-        """
+      let insert = """
         INSERT INTO \(table.name) (key\(isGroup ? ", id" : ""), record)
-        SELECT ?1\(isGroup ? ", ?2" : ""), number FROM store_record WHERE id = ?2 AND kind = ?3
-        """, row + [.text(kind(ofKey: row[0]))])
-    default:
-      try session.execute("INSERT INTO \(table.name) (\(table.names)) VALUES (\(marks))", row)
+        SELECT $1\(isGroup ? ", $2" : ""), number FROM store_record WHERE id = $2 AND kind = $3
+        """
+      return rows.map { CopyStatement(insert, $0 + [.text(Self.kind(ofKey: $0[0]))]) }
+    default: return rows.map { CopyStatement("INSERT INTO \(table.name) (\(table.names)) VALUES (\(places))", $0) }
     }
   }
 
@@ -134,59 +92,27 @@ struct SQLiteCopySide: CopySide {
     return String(decoding: bytes.prefix { $0 != UInt8(ascii: ".") }, as: UTF8.self)
   }
 
-  func clear(_ mark: CopyMark) async throws(StoreError) {
-    try await store.change { session throws(StoreError) -> Void in
-      for table in CopiedTable.all { try session.execute("DELETE FROM \(table.name)") }
-      try Self.set(mark, session)
-    }
-  }
-
-  func advance() async throws(StoreError) {
-    try await store.change { session throws(StoreError) -> Void in
-      try session.execute(
-        """
-        UPDATE store_sequence SET last = max(last, (SELECT coalesce(max(number), 0) FROM store_outbox))
-        WHERE name = 'outbox'
-        """)
-    }
-  }
-
-  // MARK: Mark
-
-  func mark() async throws(StoreError) -> CopyMark? { try await store.copyMark() }
-
-  func setMark(_ mark: CopyMark?) async throws(StoreError) {
-    try await store.change { session throws(StoreError) -> Void in try Self.set(mark, session) }
-  }
-
-  private static func set(_ mark: CopyMark?, _ session: StoreSession) throws(StoreError) {
-    try session.execute("DELETE FROM store_copy")
-    guard let mark else { return }
-    try session.execute(
-      "INSERT INTO store_copy (id, target, other) VALUES (?, ?, ?)",
-      [.text(mark.id), Value(mark.isTarget), .text(mark.other)])
-  }
-
-  func close() async {
-    await store.close()
-    await database.close()
-    owner.release()
-  }
-}
-
-extension SQLiteStore {
-  func copyMark() async throws(StoreError) -> CopyMark? {
+  func query(_ statement: CopyStatement, _ forms: [CopiedTable.Form]) async throws(StoreError) -> [[Value]] {
     try await look { session throws(StoreError) in
-      try session.first(CopyMark.select, []) { row in
-        CopyMark(id: row.text(0), isTarget: row.bool(1), other: row.text(2))
+      try session.query(statement.sql, statement.values) { row in
+        forms.enumerated().map { column, form -> Value in
+          if row.isNull(column) { return .null }
+          return switch form {
+          case .integer: Value(row.int(column))
+          case .text: .text(row.text(column))
+          case .bytes: .blob(row.blob(column))
+          }
+        }
       }
     }
   }
 
-  /// Makes the file a service's own again: a copy of it that was interrupted is given up.
-  package func endCopy() async throws(StoreError) {
-    guard let mark = try await copyMark() else { return }
-    if let error = StoreError.isPart(mark) { throw error }
-    try await change { session throws(StoreError) -> Void in try session.execute("DELETE FROM store_copy") }
+  func execute(_ statements: [CopyStatement]) async throws(StoreError) {
+    try await change { session throws(StoreError) -> Void in
+      for statement in statements { try session.execute(statement.sql, statement.values) }
+    }
   }
+
+  /// Makes the file a service's own again.
+  package func endCopy() async throws(StoreError) { try await CopyMark.end(in: self) }
 }

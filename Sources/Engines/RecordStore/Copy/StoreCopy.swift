@@ -84,7 +84,7 @@ public struct StoreCopy: Sendable {
 
   private func withSides<Value: Sendable>(
     creatingTarget: Bool,
-    _ body: (any CopySide, (any CopySide)?) async throws(StoreError) -> Value
+    _ body: (CopySide, CopySide?) async throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
     let source = try await self.source.open(creating: nil)
     let result: Result<Value, StoreError>
@@ -110,8 +110,8 @@ public struct StoreCopy: Sendable {
   }
 
   /// The target. `nil` for a file that is not there yet, and is not to be made.
-  private func openTarget(of kind: DatabaseKind, creating: Bool) async throws(StoreError) -> (any CopySide)? {
-    if !creating, case .file(let path) = target, !SQLiteCopySide.exists(path) { return nil }
+  private func openTarget(of kind: DatabaseKind, creating: Bool) async throws(StoreError) -> CopySide? {
+    if !creating, case .file(let path) = target, !CopySide.exists(path) { return nil }
     return try await target.open(creating: creating ? kind : nil)
   }
 
@@ -123,7 +123,7 @@ public struct StoreCopy: Sendable {
     var clearsTarget = false
   }
 
-  private func plan(_ source: any CopySide, _ target: any CopySide) async throws(StoreError) -> Plan {
+  private func plan(_ source: CopySide, _ target: CopySide) async throws(StoreError) -> Plan {
     let (left, right) = (try await source.mark(), try await target.mark())
     if let error = StoreError.isPart(left) { throw error }
     if let left, let right, right.isTarget, left.id == right.id, !beginsAnew {
@@ -153,14 +153,14 @@ public struct StoreCopy: Sendable {
 
   private static func makeID() -> String { Hexadecimal.encode(SecureRandom.bytes(16)) }
 
-  private func isEmpty(_ target: any CopySide) async throws(StoreError) -> Bool {
+  private func isEmpty(_ target: CopySide) async throws(StoreError) -> Bool {
     for table in CopiedTable.all where try await target.last(of: table) != nil { return false }
     return true
   }
 
   /// The mark of the source comes first: a target that has none is empty.
   private func begin(
-    _ plan: Plan, _ source: any CopySide, _ target: any CopySide, _ progress: @Sendable (Step) -> Void
+    _ plan: Plan, _ source: CopySide, _ target: CopySide, _ progress: @Sendable (Step) -> Void
   ) async throws(StoreError) {
     guard !plan.isResumed else { return }
     try await source.setMark(CopyMark(id: plan.id, isTarget: false, other: target.name))
@@ -173,7 +173,7 @@ public struct StoreCopy: Sendable {
   // MARK: Rows
 
   private func copy(
-    _ table: CopiedTable, _ source: any CopySide, _ target: any CopySide, _ progress: @Sendable (Step) -> Void
+    _ table: CopiedTable, _ source: CopySide, _ target: CopySide, _ progress: @Sendable (Step) -> Void
   ) async throws(StoreError) {
     var part = try await part(table, source, target)
     var key = try await target.last(of: table)
@@ -189,7 +189,7 @@ public struct StoreCopy: Sendable {
 
   /// A page, or less of it when its rows are large.
   private func page(
-    of table: CopiedTable, behind key: [Value]?, in side: any CopySide, limit: Int = pageRows
+    of table: CopiedTable, behind key: [Value]?, in side: CopySide, limit: Int = pageRows
   ) async throws(StoreError) -> [[Value]] {
     do throws(StoreError) {
       return try await side.rows(of: table, behind: key, limit: limit)
@@ -199,7 +199,7 @@ public struct StoreCopy: Sendable {
     }
   }
 
-  private func add(_ rows: [[Value]], to table: CopiedTable, of target: any CopySide) async throws(StoreError) {
+  private func add(_ rows: [[Value]], to table: CopiedTable, of target: CopySide) async throws(StoreError) {
     do throws(StoreError) {
       try await target.add(rows, to: table)
     } catch {
@@ -211,20 +211,20 @@ public struct StoreCopy: Sendable {
 
   // MARK: Comparison
 
-  private func parts(_ source: any CopySide, _ target: (any CopySide)?) async throws(StoreError) -> [Part] {
+  private func parts(_ source: CopySide, _ target: CopySide?) async throws(StoreError) -> [Part] {
     var parts: [Part] = []
     for table in CopiedTable.all { parts.append(try await part(table, source, target)) }
     return parts
   }
 
   private func part(
-    _ table: CopiedTable, _ source: any CopySide, _ target: (any CopySide)?
+    _ table: CopiedTable, _ source: CopySide, _ target: CopySide?
   ) async throws(StoreError) -> Part {
     Part(table: table.name, rows: try await target?.count(table) ?? 0, all: try await source.count(table))
   }
 
   private func compare(
-    _ table: CopiedTable, _ source: any CopySide, _ target: any CopySide
+    _ table: CopiedTable, _ source: CopySide, _ target: CopySide
   ) async throws(StoreError) {
     let sum = try await checksum(of: table, in: source)
     guard try await checksum(of: table, in: target) == sum else { throw Self.changed(source.name, target.name) }
@@ -240,7 +240,7 @@ public struct StoreCopy: Sendable {
     }
   }
 
-  private func checksum(of table: CopiedTable, in side: any CopySide) async throws(StoreError) -> Checksum {
+  private func checksum(of table: CopiedTable, in side: CopySide) async throws(StoreError) -> Checksum {
     var sum = Checksum()
     var key: [Value]?
     while true {
@@ -259,11 +259,11 @@ public struct StoreCopy: Sendable {
 }
 
 extension StoreCopy.Place {
-  fileprivate func open(creating kind: DatabaseKind?) async throws(StoreError) -> any CopySide {
+  fileprivate func open(creating kind: DatabaseKind?) async throws(StoreError) -> CopySide {
     switch self {
-    case .file(let path): try await SQLiteCopySide.open(path, creating: kind)
+    case .file(let path): try await CopySide.open(path, creating: kind)
     case .database(let endpoint, let options):
-      try await PostgreSQLCopySide.open(endpoint, options, creating: kind)
+      try await CopySide.open(endpoint, options, creating: kind)
     }
   }
 }

@@ -70,7 +70,7 @@ public final class RecordTable: Sendable {
     """
   }
 
-  /// Records of a kind under some keys, whoever owns them.
+  /// Records of a kind under some keys, of any owner.
   /// - Throws: ``StoreError``.
   public func find(_ kind: RecordKind, _ keys: [[UInt8]]) async throws(StoreError) -> [TableRecord] {
     guard !keys.isEmpty else { return [] }
@@ -163,7 +163,7 @@ public struct TableRecord: Sendable, Hashable {
   public var kind: RecordKind
   /// Any bytes.
   public var key: [UInt8]
-  /// State of its owner. A new one belongs to this process or to nobody.
+  /// State of its owner: a new one belongs to this process, or has none.
   public var state: OwnerState
   /// Number of its owner, as it was found.
   public var owner: Int64
@@ -210,7 +210,7 @@ public struct TableAge: Sendable {
     self.limit = limit
   }
 
-  /// What another process deletes at the same time is left to it.
+  /// Rows that another process deletes at the same time are left to it.
   fileprivate func statement(_ table: String, _ lock: String) -> TableStatement {
     let excess = limit.map { limit in
       " OR written <= (SELECT written FROM \(table) WHERE kind = $1 ORDER BY written DESC LIMIT 1 OFFSET \(limit))"
