@@ -112,8 +112,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test(
-    arguments: ["mistake", "longKey", "no ID"])
+  @Test(arguments: ["mistake", "longKey", "no ID"])
   func `A mistake that only one command meets is that command's`(_ text: String) async throws {
     let source = try await bench.put([["a", text, "b"]])
     #expect(source.ackedCount == 3)
@@ -234,8 +233,7 @@ struct CommandQueueBatchTests {
     #expect(bench.sink.published.isEmpty)
   }
 
-  @Test(
-    arguments: [StoreError.Code.readOnly, .damaged])
+  @Test(arguments: [StoreError.Code.readOnly, .damaged])
   func `A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter`(
     code: StoreError.Code
   ) async throws {
@@ -251,8 +249,7 @@ struct CommandQueueBatchTests {
     #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
   }
 
-  @Test(
-    arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
+  @Test(arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
   func `A file without a table, or that cannot be written, stops the queue`(_ fault: String) async throws {
     try await StoreUnderTest.withFile { path in
       let database = try await Database.open(

@@ -45,8 +45,7 @@ struct CommandQueueStageTests {
     try? await eventually { condition() }
   }
 
-  @Test(
-    arguments: StoreUnderTest.allCases)
+  @Test(arguments: StoreUnderTest.allCases)
   func `It runs beside the batches, and its command is stored and acknowledged after it`(_ kind: StoreUnderTest)
     async throws
   {

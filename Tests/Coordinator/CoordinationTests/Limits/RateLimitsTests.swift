@@ -76,8 +76,7 @@ import Testing
     #expect(try book.admit(send("+33612345678"), at: begin, in: store) == nil)
   }
 
-  @Test(
-    arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
+  @Test(arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
   func `The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many`(form: String) throws {
     let book = try RateLimits(Limits())
     let store = MemoryUsage()

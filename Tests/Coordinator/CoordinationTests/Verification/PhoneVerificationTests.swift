@@ -69,8 +69,7 @@ import Testing
     #expect(apply(.deadlinePassed, to: &verification, after: 600) == [.announce(.expired)])
   }
 
-  @Test(
-    arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
+  @Test(arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
   func `A code is worth to be sent again while a minute is left of the longest life`(milliseconds: Int, isTooOld: Bool)
   {
     var verification = started()
@@ -185,8 +184,7 @@ import Testing
     #expect(verification.failure == .notSentInTime)
   }
 
-  @Test(
-    arguments: [JobReport.Outcome.accepted, .unknown], [JobReport.Outcome.refused, .expired])
+  @Test(arguments: [JobReport.Outcome.accepted, .unknown], [JobReport.Outcome.refused, .expired])
   func `One message that may have arrived keeps the verification alive`(
     first: JobReport.Outcome, second: JobReport.Outcome
   ) {
