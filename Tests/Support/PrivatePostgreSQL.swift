@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignConcurrency
 import Glibc
 package import PostgreSQL
@@ -219,6 +220,18 @@ package final class SharedPostgreSQL: Sendable {
 
   /// Makes an empty database: ``PrivatePostgreSQL/database()``.
   package func database() async throws -> PostgreSQLEndpoint { try await server.database() }
+
+  /// Makes a database with the tables of a store.
+  package func storeDatabase() async throws -> PostgreSQLEndpoint {
+    let endpoint = try await database()
+    let connection = try PostgreSQLConnection(endpoint, options: .patient)
+    _ = try await connection.withTransaction { session throws(PostgreSQLError) in
+      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
+      return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
+    }
+    await connection.close()
+    return endpoint
+  }
 
   /// The same database as its superuser.
   package func administrator(of endpoint: PostgreSQLEndpoint) async throws -> PostgreSQLEndpoint {

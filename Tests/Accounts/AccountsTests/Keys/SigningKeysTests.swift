@@ -92,13 +92,7 @@ import Testing
   }
 
   @Test(.onSharedServer) func `On PostgreSQL, too`() async throws {
-    let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    _ = try await connection.withTransaction { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
-    }
-    await connection.close()
+    let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
     try await race { try await PostgreSQLStore.open(endpoint) }
   }
 

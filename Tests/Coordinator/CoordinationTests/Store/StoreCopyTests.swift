@@ -11,18 +11,6 @@ import Testing
 @testable import RecordStore
 
 @Suite(.onSharedServer) struct StoreCopyTests {
-  /// An empty database with the tables.
-  private func database() async throws -> PostgreSQLEndpoint {
-    let endpoint = try await PrivatePostgreSQL.shared.database()
-    let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    _ = try await connection.withTransaction { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
-    }
-    await connection.close()
-    return endpoint
-  }
-
   /// A coordinator on that store: one command, and its reply.
   private func ask(_ command: some Command, id: String? = nil, _ bench: Bench, _ store: any Store) async throws
     -> Message
@@ -39,7 +27,7 @@ import Testing
   @Test func `Coordinators go on with live codes, replies, limits and messages, on PostgreSQL and back in a file`()
     async throws
   {
-    let endpoint = try await database()
+    let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
     let server = StoreCopy.Place.database(endpoint, .patient)
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
     let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)
