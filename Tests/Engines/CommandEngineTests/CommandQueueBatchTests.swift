@@ -195,15 +195,6 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test func `A store that is busy is tried again until it takes the batch`() async throws {
-    bench.store.fail(.busy, .transact, times: 2)
-    let source = try await bench.put([["a", "b", "c"]])
-    #expect(source.ackedCount == 3 && source.rejectedCount == 0)
-    #expect(try await bench.recorded(["a", "b", "c"]) == 3)
-    #expect(bench.logs.events.filter { $0.level == .error }.count == 2)
-    #expect(bench.logged("takes no writes") == 0 && bench.context.health.state == .ok)
-  }
-
   @Test func `A store that fails while its batch is taken apart gives nobody up`() async throws {
     bench.store.fail(.statement, .transact, times: 2)
     bench.store.fail(.full, .transact, times: 1)
