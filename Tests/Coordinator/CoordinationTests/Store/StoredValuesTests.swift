@@ -16,7 +16,8 @@ import Testing
     #expect(error?.code == .content)
   }
 
-  @Test(arguments: [AppProofRecords.kind, AssessmentRecords.kind], ["", "a b", "ä", String(repeating: "x", count: 129)])
+  @Test(
+    arguments: [AppProofRecords.kind, AssessmentRecords.kind], ["", "a b", "ä", String(repeating: "x", count: 129)])
   func `A text that is no record's ID is a fault of the content, which names the kind and not the text`(
     kind: RecordKind, text: String
   ) {
