@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignConcurrency
 import Glibc
 package import PostgreSQL
@@ -235,6 +236,11 @@ package final class SharedPostgreSQL: Sendable {
   /// Makes a database with tables.
   package func database(with parts: [PostgreSQLSchemaPart]) async throws -> PostgreSQLEndpoint {
     try await server.database(with: parts)
+  }
+
+  /// Makes a database with the tables of a store.
+  package func storeDatabase() async throws -> PostgreSQLEndpoint {
+    try await server.database(with: [StoreSchemaPostgreSQL.part])
   }
 
   /// The same database as its superuser.

@@ -12,39 +12,26 @@ import Testing
 
 @Suite struct AccountsConfigurationTests {
   /// Makes the files that are required, and lends their directory.
-  private func withFiles<Value>(_ body: (URL) throws -> Value) throws -> Value {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "accounts-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    func write(_ name: String, _ text: String) throws {
-      let path = directory.appending(path: name).path(percentEncoded: false)
-      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    }
-    try write("pepper", "0123456789abcdef0123456789abcdef\n")
-    try write("password", "secret")
-    try write("keys.json", #"{"keys":[\#(try KeyRing.generate(kid: "k"))]}"#)
-    try write("tokens.json", #"{"keys":[\#(try KeyRing.generate(kid: "t"))]}"#)
-    try write("sealing.json", try PrivateSealingKeys([PrivateSealingKey.generate(id: "s")]).jwkSet())
-    try write("projects.json5", "{}")
+  private func withFiles<Value>(_ body: (TemporaryDirectory) throws -> Value) throws -> Value {
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    try directory.write("0123456789abcdef0123456789abcdef\n", to: "pepper")
+    try directory.write("secret", to: "password")
+    try directory.write(#"{"keys":[\#(try KeyRing.generate(kid: "k"))]}"#, to: "keys.json")
+    try directory.write(#"{"keys":[\#(try KeyRing.generate(kid: "t"))]}"#, to: "tokens.json")
+    try directory.write(try PrivateSealingKeys([PrivateSealingKey.generate(id: "s")]).jwkSet(), to: "sealing.json")
+    try directory.write("{}", to: "projects.json5")
     return try body(directory)
   }
 
   private func load(_ keys: String, replacing: [String: String] = [:]) throws -> AccountsConfiguration {
     try withFiles { directory in
-      for (name, text) in replacing {
-        let file = directory.appending(path: name)
-        try Data(text.utf8).write(to: file)
-        try FileManager.default.setAttributes(
-          [.posixPermissions: 0o600], ofItemAtPath: file.path(percentEncoded: false))
-      }
-      let file = directory.appending(path: "accounts.json5")
+      for (name, text) in replacing { try directory.write(text, to: name) }
       let text = """
         { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
           tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', projectsFile: 'projects.json5', \(keys) }
         """
-      try Data(text.utf8).write(to: file)
-      return try AccountsConfiguration.load(file: file.path(percentEncoded: false), environment: [:]).content
+      return try AccountsConfiguration.load(file: directory.write(text, to: "accounts.json5"), environment: [:]).content
     }
   }
 
@@ -113,9 +100,7 @@ import Testing
   @Test func `The annotated file explains every key`() throws {
     let text = try String(contentsOf: URL(filePath: Repository.config + "/accounts.json5"), encoding: .utf8)
     let keys = try withFiles { directory in
-      let file = directory.appending(path: "accounts.json5")
-      try Data("{}".utf8).write(to: file)
-      return try AccountsConfiguration.keys(file: file.path(percentEncoded: false)).map(\.path)
+      try AccountsConfiguration.keys(file: directory.write("{}", to: "accounts.json5")).map(\.path)
     }
     #expect(keys.contains("keys.rotationDays") && keys.contains("sealingKeysFile"))
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
@@ -124,7 +109,7 @@ import Testing
 
   @Test func `Every key of the annotated file is known, and shows the default`() throws {
     let loaded = try withFiles { directory in
-      let path = { (name: String) in directory.appending(path: name).path(percentEncoded: false) }
+      let path = { (name: String) in "\(directory.path)/\(name)" }
       return try AccountsConfiguration.load(
         file: Repository.config + "/accounts.json5",
         environment: [

@@ -49,7 +49,6 @@ struct ReplyKeyTests {
     command.sessionInfo = try seal(Secret("v1"), SignInWithPhone.self, bench, replyKey)
     command.code = try seal(Secret("123456"), SignInWithPhone.self, bench, replyKey)
     command.idToken = try idToken.map { try seal($0, SignInWithPhone.self, bench, replyKey) }
-    bench.coordinator.verifications["v1"] = .init()
     return command
   }
 

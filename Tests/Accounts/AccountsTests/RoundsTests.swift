@@ -99,7 +99,6 @@ import Testing
 
   @Test func `All runs of a check's answer make the same account, message and tokens`() async throws {
     let bench = try await AccountsBench()
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let reply = try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now())
     let received = ReceivedReport(envelope: try Envelope(reply.message), body: reply.message.body)
@@ -149,7 +148,6 @@ import Testing
   @Test func `Records that are due load what they miss together`() async throws {
     let bench = try await AccountsBench()
     for index in 0..<5 { _ = try await bench.signUp("u\(index)") }
-    bench.coordinator.verifications["v1"] = .init()
     for id in ["a", "b", "c"] { #expect(try await bench.send(bench.command(id), id: id) == nil) }
     bench.clock.advance(by: SessionRules().unusedFor)
     let before = bench.store.rounds.count

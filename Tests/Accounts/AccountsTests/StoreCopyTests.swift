@@ -8,11 +8,6 @@ import Testing
 @testable import Accounts
 
 @Suite(.onSharedServer) struct StoreCopyTests {
-  /// An empty database with the tables.
-  private func database() async throws -> PostgreSQLEndpoint {
-    try await PrivatePostgreSQL.shared.database(with: [StoreSchemaPostgreSQL.part])
-  }
-
   private func withFile(
     _ path: String, _ setting: AccountsBench.Setting, _ body: (AccountsBench) async throws -> Void
   ) async throws {
@@ -24,11 +19,10 @@ import Testing
   }
 
   @Test func `Accounts, sessions and signing keys move to PostgreSQL, and back into a file`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "copy-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
-    let files = ["before.sqlite", "after.sqlite"].map { directory.appending(path: $0).path(percentEncoded: false) }
-    let (setting, endpoint) = (try AccountsBench.Setting(), try await database())
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let files = ["before.sqlite", "after.sqlite"].map { "\(directory.path)/\($0)" }
+    let (setting, endpoint) = (try AccountsBench.Setting(), try await PrivatePostgreSQL.shared.storeDatabase())
     let server = StoreCopy.Place.database(endpoint, .patient)
     var known: (account: AccountRecord, sessions: [SessionRecord], keys: [String])?
     func check(_ bench: AccountsBench) async throws {

@@ -15,22 +15,17 @@ import Testing
 
 @Suite struct CoordinatorConfigurationTests {
   private func load(_ keys: String) throws -> LoadedConfiguration<CoordinatorConfiguration> {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "coordinator-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }
-    func write(_ name: String, _ text: String) throws -> String {
-      let path = directory.appending(path: name).path(percentEncoded: false)
-      #expect(FileManager.default.createFile(atPath: path, contents: Data(text.utf8)))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-      return path
-    }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    try writeSecrets(to: directory)
+    let text = "{ broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper', \(keys) }"
+    return try CoordinatorConfiguration.load(file: directory.write(text, to: "coordinator.json5"), environment: [:])
+  }
+
+  private func writeSecrets(to directory: TemporaryDirectory) throws {
     let key = Base64URL.encode(SecureRandom.bytes(32))
-    _ = try write("pepper", "0123456789abcdef0123456789abcdef\n")
-    _ = try write("keys.json", #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#)
-    let file = try write(
-      "coordinator.json5",
-      "{ broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper', \(keys) }")
-    return try CoordinatorConfiguration.load(file: file, environment: [:])
+    try directory.write("0123456789abcdef0123456789abcdef\n", to: "pepper")
+    try directory.write(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#, to: "keys.json")
   }
 
   private func problems(_ keys: String) throws -> [String] {
@@ -109,9 +104,9 @@ import Testing
   @Test func `The annotated file explains every key`() throws {
     let file = Repository.config + "/coordinator.json5"
     let text = try String(contentsOf: URL(filePath: file), encoding: .utf8)
-    let everyKey = FileManager.default.temporaryDirectory.path + "/coordinator-keys-\(UUID().uuidString).json5"
-    try Data("{apps: {a: {}}}".utf8).write(to: URL(filePath: everyKey))
-    defer { try? FileManager.default.removeItem(atPath: everyKey) }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let everyKey = try directory.write("{apps: {a: {}}}", to: "keys.json5")
     let keys = try CoordinatorConfiguration.keys(file: everyKey).map(\.path)
     #expect(keys.contains { $0.hasSuffix(".recaptchaAction") } && keys.contains("limits.wrongCodesPerDay"))
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
@@ -126,18 +121,10 @@ import Testing
       // The secrets are not there where this test runs.
       #expect(error.problems.allSatisfy { $0.description.contains("File: ") }, "\(error)")
     }
-    let directory = FileManager.default.temporaryDirectory.path(percentEncoded: false)
-    let secret = directory + "/coordinator-test-secret-\(UUID().uuidString)"
-    let keys = secret + ".keys"
-    defer { for path in [secret, keys] { try? FileManager.default.removeItem(atPath: path) } }
-    let key = Base64URL.encode(SecureRandom.bytes(32))
-    #expect(FileManager.default.createFile(atPath: secret, contents: Data("0123456789abcdef".utf8)))
-    #expect(
-      FileManager.default.createFile(
-        atPath: keys, contents: Data(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#.utf8)))
-    for path in [secret, keys] {
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-    }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    try writeSecrets(to: directory)
+    let (secret, keys) = (directory.path + "/pepper", directory.path + "/keys.json")
     let loaded = try CoordinatorConfiguration.load(
       file: path,
       environment: [

@@ -87,26 +87,18 @@ import Testing
   }
 
   @Test func `Numbers are taken from a file that changes, and stay when it is wrong`() throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "fictional-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
-    func write(_ name: String, _ text: String) throws -> String {
-      let path = directory.appending(path: name).path(percentEncoded: false)
-      try Data(text.utf8).write(to: URL(filePath: path))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path)
-      return path
-    }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
     let key = Base64URL.encode(SecureRandom.bytes(32))
-    _ = try write("pepper", "0123456789abcdef0123456789abcdef\n")
-    _ = try write("keys.json", #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#)
+    try directory.write("0123456789abcdef0123456789abcdef\n", to: "pepper")
+    try directory.write(#"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"\#(key)"}]}"#, to: "keys.json")
     func configure(_ numbers: String) throws -> String {
-      try write(
-        "coordinator.json5",
+      try directory.write(
         """
         { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
           regions: { allowed: ['*'] },
           apps: { a: { name: 'A', verification: 'trusted', fictionalNumbers: { \(numbers) } } } }
-        """)
+        """, to: "coordinator.json5")
     }
     let file = try configure("'+16505550101': '271828'")
     let numbers = FictionalNumbers(try CoordinatorConfiguration.load(file: file, environment: [:]).content.rules)
@@ -133,7 +125,7 @@ import Testing
     #expect(metrics.render().contains(#"countersign_fictional_numbers_reads_total{outcome="refused"} 5"#))
     // A file that it names was missing for a while.
     _ = try configure("'+16505550104': '161803'")
-    let pepper = directory.appending(path: "pepper").path(percentEncoded: false)
+    let pepper = directory.path + "/pepper"
     try FileManager.default.moveItem(atPath: pepper, toPath: pepper + ".away")
     #expect(watcher.look() == .refused)
     try FileManager.default.moveItem(atPath: pepper + ".away", toPath: pepper)

@@ -112,8 +112,7 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test(
-    arguments: ["mistake", "longKey", "no ID"])
+  @Test(arguments: ["mistake", "longKey", "no ID"])
   func `A mistake that only one command meets is that command's`(_ text: String) async throws {
     let source = try await bench.put([["a", text, "b"]])
     #expect(source.ackedCount == 3)
@@ -196,15 +195,6 @@ struct CommandQueueBatchTests {
     }
   }
 
-  @Test func `A store that is busy is tried again until it takes the batch`() async throws {
-    bench.store.fail(.busy, .transact, times: 2)
-    let source = try await bench.put([["a", "b", "c"]])
-    #expect(source.ackedCount == 3 && source.rejectedCount == 0)
-    #expect(try await bench.recorded(["a", "b", "c"]) == 3)
-    #expect(bench.logs.events.filter { $0.level == .error }.count == 2)
-    #expect(bench.logged("takes no writes") == 0 && bench.context.health.state == .ok)
-  }
-
   @Test func `A store that fails while its batch is taken apart gives nobody up`() async throws {
     bench.store.fail(.statement, .transact, times: 2)
     bench.store.fail(.full, .transact, times: 1)
@@ -234,8 +224,7 @@ struct CommandQueueBatchTests {
     #expect(bench.sink.published.isEmpty)
   }
 
-  @Test(
-    arguments: [StoreError.Code.readOnly, .damaged])
+  @Test(arguments: [StoreError.Code.readOnly, .damaged])
   func `A store that takes no writes stops the queue: nothing is acknowledged, nothing becomes a dead letter`(
     code: StoreError.Code
   ) async throws {
@@ -251,8 +240,7 @@ struct CommandQueueBatchTests {
     #expect(bench.context.health.keepsCommandsWaiting(orEnding: NoteFlow.part))
   }
 
-  @Test(
-    arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
+  @Test(arguments: ["DROP TABLE store_inbox", "PRAGMA query_only = ON"])
   func `A file without a table, or that cannot be written, stops the queue`(_ fault: String) async throws {
     try await StoreUnderTest.withFile { path in
       let database = try await Database.open(

@@ -192,8 +192,7 @@ import Testing
     #expect(letter.expiration == nil && letter.isPersistent)
   }
 
-  @Test(
-    arguments: [nil, "sms.dispatch"])
+  @Test(arguments: [nil, "sms.dispatch"])
   func `A command that is given up is copied once, without the headers that would route it elsewhere or drop it`(
     replyTo: String?
   ) async throws {

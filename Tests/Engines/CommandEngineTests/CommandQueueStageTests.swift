@@ -45,16 +45,18 @@ struct CommandQueueStageTests {
     try? await eventually { condition() }
   }
 
-  @Test(
-    arguments: StoreUnderTest.allCases)
-  func `It runs beside the batches, and its command is stored and acknowledged after it`(_ kind: StoreUnderTest)
-    async throws
-  {
+  @Test(arguments: StoreUnderTest.allCases, [false, true])
+  func `It runs beside the batches, and its command is stored and acknowledged after it`(
+    _ kind: StoreUnderTest, isRedelivered: Bool
+  ) async throws {
     try await FlowBench.with(kind) { bench in
       let door = Door()
       bench.stages.set { _, _ in await door.pass() }
       let source = MemoryMessageSource([
-        [Delivery(message: try bench.note("slow", .job)), Delivery(message: try bench.note("a"))],
+        [
+          Delivery(message: try bench.note("slow", .job), isRedelivered: isRedelivered),
+          Delivery(message: try bench.note("a")),
+        ],
         [Delivery(message: try bench.note("b"))],
       ])
       let pipeline = bench.pipeline(source)
@@ -222,13 +224,6 @@ struct CommandQueueStageTests {
     #expect(source.ackedCount == 0 && source.rejectedCount == 0)
     #expect(bench.sink.published.isEmpty)
     #expect(try await bench.recorded(["slow"]) == 0)
-  }
-
-  @Test func `A redelivered command has its stage under its mark`() async throws {
-    let source = MemoryMessageSource([[Delivery(message: try bench.note("slow"), isRedelivered: true)]])
-    await bench.pipeline(source).run()
-    #expect(source.ackedCount == 1)
-    #expect(bench.metric("notes_stored_total") == 1)
   }
 
   @Test func `A command whose transaction finds the store down waits for it`() async throws {

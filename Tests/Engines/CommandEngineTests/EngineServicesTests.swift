@@ -39,13 +39,6 @@ import Testing
     ServiceContext(name: "desk", instance: "desk@host/1", logger: Logger(label: "test", sink: MemorySink()))
   }
 
-  private static func withPath(_ body: (String) async throws -> Void) async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "desk-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
-    try await body(directory.appending(path: "desk.sqlite").path(percentEncoded: false))
-  }
-
   /// Runs all services of a process while a body runs, and stops them as a process does.
   private static func run(_ path: String, _ body: (EngineContext, ServiceContext) async throws -> Void) async throws {
     let context = context()
@@ -69,7 +62,7 @@ import Testing
   }
 
   @Test func `It keeps what it stores in a file, which the next process gets when it has ended`() async throws {
-    try await Self.withPath { path in
+    try await StoreUnderTest.withFile { path in
       let kept = try #require(RecordID(RecordKind("ticket"), "kept"))
       let next = Self.context()
       var waiting: Task<EngineServices, any Error>?
@@ -92,7 +85,7 @@ import Testing
   }
 
   @Test func `A file of another service ends the start with its name`() async throws {
-    try await Self.withPath { path in
+    try await StoreUnderTest.withFile { path in
       let other = try await Database.open(path: path, kind: .coordinator, migrations: ServiceSchema.migrations)
       await other.close()
       let error = await #expect(throws: StartError.self) { try await Self.open(path, Self.context()) }

@@ -191,8 +191,7 @@ struct MaintenanceTests {
     return try await bench.recorded((0..<count).map { "\(name)\($0)" })
   }
 
-  @Test(
-    arguments: stores)
+  @Test(arguments: stores)
   func `A clock that was a day ahead for a minute keeps no other reply from being deleted, and deletes none too early`(
     _ kind: StoreUnderTest
   ) async throws {

@@ -273,10 +273,9 @@ import Testing
   }
 
   @Test func `In a file each sees the last one that worked before it, also one of its own name`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "members-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
-    let path = directory.appending(path: "members.sqlite").path(percentEncoded: false)
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.path + "/members.sqlite"
     let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: MemberSchema.sql)])
     let clock = ManualClock()
     func open() -> SQLiteMembers { SQLiteMembers(database, name: "coordinator@host/1", clock: clock) }

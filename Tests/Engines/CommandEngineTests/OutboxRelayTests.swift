@@ -62,8 +62,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: stores)
+  @Test(arguments: stores)
   func `Killed between commit and publish: the next start publishes, the command that comes again is answered alike`(
     _ kind: StoreUnderTest
   ) async throws {
@@ -388,8 +387,7 @@ import Testing
 
   // MARK: Messages that cannot be published
 
-  @Test(
-    arguments: stores)
+  @Test(arguments: stores)
   func `A message that cannot be published is buried; the others of its batch go out, and all is acknowledged`(
     _ kind: StoreUnderTest
   ) async throws {
@@ -427,8 +425,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: stores)
+  @Test(arguments: stores)
   func `A dead letter that the broker does not take leaves the message where it is, and is tried again`(
     _ kind: StoreUnderTest
   ) async throws {
@@ -511,8 +508,7 @@ import Testing
 
   // MARK: The clock is set
 
-  @Test(
-    arguments: stores, steps)
+  @Test(arguments: stores, steps)
   func `A job that was put off is published when its wait is over, wherever the clock has gone`(
     _ kind: StoreUnderTest, step: Int
   ) async throws {

@@ -40,12 +40,7 @@ struct PostgreSQLUnderTest: Sendable {
       }
       return used
     }
-    let new = try await PrivatePostgreSQL.shared.database()
-    try await run(new) { session throws(PostgreSQLError) in
-      try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-      _ = try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
-    }
-    return new
+    return try await PrivatePostgreSQL.shared.storeDatabase()
   }
 
   private static func opened(_ database: PostgreSQLUnderTest) async -> [PostgreSQLStore] {

@@ -111,8 +111,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: StoreUnderTest.allCases)
+  @Test(arguments: StoreUnderTest.allCases)
   func `All counters are forgotten at once, and what is counted behind starts from zero`(_ kind: StoreUnderTest)
     async throws
   {

@@ -43,24 +43,6 @@ import Testing
   }
 
   @Test(arguments: StoreUnderTest.allCases)
-  func `What a run has missed is loaded, and the body runs again`(_ kind: StoreUnderTest) async throws {
-    try await kind.withStore { store in
-      let group = try owner("receipts")
-      let (a, b) = (try id("a"), try id("b"))
-      try await store.put(Record(a, body: Array("receipts".utf8), uniqueKeys: [try holder("token")]))
-      try await store.put(Record(b, body: [], groupKeys: [group]))
-      let look: @Sendable (inout WorkingSet) throws(StoreError) -> [RecordID] = { set throws(StoreError) in
-        guard let body = try set.holder(of: try holder("token"))?.body else { return [] }
-        return try set.group(try GroupKey(ownerSpace, body)).records.map(\.id)
-      }
-      for first in [StoreKeys(), keys(holders: [try holder("token")])] {
-        #expect(try stored(try await store.transact(first, at: start, look)).value == [b])
-        #expect(try await store.read(first, at: start, look) == [b])
-      }
-    }
-  }
-
-  @Test(arguments: StoreUnderTest.allCases)
   func `What was not loaded is an error, not an absence`(_ kind: StoreUnderTest) async throws {
     try await kind.withStore { store in
       let a = try id("a")

@@ -85,8 +85,7 @@ import Testing
     }
   }
 
-  @Test(
-    arguments: stores)
+  @Test(arguments: stores)
   func `A record that its flow cannot read is skipped: the others end, its key is free, it goes in its time`(
     _ kind: StoreUnderTest
   ) async throws {

@@ -1,7 +1,7 @@
 import CountersignTelemetry
-import FoundationEssentials
 import SQLite
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -9,10 +9,9 @@ import Testing
 
 @Suite struct TurnTests {
   @Test func `A second one waits for the database, says so, and has it when the first lets go`() async throws {
-    let directory = FileManager.default.temporaryDirectory.appending(path: "turn-\(UUID().uuidString)")
-    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
-    let path = directory.appending(path: "coordinator.sqlite").path(percentEncoded: false)
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let path = directory.path + "/coordinator.sqlite"
     let logs = MemorySink()
     var first = try FileOwner.claim(path)
     let second = try FileOwner.claim(path)

@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test(.onSharedServer) func `On PostgreSQL, too`() async throws {
-    let endpoint = try await PrivatePostgreSQL.shared.database(with: [StoreSchemaPostgreSQL.part])
+    let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
     try await race { try await PostgreSQLStore.open(endpoint) }
   }
 

@@ -68,7 +68,6 @@ struct LinkTests {
   }
 
   @Test func `Linking needs a valid ID token, before the code is used`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let bare = try await bench.error(bench.command("a", operation: .link), id: "a")
     #expect(bare.code == .missingIDToken)
     let user = try await bench.signUp("u")
@@ -82,7 +81,6 @@ struct LinkTests {
 
   @Test func `An account that is deleted while the coordinator is asked is not linked`() async throws {
     let token = try #require(try await bench.signUp("u").idToken)
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a", idToken: token), id: "a") == nil)
     let check = try #require(bench.checks.first)
     _ = try await bench.delete(token)
@@ -137,7 +135,6 @@ struct LinkTests {
   // MARK: Re-authentication
 
   @Test func `A re-authentication moves auth_time, and makes no account`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let unknown = try await bench.signIn(bench.command("a", operation: .reauthenticate), "a")
     #expect(unknown.error?.code == .userNotFound && bench.events("account.created").isEmpty)
     // The code is not used up by that.

@@ -46,7 +46,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `The coordinator's refusals are passed on, and one wrong code counts once`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let wrong = try await bench.signIn(bench.command("a", code: "000000"), "a")
     #expect(wrong.error?.code == .invalidCode && wrong.error?.attemptsLeft == 4)
     let again = try await bench.signIn(bench.command("b", code: "000000"), "b")
@@ -68,7 +67,6 @@ struct PhoneSignInTests {
   // MARK: Several commands
 
   @Test func `Two commands with one code share a check: the first gets the session`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let messages = try ["a", "b"].map { try bench.message(bench.command($0), id: $0) }
     await bench.deliver(batch: messages)
     #expect(bench.checks.count == 1 && bench.replies.isEmpty)
@@ -80,7 +78,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `At most eight commands wait for one check`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     for index in 0..<8 { #expect(try await bench.send(bench.command("w\(index)"), id: "w\(index)") == nil) }
     let ninth = try await bench.error(bench.command("x"), id: "x")
     #expect(ninth.code == .tooManyAttempts && ninth.retryAfter == 15)
@@ -109,7 +106,6 @@ struct PhoneSignInTests {
   @Test func `Killed before the check or before the answer went out: the next process goes on`() async throws {
     try await AccountsBench.several { setting, start in
       let first = try await start(setting)
-      first.coordinator.verifications["v1"] = .init()
       let message = try first.message(first.command("a"), id: "a")
       first.sink.close()
       #expect(await first.send(message) == nil && first.checks.isEmpty)
@@ -137,7 +133,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `Without an answer the requester may try again, and the code stays good`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let check = try #require(bench.checks.first)
     bench.clock.advance(by: PhoneCheck.patience)
@@ -154,7 +149,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `A reply after the deadline makes no session`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let reply = try bench.coordinator.answer(try #require(bench.checks.first), at: bench.clock.now())
     bench.clock.advance(by: .seconds(16))
@@ -167,7 +161,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `The same code is brought again when the time of the first command is over`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     bench.clock.advance(by: PhoneCheck.patience)
     // Before the maintenance has ended the first.
@@ -178,7 +171,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `A command is waited with from its sending, for no longer than its requester waits`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let message = try bench.message(bench.command("a"), id: "a")
     let later = try bench.message(bench.command("b"), id: "b")
     bench.clock.advance(by: .seconds(10))
@@ -193,7 +185,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `A code counts once, also where the coordinator's clock is an hour ahead`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let ahead = bench.clock.now() + .seconds(3600)
     await bench.report(try bench.coordinator.answer(try #require(bench.checks.first), at: ahead))
@@ -204,7 +195,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `A command that waited out an outage is refused without using the code`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let message = try bench.message(bench.command("a"), id: "a")
     bench.clock.advance(by: .seconds(60))
     let reply = try await bench.ask(message)
@@ -216,7 +206,6 @@ struct PhoneSignInTests {
   // MARK: Forgeries
 
   @Test func `An approval is believed from the coordinator, about what was asked`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let check = try #require(bench.checks.first)
     let approval = VerificationApproved(
@@ -242,7 +231,6 @@ struct PhoneSignInTests {
   }
 
   @Test func `Commands are taken from the gateway, sealed to accounts`() async throws {
-    bench.coordinator.verifications["v1"] = .init()
     let foreign = try await bench.error(bench.command("a"), id: "a", user: "service")
     #expect(foreign.code == .operationNotAllowed)
     // Sealed for another message.
@@ -256,7 +244,6 @@ struct PhoneSignInTests {
 
   @Test func `A method that is off neither signs in nor links, and uses no code`() async throws {
     bench.use([.anonymous])
-    bench.coordinator.verifications["v1"] = .init()
     #expect(try await bench.error(bench.command("a"), id: "a").code == .operationNotAllowed)
     let user = try await bench.signUp("u")
     let link = try bench.command("b", idToken: user.idToken)

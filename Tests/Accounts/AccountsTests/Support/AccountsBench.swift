@@ -171,8 +171,8 @@ final class AccountsBench: EngineBench {
   }
 
   func find(_ localID: String?, project: String = project) async throws -> AccountRecord? {
-    let localID = try #require(localID)
-    return try await look { set throws(StoreError) in try AccountRecord.find(localID, project: project, in: set) }
+    let id = try #require(localID)
+    return try await look { set throws(StoreError) in try AccountRecord.find(id, project: project, in: set) }
   }
 
   func find(_ account: AccountRecord) async throws -> AccountRecord? {

@@ -15,7 +15,8 @@ final class ScriptedCoordinator {
     var approvedAt: UnixTime?
   }
 
-  var verifications: [String: Verification] = [:]
+  /// By their IDs. The first is there from the beginning.
+  var verifications = ["v1": Verification()]
   private(set) var compared = 0
   private var recorded: [String: (order: [String], reply: any MessageBody)] = [:]
   private let keys: KeyRing

@@ -59,8 +59,7 @@ import Testing
     #expect(proof == before)
   }
 
-  @Test(
-    arguments: [("UNREGISTERED", true, true), ("WRONG_TOPIC", true, false), ("PAYLOAD_TOO_LARGE", false, false)])
+  @Test(arguments: [("UNREGISTERED", true, true), ("WRONG_TOPIC", true, false), ("PAYLOAD_TOO_LARGE", false, false)])
   func `A push that was refused is told of, and remembered when it lies in the token`(
     code: String, isRemembered: Bool, isGone: Bool
   ) {

@@ -45,8 +45,7 @@ import Testing
     return now
   }
 
-  @Test(
-    arguments: [(10_999, true), (11_999, false)])
+  @Test(arguments: [(10_999, true), (11_999, false)])
   func `A verification requested long before its SMS was sent does not count`(milliseconds: Int, isBlocked: Bool)
     async throws
   {

@@ -6,6 +6,10 @@ import Testing
 
 @Suite struct CheckLimitTests {
   let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
+  let book: RateLimits
+  let store = MemoryUsage()
+
+  init() throws { book = try RateLimits(Limits()) }
 
   func check(
     _ number: String = "+14155550123", app: String = "a", ip: String? = nil, fictional: Bool = false,
@@ -28,8 +32,6 @@ import Testing
   }
 
   @Test func `Ten checks for a number within an hour`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for index in 0..<10 { #expect(try book.admitCheck(check(), at: begin + .seconds(index), in: store) == nil) }
     let refusal = try book.admitCheck(check(), at: begin + .seconds(10), in: store)
     #expect(refusal == LimitRefusal(limit: .checksPerNumberPerHour, figure: 10, wait: .seconds(3590)))
@@ -37,8 +39,6 @@ import Testing
   }
 
   @Test func `An address has thirty wrong codes an hour over all numbers, and right ones use up none`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415555\(1000 + $0)", ip: "192.0.2.1", first: true) }
     #expect(compared == 30 && refusal?.limit == .wrongCodesPerAddressPerHour)
     #expect(refusal.map { APIError($0) }?.field == "client.ip")
@@ -50,8 +50,6 @@ import Testing
   }
 
   @Test func `An app has a budget, and all have one, of which the first code of a verification is free`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { check("+1415\(1_000_000 + $0)") }
     #expect(compared == 2_000 && refusal?.limit == .wrongCodesPerAppPerDay)
     #expect(refusal.map { APIError($0) }?.reason == "WRONG_CODES_USED_UP")
@@ -62,8 +60,6 @@ import Testing
   }
 
   @Test func `Codes by later handles use up nothing of the first's`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) { _ in check(ip: "192.0.2.1", firstHandle: false) }
     #expect(compared == 10 && refusal?.limit == .checksPerNumberPerHour)
     _ = try exhaust(book, store) { check("+1415\(1_000_000 + $0)", ip: "192.0.2.1", firstHandle: false) }
@@ -71,8 +67,6 @@ import Testing
   }
 
   @Test func `With many approved codes so many more wrong ones are allowed as people mistype`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     try store.transact(at: begin) { set throws(StoreError) in
       for _ in 0..<20_000 { try book.countRight(check(), in: &set) }
     }
@@ -88,8 +82,6 @@ import Testing
   }
 
   @Test func `Wrong codes count for the network around an address as well`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let (compared, refusal) = try exhaust(book, store) {
       check("+1415\(1_000_000 + $0)", ip: "2001:db8:0:\(String($0, radix: 16))::1", first: true)
     }
@@ -101,8 +93,6 @@ import Testing
   func `A fictional number has three wrong codes an hour from a network, thirty in all, and any number of right ones`()
     throws
   {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     func check(_ network: Int?, app: String = "a") -> LimitedCheck {
       // Each of a network of its own, from several of its addresses.
       self.check(app: app, ip: network.map { "192.0.\($0).\(store.counts.count % 200)" }, fictional: true)
@@ -122,8 +112,6 @@ import Testing
   @Test func `Strangers cannot lock a fictional number for a network that has given the right code within 30 days`()
     throws
   {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let tester = check(ip: "192.0.2.1", fictional: true)
     try book.countRight(tester, at: begin, in: store)
     let later = begin + .seconds(29 * 86_400)
@@ -144,8 +132,6 @@ import Testing
   }
 
   @Test func `So many networks are remembered in a day, and none for longer than 30 days and a slot`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     func known() -> Int { store.counts.keys.count { $0.hasPrefix("g") && $0.hasSuffix(":k") } }
     for index in 0..<300 {
       try book.countRight(check(ip: "198.51.\(index % 150).1", fictional: true), at: begin, in: store)
@@ -158,8 +144,6 @@ import Testing
   }
 
   @Test func `Neither number nor address nor device is in the names under which is counted`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     let send = LimitedSend(
       number: "+14155550123", region: "US", isUnknownType: true, address: ClientAddress("192.0.2.1"))
     #expect(try book.admit(send, at: begin, in: store) == nil)
@@ -177,7 +161,6 @@ import Testing
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
-    let store = MemoryUsage()
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin, in: store) == nil) }
     // Both count together, and new ones under the new name alone.
     let stored = store.counts
@@ -191,7 +174,6 @@ import Testing
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
-    let store = MemoryUsage()
     for _ in 0..<9 { #expect(try before.admitCheck(check(), at: begin + .seconds(1800), in: store) == nil) }
     #expect(try after.admitCheck(check(), at: begin, in: store) == nil)
     let refusal = try after.admitCheck(check(), at: begin, in: store)

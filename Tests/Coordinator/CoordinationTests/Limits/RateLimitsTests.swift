@@ -7,6 +7,10 @@ import Testing
 
 @Suite struct RateLimitsTests {
   let begin = UnixTime(rfc3339: "2026-07-01T12:00:00Z") ?? UnixTime(seconds: 0)
+  let book: RateLimits
+  let store = MemoryUsage()
+
+  init() throws { book = try RateLimits(Limits()) }
 
   func send(_ number: String = "+14155550123", region: String = "US", unknown: Bool = false, ip: String? = nil)
     -> LimitedSend
@@ -15,8 +19,6 @@ import Testing
   }
 
   @Test func `Five messages to a number within ten minutes, and the wait is exact`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for seconds in [0, 30, 90, 210, 330] {
       #expect(try book.admit(send(), at: begin + .seconds(seconds), in: store) == nil)
     }
@@ -27,8 +29,6 @@ import Testing
   }
 
   @Test func `Ten messages to a number within a day`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for index in 0..<10 {
       #expect(try book.admit(send(), at: begin + .seconds(index * 700), in: store) == nil)
     }
@@ -37,8 +37,6 @@ import Testing
   }
 
   @Test func `Refused commands are not counted anywhere`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for _ in 0..<5 { _ = try book.admit(send(), at: begin, in: store) }
     let before = store.counts
     #expect(try book.admit(send(ip: "192.0.2.1"), at: begin, in: store) != nil)
@@ -46,8 +44,6 @@ import Testing
   }
 
   @Test func `Twenty messages to a prefix, five where the type is unknown`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for index in 0..<20 {
       #expect(try book.admit(send("+1415555\(1000 + index)"), at: begin, in: store) == nil)
     }
@@ -63,8 +59,6 @@ import Testing
   }
 
   @Test func `Thirty messages to an address within an hour; an IPv6 /64 is one address`() throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     for index in 0..<30 {
       #expect(
         try book.admit(send("+141\(5_000_000 + index)0000", ip: "2001:db8::\(index + 1)"), at: begin, in: store) == nil)
@@ -76,11 +70,8 @@ import Testing
     #expect(try book.admit(send("+33612345678"), at: begin, in: store) == nil)
   }
 
-  @Test(
-    arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
+  @Test(arguments: ["192.0.2.%d", "2001:db8:0:%x::1"])
   func `The network around an address, an IPv4 /24 or IPv6 /48, has ten times as many`(form: String) throws {
-    let book = try RateLimits(Limits())
-    let store = MemoryUsage()
     func from(_ index: Int) -> String {
       form.replacing("%d", with: "\(index)").replacing("%x", with: String(index, radix: 16))
     }
@@ -104,7 +95,6 @@ import Testing
     var limits = Limits()
     limits.countryBudgets = ["FR": 2]
     let book = try RateLimits(limits)
-    let store = MemoryUsage()
     for index in 0..<2 {
       #expect(try book.admit(send("+3361\(index)345678", region: "FR"), at: begin, in: store) == nil)
     }
@@ -117,12 +107,10 @@ import Testing
   @Test func `A budget of zero refuses everything`() throws {
     var limits = Limits()
     limits[.sendsPerDay] = 0
-    let store = MemoryUsage()
     #expect(try RateLimits(limits).admit(send(), at: begin, in: store)?.limit == .sendsPerDay)
   }
 
   @Test func `A clock that was ahead for a while uses up no more than the budget of its day`() throws {
-    let book = try RateLimits(Limits())
     for ahead in [Duration.seconds(13 * 3600), .seconds(10 * 86_400)] {
       let store = MemoryUsage()
       // Ten a day for a number; the clock is ahead for the first nine.
@@ -139,7 +127,6 @@ import Testing
     }
     let rule = LimitRule(daily: "d", limit: 5)
     let counter = try LimitCounter(.everybody, rule)
-    let store = MemoryUsage()
     try counter.record(at: begin + .seconds(13 * 3600), in: store)
     try counter.record(at: begin, in: store)
     let window = try counter.window(at: begin, in: store)
@@ -151,7 +138,6 @@ import Testing
   @Test func `What a clock that was far ahead has counted does not count either once that time comes`() throws {
     let rule = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
-    let store = MemoryUsage()
     let ahead = begin + .seconds(86_400)
     for _ in 0..<5 { try counter.record(at: ahead, in: store) }
     try counter.record(at: begin, in: store)
@@ -162,7 +148,6 @@ import Testing
   @Test func `A large limit keeps few entries and still counts right`() throws {
     let rule = LimitRule(sliding: "s", limit: 10_000, window: .seconds(600))
     let counter = try LimitCounter(.everybody, rule)
-    let store = MemoryUsage()
     for index in 0..<10_000 { try counter.record(at: begin + .milliseconds(index * 60), in: store) }
     let end = begin + .milliseconds(9_999 * 60)
     let window = try counter.window(at: end, in: store)
@@ -174,7 +159,6 @@ import Testing
   @Test func `The ten minutes of a number are counted with its day, where both count each message at its own time`()
     throws
   {
-    let store = MemoryUsage()
     var limits = Limits()
     limits[.sendsPerNumberPer10Minutes] = 2
     limits[.sendsPerNumberPerDay] = 3
@@ -192,7 +176,6 @@ import Testing
   }
 
   @Test func `Counts survive being stored, under names of their own, until they are over`() throws {
-    let store = MemoryUsage()
     let short = LimitRule(sliding: "s", limit: 5, window: .seconds(600))
     let day = LimitRule(daily: "d", limit: 5)
     let (shortCounter, dayCounter) = (try LimitCounter(.everybody, short), try LimitCounter(.everybody, day))
@@ -213,7 +196,6 @@ import Testing
   }
 
   @Test func `A budget that is raised or lowered counts what was counted before`() throws {
-    let store = MemoryUsage()
     var limits = Limits()
     limits[.sendsPerAddressPerHour] = 200
     for index in 0..<100 {
@@ -233,7 +215,6 @@ import Testing
     var limits = Limits()
     limits[.revocationsPerAppPerDay] = 1
     let book = try RateLimits(limits)
-    let store = MemoryUsage()
     let name = String(repeating: "a", count: 300)
     for app in ["\(name)1", "\(name)2"] {
       #expect(try book.admitRevocation(app: app, noticeTo: nil, at: begin, in: store) == nil)
@@ -246,7 +227,6 @@ import Testing
     let (old, new) = (try Pepper([UInt8](repeating: 1, count: 32)), try Pepper([UInt8](repeating: 2, count: 32)))
     let before = RateLimits(Limits(), subjects: LimitSubjects(current: old))
     let after = RateLimits(Limits(), subjects: LimitSubjects(current: new, previous: old))
-    let store = MemoryUsage()
     for _ in 0..<4 { #expect(try before.admit(send(), at: begin, in: store) == nil) }
     #expect(try after.admit(send(), at: begin, in: store) == nil)
     #expect(try after.refusal(of: send(), at: begin, in: store)?.limit == .sendsPerNumberPer10Minutes)

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import CommandEngine
@@ -52,7 +53,7 @@ private struct PlainWindow {
   @Test(arguments: rules.indices, [1, 2])
   func `They count and wait like a list of all events, whatever the clock does`(rule index: Int, seed: UInt64) throws {
     let rule = Self.rules[index]
-    var random = SplitMix(seed: seed &* 1_000 &+ UInt64(index))
+    var random = SplitMix(state: seed &* 1_000 &+ UInt64(index))
     // The pepper is changed in the middle.
     let subjects = [LimitSubject(key: "n1", earlierKey: nil), LimitSubject(key: "n2", earlierKey: "n1")]
     let counters = try subjects.map { try LimitCounter($0, rule) }

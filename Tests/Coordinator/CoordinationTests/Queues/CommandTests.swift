@@ -46,8 +46,7 @@ import Testing
   @Test func `The code is nowhere in the clear: not in the database, the job, the events, the reply or the logs`()
     async throws
   {
-    _ = try await bench.start()
-    let code = try #require(try bench.jobs().first?.code)
+    let (_, code) = try await bench.begin()
     for publication in bench.sink.published {
       #expect(!String(decoding: publication.message.body, as: UTF8.self).contains(code))
     }
@@ -67,17 +66,16 @@ import Testing
   }
 
   @Test func `Asking again after the gap sends the same code again`() async throws {
-    let first = try await bench.start()
-    let code = try #require(try bench.jobs().first?.code)
+    let (id, code) = try await bench.begin()
     bench.clock.advance(by: .seconds(30))
     let second = try await bench.start()
-    #expect(second.verificationID == first.verificationID)
+    #expect(second.verificationID == id)
     #expect(second.resent)
     #expect(second.resendAfter == 60)
     let jobs = try bench.jobs()
-    #expect(jobs.map(\.id) == ["\(first.verificationID).sms.2"])
+    #expect(jobs.map(\.id) == ["\(id).sms.2"])
     #expect(jobs.map(\.code) == [code])
-    #expect(try await bench.check(first.verificationID, code).type == "verification.approved.v1")
+    #expect(try await bench.check(id, code).type == "verification.approved.v1")
   }
 
   @Test func `Two starts in one batch are one verification`() async throws {
@@ -87,9 +85,7 @@ import Testing
     ])
     #expect(source.ackedCount == 3)
     #expect(try bench.jobs().count == 1)
-    let replies = try bench.sink.published.filter { $0.exchange.isEmpty }.map {
-      try VerificationStarted(json: $0.message.body).verificationID
-    }
+    let replies = try bench.replies.map { try VerificationStarted(json: $0.body).verificationID }
     #expect(replies.count == 3)
     #expect(Set(replies).count == 1)
     #expect(try await bench.count("verification") == 1)
@@ -106,9 +102,7 @@ import Testing
   }
 
   @Test func `Every way in which a code can be refused has its own error`() async throws {
-    let started = try await bench.start()
-    let id = started.verificationID
-    let code = try #require(try bench.jobs().first?.code)
+    let (id, code) = try await bench.begin()
     let wrong = Bench.wrong(code)
 
     #expect(try await bench.checkError(id, wrong) == .invalidCode)
@@ -121,16 +115,14 @@ import Testing
     let guess = try await bench.error(CheckVerification(verificationID: id, code: SecretField(Secret(wrong))))
     #expect(guess.code == .sessionExpired && guess.reason == nil)
 
-    let expiring = try await bench.start()
-    let second = try #require(try bench.jobs().first?.code)
+    let (expiring, second) = try await bench.begin()
     bench.clock.advance(by: .seconds(300))
-    #expect(try await bench.checkError(expiring.verificationID, second) == .sessionExpired)
+    #expect(try await bench.checkError(expiring, second) == .sessionExpired)
 
-    let guessed = try await bench.start("+14155550199")
-    let third = try #require(try bench.jobs().first?.code)
-    for _ in 0..<4 { #expect(try await bench.checkError(guessed.verificationID, Bench.wrong(third)) == .invalidCode) }
-    #expect(try await bench.checkError(guessed.verificationID, Bench.wrong(third)) == .tooManyAttempts)
-    #expect(try await bench.checkError(guessed.verificationID, third) == .tooManyAttempts)
+    let (guessed, third) = try await bench.begin("+14155550199")
+    for _ in 0..<4 { #expect(try await bench.checkError(guessed, Bench.wrong(third)) == .invalidCode) }
+    #expect(try await bench.checkError(guessed, Bench.wrong(third)) == .tooManyAttempts)
+    #expect(try await bench.checkError(guessed, third) == .tooManyAttempts)
 
     let canceled = try await bench.start("+14155550188")
     _ = try await bench.ask(CancelVerification(verificationID: canceled.verificationID))
@@ -218,10 +210,10 @@ import Testing
     ] }
     """
 
-  private func overrides() throws -> NumberOverrides {
+  private func overrides(_ text: String = young) throws -> NumberOverrides {
     let decoder = JSONDecoder()
     decoder.allowsJSON5 = true
-    return try decoder.decode(NumberOverrides.self, from: Data(Self.young.utf8))
+    return try decoder.decode(NumberOverrides.self, from: Data(text.utf8))
   }
 
   @Test
@@ -263,14 +255,12 @@ import Testing
   @Test func `A number that costs somebody by the table gets no message, nor one of a length that is gone`()
     async throws
   {
-    let decoder = JSONDecoder()
-    decoder.allowsJSON5 = true
-    let text = """
+    let table = try overrides(
+      """
       { date: "2026-11-22", source: "test", goneLengths: [{ countryCode: 49, lengths: [11] }], ranges: [
         { region: "US", countryCode: 1, type: "premiumRate", length: 10, prefixes: ["4155559"] },
       ] }
-      """
-    let table = try decoder.decode(NumberOverrides.self, from: Data(text.utf8))
+      """)
     let bench = try await Bench(Bench.rules { $0.numberOverrides = table })
     let priced = try await bench.error(StartVerification(phoneNumber: "+14155559123", app: Bench.app))
     #expect(priced.code == .invalidPhoneNumber)
@@ -331,11 +321,10 @@ import Testing
 
   @Test func `When a limit forbids a resend, the answer is the live verification and the wait`() async throws {
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
-    let started = try await bench.start()
-    let code = try #require(try bench.jobs().first?.code)
+    let (id, code) = try await bench.begin()
     bench.clock.advance(by: .seconds(40))
     let again = try await bench.start()
-    #expect(again.verificationID == started.verificationID)
+    #expect(again.verificationID == id)
     #expect(!again.resent && again.resendAfter == 560)
     #expect(try bench.jobs().isEmpty)
     #expect(bench.registry.render().contains(#"countersign_limited_total{limit="number"} 1"#))
@@ -354,28 +343,26 @@ import Testing
       bench.clock.advance(by: .seconds(59))
       #expect(try await bench.start().verificationID == first.verificationID, "the gap is not over")
     }
-    let first = try await bench.start()
-    let code = try #require(try bench.jobs().first?.code)
+    let (first, code) = try await bench.begin()
     bench.clock.advance(by: .seconds(299))
-    #expect(try await bench.start().verificationID == first.verificationID)
+    #expect(try await bench.start().verificationID == first)
     bench.clock.advance(by: .seconds(242))
     let second = try await bench.start()
-    #expect(second.verificationID != first.verificationID && !second.resent)
+    #expect(second.verificationID != first && !second.resent)
     #expect(second.expiresAt == bench.clock.now() + .seconds(300))
     #expect(bench.events() == ["verification.expired", "verification.started"])
     #expect(try bench.jobs().map(\.id) == ["\(second.verificationID).sms.1"])
-    #expect(try await bench.checkError(first.verificationID, code) == .sessionExpired)
+    #expect(try await bench.checkError(first, code) == .sessionExpired)
   }
 
   @Test func `When no new verification may begin, one that is almost over is still the answer`() async throws {
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPerDay] = 2 })
-    let first = try await bench.start()
-    let code = try #require(try bench.jobs().first?.code)
+    let (first, code) = try await bench.begin()
     bench.clock.advance(by: .seconds(299))
     _ = try await bench.start()
     bench.clock.advance(by: .seconds(299))
     let again = try await bench.start()
-    #expect(again.verificationID == first.verificationID && !again.resent)
+    #expect(again.verificationID == first && !again.resent)
     #expect(again.resendAfter == 86_400 - 598)
     #expect(try await bench.check(again.verificationID, code).type == "verification.approved.v1")
   }
@@ -479,8 +466,8 @@ import Testing
   func `The code of a check may be sealed; one that was moved, or is under another key, is refused and not counted`()
     async throws
   {
-    let id = try await bench.start().verificationID
-    let code = Secret(try #require(try bench.jobs().first?.code))
+    let (id, text) = try await bench.begin()
+    let code = Secret(text)
     func sealed(_ keys: KeyRing, messageID: String) throws -> CheckVerification {
       let context = SealContext(messageType: CheckVerification.type, messageID: messageID, recipient: id)
       return CheckVerification(verificationID: id, code: try Sealer(keys: keys).seal(code, for: context))

@@ -11,11 +11,6 @@ import Testing
 @testable import RecordStore
 
 @Suite(.onSharedServer) struct StoreCopyTests {
-  /// An empty database with the tables.
-  private func database() async throws -> PostgreSQLEndpoint {
-    try await PrivatePostgreSQL.shared.database(with: [StoreSchemaPostgreSQL.part])
-  }
-
   /// A coordinator on that store: one command, and its reply.
   private func ask(_ command: some Command, id: String? = nil, _ bench: Bench, _ store: any Store) async throws
     -> Message
@@ -32,7 +27,7 @@ import Testing
   @Test func `Coordinators go on with live codes, replies, limits and messages, on PostgreSQL and back in a file`()
     async throws
   {
-    let endpoint = try await database()
+    let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
     let server = StoreCopy.Place.database(endpoint, .patient)
     let bench = try await Bench(Bench.rules { $0.limits[.sendsPerNumberPer10Minutes] = 1 })
     let start = StartVerification(phoneNumber: Bench.number, app: Bench.app)

@@ -1,5 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
+import TestSupport
 import Testing
 
 @testable import Coordination
@@ -69,8 +70,7 @@ import Testing
     #expect(apply(.deadlinePassed, to: &verification, after: 600) == [.announce(.expired)])
   }
 
-  @Test(
-    arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
+  @Test(arguments: [(540_000, false), (540_001, true), (599_999, true), (600_000, false)])
   func `A code is worth to be sent again while a minute is left of the longest life`(milliseconds: Int, isTooOld: Bool)
   {
     var verification = started()
@@ -185,8 +185,7 @@ import Testing
     #expect(verification.failure == .notSentInTime)
   }
 
-  @Test(
-    arguments: [JobReport.Outcome.accepted, .unknown], [JobReport.Outcome.refused, .expired])
+  @Test(arguments: [JobReport.Outcome.accepted, .unknown], [JobReport.Outcome.refused, .expired])
   func `One message that may have arrived keeps the verification alive`(
     first: JobReport.Outcome, second: JobReport.Outcome
   ) {
@@ -241,7 +240,7 @@ import Testing
 
   @Test(arguments: 0..<200)
   func `No event leaves a final state, whatever comes and in whatever order`(seed: UInt64) {
-    var generator = SplitMix(seed: seed)
+    var generator = SplitMix(state: seed)
     var verification = started()
     var final: VerificationState?
     for second in 0..<60 {
@@ -273,19 +272,5 @@ extension VerificationEvent {
     case 6: generator.next() % 6 == 0 ? .cancelRequested : .checkRequested
     default: .deadlinePassed
     }
-  }
-}
-
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9E37_79B9_7F4A_7C15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
   }
 }

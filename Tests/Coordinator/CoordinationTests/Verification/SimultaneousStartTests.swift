@@ -26,13 +26,7 @@ struct SimultaneousStartTests {
     switch kind {
     case .sqlite: try await body([bench.store, try await SQLiteStore(in: bench.database)])
     case .postgresql:
-      let endpoint = try await PrivatePostgreSQL.shared.database()
-      let connection = try PostgreSQLConnection(endpoint)
-      _ = try await connection.withTransaction { session throws(PostgreSQLError) in
-        try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
-        return try PostgreSQLSchema.update([StoreSchemaPostgreSQL.part], session)
-      }
-      await connection.close()
+      let endpoint = try await PrivatePostgreSQL.shared.storeDatabase()
       let stores = [try await PostgreSQLStore.open(endpoint), try await PostgreSQLStore.open(endpoint)]
       let result: Result<Void, any Error>
       do { result = .success(try await body(stores)) } catch { result = .failure(error) }
