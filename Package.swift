@@ -152,7 +152,7 @@ let coordinator: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "NumberRules", "PhoneNumbers", "Projects", "SQLite", "ServiceRuntime",
     ])
 ]
 
@@ -307,7 +307,7 @@ let testTargets: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "Projects", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import Projects
 import ServiceRuntime
 import Synchronization
 
@@ -8,29 +9,33 @@ final class FictionalNumbers: Sendable {
   typealias Table = [String: [String: String]]
 
   private let current: Mutex<Table>
+  private let projectApps: LiveValue<ProjectApps>?
 
   init(_ rules: CoordinatorRules) {
-    current = Mutex(Self.table(rules))
+    current = Mutex(Self.table(rules.apps))
+    projectApps = rules.projectApps
   }
 
   /// The fixed code of a number. `nil` for a real number.
   func code(of number: String, app: String) -> String? {
-    current.withLock { $0[app]?[number] }
+    current.withLock { $0[app]?[number] } ?? projectApps?.current.all[app]?.fictionalNumbers[number]
   }
 
-  var all: Table { current.withLock { $0 } }
+  var all: Table {
+    Self.table(projectApps?.current.all ?? [:]).merging(current.withLock { $0 }) { _, own in own }
+  }
 
-  /// Applies the numbers of a reloaded configuration. New apps stay unknown until a restart.
+  /// Applies the numbers of a reloaded configuration. New apps of it stay unknown until a restart.
   func take(_ rules: CoordinatorRules) -> Bool {
-    let new = Self.table(rules)
+    let new = Self.table(rules.apps)
     return current.withLock { current in
       defer { current = new }
       return current != new
     }
   }
 
-  private static func table(_ rules: CoordinatorRules) -> Table {
-    rules.apps.compactMapValues { $0.fictionalNumbers.isEmpty ? nil : $0.fictionalNumbers }
+  private static func table(_ apps: [String: AppProfile]) -> Table {
+    apps.compactMapValues { $0.fictionalNumbers.isEmpty ? nil : $0.fictionalNumbers }
   }
 }
 

@@ -26,7 +26,8 @@ import Testing
     try write("keys.json", #"{"keys":[\#(try KeyRing.generate(kid: "k"))]}"#)
     try write("tokens.json", #"{"keys":[\#(try KeyRing.generate(kid: "t"))]}"#)
     try write("sealing.json", try PrivateSealingKeys([PrivateSealingKey.generate(id: "s")]).jwkSet())
-    try write("projects.json5", "{}")
+    try FileManager.default.createDirectory(
+      at: directory.appending(path: "projects"), withIntermediateDirectories: true)
     return try body(directory)
   }
 
@@ -41,7 +42,7 @@ import Testing
       let file = directory.appending(path: "accounts.json5")
       let text = """
         { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
-          tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', projectsFile: 'projects.json5', \(keys) }
+          tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', \(keys) }
         """
       try Data(text.utf8).write(to: file)
       return try AccountsConfiguration.load(file: file.path(percentEncoded: false), environment: [:]).content
@@ -102,11 +103,11 @@ import Testing
   @Test func `Secrets that are missing or no keys are named, and not shown`() throws {
     for (file, key) in [
       ("pepper", "pepperFile"), ("tokens.json", "tokenKeysFile"), ("sealing.json", "sealingKeysFile"),
-      ("keys.json", "keysFile"), ("projects.json5", "projectsFile"),
+      ("keys.json", "keysFile"), ("projects/example.json5", "projectsDirectory"),
     ] {
       let found = try problems("", replacing: [file: "nonsense"])
       #expect(found.contains { $0.contains(key) }, "\(key): \(found)")
-      #expect(!found.contains { $0.contains("nonsense") && key != "projectsFile" })
+      #expect(!found.contains { $0.contains("nonsense") && key != "projectsDirectory" })
     }
   }
 
@@ -130,7 +131,7 @@ import Testing
         environment: [
           "COUNTERSIGN_BROKER_PASSWORD_FILE": path("password"), "COUNTERSIGN_PEPPER_FILE": path("pepper"),
           "COUNTERSIGN_KEYS_FILE": path("keys.json"), "COUNTERSIGN_TOKEN_KEYS_FILE": path("tokens.json"),
-          "COUNTERSIGN_SEALING_KEYS_FILE": path("sealing.json"), "COUNTERSIGN_PROJECTS_FILE": path("projects.json5"),
+          "COUNTERSIGN_SEALING_KEYS_FILE": path("sealing.json"), "COUNTERSIGN_PROJECTS_DIRECTORY": path("projects"),
         ])
     }.content
     #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())

@@ -67,7 +67,7 @@ struct AppProofService: Sendable {
       return .failure(.unknownReceipt)
     }
     var proof = try current(before, in: set)
-    if let time = rules.apps[before.app]?.receiptsValidFrom {
+    if let time = rules.profile(before.app)?.receiptsValidFrom {
       _ = proof.apply(.withdrawn(issuedBefore: time), at: set.now, under: rules.proof)
     }
     let event = AppProofEvent.secretReturned(matches: hashes.matches(secret, before), app: app.id)

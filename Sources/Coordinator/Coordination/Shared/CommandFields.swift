@@ -65,7 +65,7 @@ extension CoordinatorRules {
   /// The app that a command names.
   func app(_ id: String) throws(APIError) -> AppProfile {
     guard !id.isEmpty else { throw .missingApp }
-    guard let app = apps[id] else { throw .unknownApp }
+    guard let app = profile(id) else { throw .unknownApp }
     return app
   }
 }
