@@ -43,7 +43,7 @@ extension AppProfile {
   }
 }
 
-/// Codes of a project's apps, for whoever writes its file.
+/// Codes of a project's apps, for commands that write its file.
 public enum ProjectCodes {
   /// Ways in which an app can be proven, as the key `verification` names them.
   public static let verifications = AppVerification.allCases.map(\.rawValue)
