@@ -20,12 +20,12 @@ extension ConfigurationDirectory<[String: AppProfile]> {
   ///   - file: the coordinator's own configuration, for messages.
   ///   - apps: the IDs of its apps.
   static func apps(_ path: String, besides apps: some Sequence<String>, of file: String) -> Self {
-    let reserved = apps.map { UniqueName("app", $0, at: "\(file): apps.\($0)", "") }
+    let reserved = apps.map { ("app \($0)", "\(file): apps.\($0)", "") as UniqueName }
     return projects(
       path, reserved: reserved,
       names: { apps in
         apps.keys.sorted().map {
-          UniqueName("app", $0, at: "apps.\($0).codes", "an app gets them in one place: keep one of them")
+          ("app \($0)", "apps.\($0).codes", "an app gets them in one place: keep one of them") as UniqueName
         }
       },
       read: { _, section in AppProfile.ofProject(section) })

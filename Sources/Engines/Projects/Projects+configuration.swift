@@ -35,14 +35,13 @@ extension Project: Configuration {
 
   /// Values that no other project may have.
   var names: [UniqueName] {
-    let keys = apiKeys.sorted().map { UniqueName("key", $0, at: "apiKeys", "a key names one project") }
-    return [UniqueName("number", "\(number)", at: "number", "each project has its own")] + keys
-      + apps.flatMap { app in
-        [
-          UniqueName("app", app.id, at: "apps.\(app.id)", "an app is in one project"),
-          UniqueName("appID", app.appID, at: "apps.\(app.id).appID", "each app has its own"),
-        ]
-      }
+    var names: [UniqueName] = [("number \(number)", "number", "each project has its own")]
+    for key in apiKeys.sorted() { names.append(("key \(key)", "apiKeys", "a key names one project")) }
+    for app in apps {
+      names.append(("app \(app.id)", "apps.\(app.id)", "an app is in one project"))
+      names.append(("appID \(app.appID)", "apps.\(app.id).appID", "each app has its own"))
+    }
+    return names
   }
 
   private static func number(_ section: ConfigurationSection) -> UInt64 {

@@ -1,5 +1,8 @@
 import FoundationEssentials
 
+/// Value that one file of a directory alone may have, with its kind before it, the key that has it, and the reason.
+public typealias UniqueName = (value: String, place: String, rule: String)
+
 /// Directory with a configuration file for each ID: `projects/shop-1.json5` is that of `shop-1`.
 ///
 /// Its files are judged one by one: a wrong one leaves what its ID stood for as it was, and a removed one removes it.
@@ -45,7 +48,7 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
     self.path = path
     self.idForm = idForm
     self.isID = isID
-    self.reserved = Dictionary(reserved.map { ($0.key, $0.place) }) { first, _ in first }
+    self.reserved = Dictionary(reserved.map { ($0.value, $0.place) }) { first, _ in first }
     self.names = names
     self.read = read
   }
@@ -132,12 +135,12 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
   ) -> (id: String, problem: ConfigurationProblem)? {
     var places = reserved
     for (id, content) in kept {
-      for name in names(content) { places[name.key] = "\(path(of: id)): \(name.place)" }
+      for name in names(content) { places[name.value] = "\(path(of: id)): \(name.place)" }
     }
     for (id, content) in changed.sorted(by: { $0.key < $1.key }) {
       for name in names(content) {
         let place = "\(path(of: id)): \(name.place)"
-        guard let other = places.updateValue(place, forKey: name.key) else { continue }
+        guard let other = places.updateValue(place, forKey: name.value) else { continue }
         return (id, ConfigurationProblem(place, "is that of \(other) as well; \(name.rule)"))
       }
     }
@@ -173,23 +176,5 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
 
   private func problem(_ text: String) -> ConfigurationError {
     ConfigurationError([ConfigurationProblem(path, text)])
-  }
-}
-
-/// Value that one file of a directory alone may have.
-public struct UniqueName: Sendable, Hashable {
-  /// The kind of the value, and the value.
-  let key: String
-  /// The key that has it.
-  let place: String
-  let rule: String
-
-  /// - Parameters:
-  ///   - kind: kind of the value: values of different kinds may be alike.
-  ///   - value: the value.
-  ///   - place: the key that has it.
-  ///   - rule: the reason that it is unique, for an operator.
-  public init(_ kind: String, _ value: String, at place: String, _ rule: String) {
-    (key, self.place, self.rule) = ("\(kind) \(value)", place, rule)
   }
 }
