@@ -16,7 +16,8 @@ final class SampleProjects: Sendable {
   var path: String { url.path(percentEncoded: false) }
   var directory: ConfigurationDirectory<Project> { .projects(path) }
 
-  func write(_ id: String = "example", _ text: String) throws { try put("\(id).json5", text) }
+  func write(_ text: String) throws { try write("example", text) }
+  func write(_ id: String, _ text: String) throws { try put("\(id).json5", text) }
   func put(_ name: String, _ text: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
   func remove(_ name: String) throws { try FileManager.default.removeItem(at: url.appending(path: name)) }
 
@@ -36,10 +37,10 @@ final class SampleProjects: Sendable {
   /// Problems of that directory. Empty when it is right.
   func problems(_ keys: String = "", apps: String = "") throws -> String {
     try write(Self.example(keys, apps: apps))
-    return problems
+    return found
   }
 
-  var problems: String { directory.load().problems.map(\.description).joined(separator: "\n") }
+  var found: String { directory.load().problems.map(\.description).joined(separator: "\n") }
 }
 
 @Suite struct ProjectsDirectoryTests {
@@ -133,12 +134,12 @@ final class SampleProjects: Sendable {
       ),
     ] {
       try file.write("second", "{ \(keys) }")
-      let problems = file.problems
+      let problems = file.found
       #expect(problems.contains("second.json5: ") && problems.contains(problem), "\(problem): \(problems)")
     }
     let other = "{ platform: 'web', appID: '1:2:web:01234567', origins: ['https://e.com'] }"
     try file.write("second", "{ number: 2, apiKeys: ['other-key'], apps: { other: \(other) } }")
-    #expect(file.problems.isEmpty)
+    #expect(file.found.isEmpty)
   }
 
   @Test func `Number and API keys are required and have their forms`() throws {
@@ -148,11 +149,11 @@ final class SampleProjects: Sendable {
       "example.json5: number: is required", "example.json5: apiKeys: must be 1 to 10 API keys",
       "ok-project.json5: apiKeys.0: must be 8 to 128 letters",
     ] {
-      #expect(file.problems.contains(part), "\(part): \(file.problems)")
+      #expect(file.found.contains(part), "\(part): \(file.found)")
     }
     let keys = (0..<11).map { "'fake-api-key-\($0)'" }.joined(separator: ", ")
     try file.write("{ number: 1, apiKeys: [\(keys)] }")
-    #expect(file.problems.contains("example.json5: apiKeys: must be"))
+    #expect(file.found.contains("example.json5: apiKeys: must be"))
   }
 
   @Test func `Files of other names are errors, and what editors leave over is none`() throws {
@@ -162,23 +163,23 @@ final class SampleProjects: Sendable {
     ] {
       try file.put(name, "nonsense")
     }
-    #expect(file.problems.isEmpty)
+    #expect(file.found.isEmpty)
     for name in ["Example.json5", "short.json5", "example-2.json", "README"] {
       try file.put(name, SampleProjects.example())
-      #expect(file.problems.contains("/\(name): is not named ID.json5; an ID has 6 to 30"), "\(file.problems)")
+      #expect(file.found.contains("/\(name): is not named ID.json5; an ID has 6 to 30"), "\(file.found)")
       try file.remove(name)
     }
   }
 
   @Test func `A directory has bounds`() throws {
     try file.write("{ /* \(String(repeating: " ", count: 1 << 20)) */ }")
-    #expect(file.problems.contains("is larger than 1048576 bytes"))
+    #expect(file.found.contains("is larger than 1048576 bytes"))
     for number in 0..<16 { try file.put("a\(number)", String(repeating: " ", count: 1 << 20)) }
-    #expect(!file.problems.contains("bytes in its files"))
+    #expect(!file.found.contains("bytes in its files"))
     try file.put("a16", " ")
-    #expect(file.problems.contains("has more than 16777216 bytes in its files"))
+    #expect(file.found.contains("has more than 16777216 bytes in its files"))
     for number in 0..<1000 { try file.put("b\(number)", "") }
-    #expect(file.problems.contains("has more than 1000 files"))
+    #expect(file.found.contains("has more than 1000 files"))
   }
 
   @Test(
@@ -321,7 +322,7 @@ final class SampleProjects: Sendable {
     #expect(shipped.contents.isEmpty && shipped.problems.isEmpty)
     let file = try SampleProjects()
     try file.write("example-project", text)
-    #expect(file.problems.isEmpty, "\(file.problems)")
+    #expect(file.found.isEmpty, "\(file.found)")
     let project = try #require(file.directory.load().contents["example-project"])
     #expect(project.apps.count == 2 && project.recaptcha?.enterpriseKey != nil)
   }
