@@ -156,7 +156,7 @@ let coordinator: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "NumberRules", "PhoneNumbers", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "NumberRules", "PhoneNumbers", "Projects", "SQLite", "ServiceRuntime",
     ])
 ]
 
@@ -313,7 +313,7 @@ let testTargets: [Target] = [
     "Coordination", at: "Coordinator/Coordination",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "RecordStore", "SQLite", "ServiceRuntime",
+      "CountersignTelemetry", "PhoneNumbers", "PostgreSQL", "Projects", "RecordStore", "SQLite", "ServiceRuntime",
     ]),
 
   tests("Projects", at: "Engines/Projects", ["CountersignTelemetry", "ServiceRuntime"]),

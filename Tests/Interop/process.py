@@ -79,9 +79,10 @@ class Process:
         if name == "sms-worker":
             self.receipts_port = free_port()
             self.variables["COUNTERSIGN_RECEIPTS_PORT"] = str(self.receipts_port)
-        if name in {"accounts", "gateway"}:
-            self.projects = root / "config" / "projects.json5"
-            self.projects.write_text((CONFIGURATIONS / "projects.json5").read_text())
+        if name in {"accounts", "coordinator", "gateway"}:
+            (root / "config" / "projects").mkdir()
+            self.projects = root / "config" / "projects" / "example.json5"
+            self.projects.write_text((CONFIGURATIONS / "projects" / "example.json5").read_text())
         if name == "gateway":
             self.listen_port = free_port()
             self.variables["COUNTERSIGN_LISTEN_PORT"] = str(self.listen_port)

@@ -333,7 +333,7 @@ class NumbersTest(unittest.TestCase):
         self.assertIn(f"during {test_several_hosts.JOBS} calls", " ".join(text("docs/jobs.md").split()))
 
     def test_apps_and_numbers_of_the_stack(self):
-        configuration = text("deploy/dev/coordinator.json5")
+        configuration = text("deploy/dev/coordinator.json5") + text("deploy/dev/projects/example.json5")
         page = " ".join(text("docs/operations.md").split())
         apps = set(re.findall(r'"(com\.example\.\w+)": \{', configuration))
         told = re.search(r"The stack has seven apps: (.*?), pages of `localhost`\. In (.*?) two numbers are (.*?)\. In (.*?) one is: (.*?)\. `curl ", page)

@@ -125,7 +125,7 @@ proof_mail_arrived() {
   PROOF_MAIL=$(grep -lsF "Delivered-To: $PROOF_ADDRESS" "$STACK"/mail/new/* | head -n 1) && [[ -n $PROOF_MAIL ]]
 }
 
-# A call of the gateway, by an app of the project of deploy/dev/projects.json5. Prints the answer; fails on an error.
+# A call of the gateway, by an app of the project of deploy/dev/projects/example.json5. Prints the answer; fails on an error.
 #   proof_call PATH JSON
 proof_call() {
   local answer

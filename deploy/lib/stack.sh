@@ -112,6 +112,8 @@ stack_prepare() {
       -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
       -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
+  rm -rf "$STACK/config/projects"
+  cp -R "$ROOT/deploy/dev/projects" "$STACK/config/projects"
   stack_environment >"$STACK/stack.env.new"
   chmod 600 "$STACK/stack.env.new"
   mv "$STACK/stack.env.new" "$STACK/stack.env"
@@ -298,7 +300,7 @@ is_ready() {
 
 # Changes with the binary, its arguments, the configuration and the certificates.
 stack_version() {
-  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5 "$STACK/front/nginx.conf" "$STACK/gateway-front/gateway.conf" "$SECRETS/front-cert.pem"; } |
+  { stat -c '%i %Y' "$1" && printf '%s\n' "$@" && cat "$STACK"/config/*.json5 "$STACK"/config/projects/*.json5 "$STACK/front/nginx.conf" "$STACK/gateway-front/gateway.conf" "$SECRETS/front-cert.pem"; } |
     sha256sum
 }
 

@@ -12,7 +12,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
   let database: DatabaseSettings
   /// Secrets from files. `nil` when one of them is missing or wrong.
   let secrets: AccountParts.Secrets?
-  let projects: ProjectsFile
+  let projects: ProjectsDirectory
   let rules: AccountRules
   /// Deliveries taken from each queue ahead.
   let prefetch: Int
@@ -23,7 +23,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
     common = CommonConfiguration(section, defaultHTTPPort: 8085)
     database = DatabaseSettings(
       section.section("database"), of: "accounts process", defaultPath: "/var/lib/countersign/accounts.sqlite")
-    projects = ProjectsFile(section)
+    projects = ProjectsDirectory(section)
     rules = AccountRules(section, ProjectsSource(projects.projects))
     secrets = Self.secrets(section, common.keys)
     prefetch = section.integer(

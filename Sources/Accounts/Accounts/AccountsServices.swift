@@ -25,8 +25,7 @@ public enum AccountsServices {
     let engine = try await services.begin(flows.registry, EngineMetrics(context.metrics, of: "accounts"))
     context.health.register("signingKeys") { parts.idTokens.keys.health }
     warn(configuration, context.logger)
-    let projects = FileWatcher.projects(
-      configuration.projects.path, configuration.rules.projects, log: context.logger, metrics: context.metrics)
+    let projects = FileWatcher.projects(configuration.projects.directory, configuration.rules.projects, context)
     return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]
   }
 
@@ -41,9 +40,6 @@ public enum AccountsServices {
       logger.warning(
         "development is on: tests may delete all accounts",
         [.hint: "set 'development' to false where people have accounts"])
-    }
-    for warning in configuration.projects.warnings {
-      logger.warning("configuration warning", ["place": warning.place, .hint: warning.text])
     }
   }
 }

@@ -46,11 +46,10 @@ enum AppVerification: String, Sendable, CaseIterable {
 extension AppProfile {
   static func read(_ section: ConfigurationSection) -> [String: AppProfile] {
     let sections = section.namedSections("apps", "The apps whose users are verified, by their bundle ID.")
-    if sections.isEmpty { section.warning("apps", "is empty, so no verification can be started") }
     return Dictionary(uniqueKeysWithValues: sections.map { ($0.name, AppProfile($0.name, $0.section)) })
   }
 
-  private init(_ id: String, _ section: ConfigurationSection) {
+  init(_ id: String, _ section: ConfigurationSection) {
     let domain = section.optionalString(
       "domain", "The domain that phones bind the code to when they fill it in by themselves.")
     self.init(

@@ -4,6 +4,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
+import Projects
 import SQLite
 public import ServiceRuntime
 import Synchronization
@@ -34,20 +35,21 @@ public enum CoordinatorServices {
       rules, secrets, metrics: metrics, logger: context.logger, conversion: conversion, fictional: fictional)
     let engine = try await parts.begin(flows.registry, EngineMetrics(context.metrics))
     areCommandsStored.follow(engine.health)
-    return try await parts.services(engine, facts(configuration, keys, fictional)) + watch(fictional, context)
+    return try await parts.services(engine, facts(configuration, keys, fictional))
+      + watch(configuration, fictional, context)
   }
 
   private static func facts(
     _ configuration: CoordinatorConfiguration, _ keys: KeyRing, _ fictional: FictionalNumbers
   ) -> MemberFacts {
-    // Those of the configuration may be older than the ones in force. Their codes must not be found from the digest.
-    let apps = configuration.rules.apps.mapValues { app in
-      var app = app
-      app.fictionalNumbers = [:]
-      return app
-    }
-    return MemberFacts(secrets: CheckValue.all(keys, file: "keysFile") + configuration.peppers) {
-      MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any])
+    MemberFacts(secrets: CheckValue.all(keys, file: "keysFile") + configuration.peppers) {
+      // Numbers of the configuration may be older than those in force. Their codes must not be found from the digest.
+      let apps = configuration.rules.allApps.mapValues { app in
+        var app = app
+        app.fictionalNumbers = [:]
+        return app
+      }
+      return MemberFacts.digest([apps, fictional.all.mapValues { Set($0.keys) }] as [Any])
     }
   }
 
@@ -64,14 +66,23 @@ public enum CoordinatorServices {
     ) { publisher.isReady && commands.isReady && areCommandsStored.isTrue }
   }
 
-  /// Without a file nothing can change.
-  private static func watch(_ fictional: FictionalNumbers, _ context: ServiceContext) -> [any Service] {
-    guard let file = context.configurationFile else { return [] }
-    return [
-      FileWatcher.fictionalNumbers(
-        file, environment: ProcessInfo.processInfo.environment, fictional, log: context.logger,
-        metrics: context.metrics)
-    ]
+  /// Without a file and a directory nothing can change.
+  private static func watch(
+    _ configuration: CoordinatorConfiguration, _ fictional: FictionalNumbers, _ context: ServiceContext
+  ) -> [any Service] {
+    var services: [any Service] = []
+    if let file = context.configurationFile {
+      services.append(
+        FileWatcher.fictionalNumbers(
+          file, environment: ProcessInfo.processInfo.environment, fictional, log: context.logger,
+          metrics: context.metrics))
+    }
+    if let directory = configuration.projects, let apps = configuration.rules.projectApps {
+      services.append(
+        FileWatcher.projects(
+          directory, context, previous: { apps.current.byProject }, take: { apps.take(ProjectApps($0)) }))
+    }
+    return services
   }
 
   /// Whether changes of commands can be stored, for a flow that is made before the engine.

@@ -4,6 +4,7 @@ public import CountersignMessages
 import CountersignTelemetry
 import NumberRules
 public import PhoneNumbers
+import Projects
 public import ServiceRuntime
 
 /// The coordinator's configuration. `Config/coordinator.json5` explains each key.
@@ -15,6 +16,8 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
   /// Pepper of codes made before the last change.
   public let previousPepper: Pepper?
   public let rules: CoordinatorRules
+  /// Projects whose apps get codes, too. `nil` where none is named.
+  let projects: ConfigurationDirectory<[String: AppProfile]>?
   /// Deliveries taken from each queue ahead.
   public let prefetch: Int
   /// Interval between rounds of the maintenance.
@@ -32,7 +35,10 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     previousPepper = Self.pepper(
       section, "previousPepperFile",
       section.secretFile("previousPepperFile", "The pepper before the last change, for an hour after it.")?.reveal())
-    rules = CoordinatorRules(section)
+    var rules = CoordinatorRules(section)
+    projects = Self.projects(section, &rules)
+    self.rules = rules
+    if rules.allApps.isEmpty { section.warning("apps", "is empty, so no verification can be started") }
     prefetch = section.integer(
       "prefetch", default: 512, in: 1...10_000, "Messages that are taken from each queue ahead.")
     maintenanceInterval = section.seconds(
@@ -44,10 +50,23 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     }
   }
 
+  private static func projects(
+    _ section: ConfigurationSection, _ rules: inout CoordinatorRules
+  ) -> ConfigurationDirectory<[String: AppProfile]>? {
+    let key = ProjectsDirectory.key
+    ProjectsDirectory.refuseFormerKey(section)
+    guard let path = section.path(key, "The directory with the file ID.json5 of each project, for apps with codes.")
+    else { return nil }
+    let directory = ConfigurationDirectory<[String: AppProfile]>.apps(
+      path, besides: rules.apps.keys, of: "the coordinator's configuration")
+    rules.projectApps = LiveValue(ProjectApps(directory.contents(section, key)))
+    return directory
+  }
+
   /// Adds regions, apps and the peppers' check values to what the doctor is told.
   func describe(_ report: inout RuntimeReport) {
     report.regions = rules.regions.allowed.sorted()
-    report.apps = rules.apps.mapValues(\.verification.rawValue)
+    report.apps = rules.allApps.mapValues(\.verification.rawValue)
     report.isDevelopment = rules.isDevelopment
     report.queues += [Topology.Queues.commands, Topology.Queues.results]
     report.guarded?.checkValues += peppers
@@ -75,8 +94,10 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var regions: RegionRules
   /// Corrections for numbers that libphonenumber does not know yet.
   public var numberOverrides = NumberOverrides.none
-  /// Apps by ID.
+  /// Apps of the coordinator's own configuration, by ID.
   public var apps: [String: AppProfile]
+  /// Apps of the projects' files, which may change while the process runs.
+  var projectApps: LiveValue<ProjectApps>?
   /// Action of workers when it is unknown whether an SMS was sent. A repetition carries the same code, so it does no
   /// harm.
   public var onUnknown = OnUnknown.resend
@@ -113,6 +134,11 @@ public struct CoordinatorRules: Sendable, Hashable {
       commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, inboxRetention: inboxRetention,
       maxCommandAge: maxCommandAge, operators: operators)
   }
+
+  /// All apps by ID. None is in both places.
+  var allApps: [String: AppProfile] { apps.merging(projectApps?.current.all ?? [:]) { own, _ in own } }
+
+  func profile(_ app: String) -> AppProfile? { apps[app] ?? projectApps?.current.all[app] }
 
   func policy(of app: AppProfile) -> VerificationPolicy {
     var policy = policy

@@ -1,36 +1,36 @@
 import CountersignTelemetry
+import Projects
 import ServiceRuntime
-import Synchronization
 
 /// Fictional numbers of the apps, which may change while the process runs.
 final class FictionalNumbers: Sendable {
   /// Fixed codes by app and number in E.164.
   typealias Table = [String: [String: String]]
 
-  private let current: Mutex<Table>
+  private let own: LiveValue<Table>
+  private let projectApps: LiveValue<ProjectApps>?
 
   init(_ rules: CoordinatorRules) {
-    current = Mutex(Self.table(rules))
+    own = LiveValue(Self.table(rules.apps))
+    projectApps = rules.projectApps
   }
 
   /// The fixed code of a number. `nil` for a real number.
   func code(of number: String, app: String) -> String? {
-    current.withLock { $0[app]?[number] }
+    own.current[app]?[number] ?? projectApps?.current.all[app]?.fictionalNumbers[number]
   }
 
-  var all: Table { current.withLock { $0 } }
+  var all: Table {
+    Self.table(projectApps?.current.all ?? [:]).merging(own.current) { _, own in own }
+  }
 
-  /// Applies the numbers of a reloaded configuration. New apps stay unknown until a restart.
+  /// Applies the numbers of a reloaded configuration. New apps of it stay unknown until a restart.
   func take(_ rules: CoordinatorRules) -> Bool {
-    let new = Self.table(rules)
-    return current.withLock { current in
-      defer { current = new }
-      return current != new
-    }
+    own.take(Self.table(rules.apps))
   }
 
-  private static func table(_ rules: CoordinatorRules) -> Table {
-    rules.apps.compactMapValues { $0.fictionalNumbers.isEmpty ? nil : $0.fictionalNumbers }
+  private static func table(_ apps: [String: AppProfile]) -> Table {
+    apps.compactMapValues { $0.fictionalNumbers.isEmpty ? nil : $0.fictionalNumbers }
   }
 }
 

@@ -1,6 +1,6 @@
 import ServiceRuntime
 
-/// Forms of the values of a projects file, for the reader and for commands that write one.
+/// Forms of the values of a project's file, for the reader and for commands that write one.
 public enum ProjectForms {
   /// Project numbers, which clients read as signed numbers of 64 bits.
   public static let numbers = 1...999_999_999_999_999
@@ -9,7 +9,11 @@ public enum ProjectForms {
   /// The most apps of a project, origins of an app, and domains of a project.
   public static let maxEntries = 200
 
-  /// 6 to 30 lower case letters, digits and hyphens. A letter first, no hyphen last.
+  /// Form of a project's ID, in words.
+  public static let projectIDForm =
+    "6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
+
+  /// Whether a text has the form of a project's ID.
   public static func isProjectID(_ text: String) -> Bool {
     guard let first = text.unicodeScalars.first, isLowerCase(first), !text.hasSuffix("-") else { return false }
     return text.isMatched(by: { isLowerCase($0) || $0.isDigit || $0 == "-" }, length: 6...30)

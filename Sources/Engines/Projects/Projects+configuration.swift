@@ -1,15 +1,6 @@
 public import ServiceRuntime
 
-extension Projects: Configuration {
-  /// Reads the content of a projects file: `projects`, a section each by its ID.
-  public init(_ section: ConfigurationSection) {
-    var taken = TakenNames()
-    let sections = section.namedSections("projects", "The projects, by their ID.")
-    self.init(sections.map { Project(id: $0.name, $0.section, &taken) })
-  }
-}
-
-/// Values that only one project or app may have, with the place of the first that has them.
+/// Values that only one key or app of a project may have, with the place of the first that has them.
 private struct TakenNames {
   private var places: [String: String] = [:]
 
@@ -20,11 +11,15 @@ private struct TakenNames {
   }
 }
 
-extension Project {
-  fileprivate init(id: String, _ section: ConfigurationSection, _ taken: inout TakenNames) {
-    let number = Self.number(section, &taken)
+extension Project: Configuration {
+  /// Reads the file of a project whose ID does not matter.
+  public init(_ section: ConfigurationSection) { self.init(id: "", section) }
+
+  /// Reads the file of a project. Its name is the ID.
+  init(id: String, _ section: ConfigurationSection) {
+    var taken = TakenNames()
+    let number = Self.number(section)
     self.init(id: id, number: number)
-    section.check("number", ProjectForms.isProjectID(id), "stands below \(Self.idProblem)")
     apiKeys = Self.keys(section, &taken)
     authDomain = Self.host(
       section, "authDomain", section.optionalString("authDomain", "The host of the pages, example.firebaseapp.com."))
@@ -38,17 +33,22 @@ extension Project {
     section.check("apps", apps.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) apps")
   }
 
-  private static let idProblem =
-    "an ID that is not 6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
+  /// Values that no other project may have.
+  var names: [UniqueName] {
+    var names: [UniqueName] = [("number \(number)", "number", "each project has its own")]
+    for key in apiKeys.sorted() { names.append(("key \(key)", "apiKeys", "a key names one project")) }
+    for app in apps {
+      names.append(("app \(app.id)", "apps.\(app.id)", "an app is in one project"))
+      names.append(("appID \(app.appID)", "apps.\(app.id).appID", "each app has its own"))
+    }
+    return names
+  }
 
-  private static func number(_ section: ConfigurationSection, _ taken: inout TakenNames) -> UInt64 {
+  private static func number(_ section: ConfigurationSection) -> UInt64 {
     let help = "The number of the project, as clients show it, such as 100000000001."
     guard let number = section.optionalInteger("number", in: ProjectForms.numbers, help) else {
       section.problem("number", "is required: \(help)")
       return 0
-    }
-    if let other = taken.take("number", String(number), at: section.path) {
-      section.problem("number", "is that of \(other) as well; each project has its own")
     }
     return UInt64(number)
   }
@@ -61,8 +61,8 @@ extension Project {
     for (index, key) in keys.enumerated() {
       let place = "apiKeys.\(index)"
       section.check(place, ProjectForms.isAPIKey(key), "must be 8 to 128 letters, digits, - and _")
-      if let other = taken.take("key", key, at: "\(section.path).\(place)") {
-        section.problem(place, "is the same as \(other); a key names one project")
+      if let other = taken.take("key", key, at: place) {
+        section.problem(place, "is the same as \(other)")
       }
     }
     return Set(keys)
@@ -131,21 +131,15 @@ extension ProjectApp {
     section.check("platform", section.isGiven("platform"), "is required: ios, web or android")
     section.check(
       "platform", ProjectForms.isAppName(id), "stands below an ID that is not 1 to 128 letters, digits, '.', - and _")
-    checkUnique(section, &taken)
+    section.accept("codes")
+    if !appID.isEmpty, let other = taken.take("appID", appID, at: section.path) {
+      section.problem("appID", "is that of \(other) as well; each app has its own")
+    }
     // Absent, it is reported already.
     section.check(
       "appID", appID.isEmpty || ProjectForms.isAppID(appID, number: number, platform: platform),
       "must be 1:\(number):\(platform.rawValue): and 8 to 64 of 0-9 and a-f; 'countersign project app' makes one")
     checkOrigins(section, &taken)
-  }
-
-  private func checkUnique(_ section: ConfigurationSection, _ taken: inout TakenNames) {
-    if let other = taken.take("app", id, at: section.path) {
-      section.problem("platform", "stands below an app that \(other) has as well; an app is in one project")
-    }
-    if !appID.isEmpty, let other = taken.take("appID", appID, at: section.path) {
-      section.problem("appID", "is that of \(other) as well; each app has its own")
-    }
   }
 
   private func checkOrigins(_ section: ConfigurationSection, _ taken: inout TakenNames) {

@@ -20,7 +20,7 @@ import Testing
     try directory.write(#"{"keys":[\#(try KeyRing.generate(kid: "k"))]}"#, to: "keys.json")
     try directory.write(#"{"keys":[\#(try KeyRing.generate(kid: "t"))]}"#, to: "tokens.json")
     try directory.write(try PrivateSealingKeys([PrivateSealingKey.generate(id: "s")]).jwkSet(), to: "sealing.json")
-    try directory.write("{}", to: "projects.json5")
+    try FileManager.default.createDirectory(atPath: directory.path + "/projects", withIntermediateDirectories: true)
     return try body(directory)
   }
 
@@ -29,7 +29,7 @@ import Testing
       for (name, text) in replacing { try directory.write(text, to: name) }
       let text = """
         { broker: { url: 'amqp://localhost/' }, keysFile: 'keys.json', pepperFile: 'pepper',
-          tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', projectsFile: 'projects.json5', \(keys) }
+          tokenKeysFile: 'tokens.json', sealingKeysFile: 'sealing.json', \(keys) }
         """
       return try AccountsConfiguration.load(file: directory.write(text, to: "accounts.json5"), environment: [:]).content
     }
@@ -89,11 +89,11 @@ import Testing
   @Test func `Secrets that are missing or no keys are named, and not shown`() throws {
     for (file, key) in [
       ("pepper", "pepperFile"), ("tokens.json", "tokenKeysFile"), ("sealing.json", "sealingKeysFile"),
-      ("keys.json", "keysFile"), ("projects.json5", "projectsFile"),
+      ("keys.json", "keysFile"), ("projects/example.json5", "projectsDirectory"),
     ] {
       let found = try problems("", replacing: [file: "nonsense"])
       #expect(found.contains { $0.contains(key) }, "\(key): \(found)")
-      #expect(!found.contains { $0.contains("nonsense") && key != "projectsFile" })
+      #expect(!found.contains { $0.contains("nonsense") && key != "projectsDirectory" })
     }
   }
 
@@ -115,7 +115,7 @@ import Testing
         environment: [
           "COUNTERSIGN_BROKER_PASSWORD_FILE": path("password"), "COUNTERSIGN_PEPPER_FILE": path("pepper"),
           "COUNTERSIGN_KEYS_FILE": path("keys.json"), "COUNTERSIGN_TOKEN_KEYS_FILE": path("tokens.json"),
-          "COUNTERSIGN_SEALING_KEYS_FILE": path("sealing.json"), "COUNTERSIGN_PROJECTS_FILE": path("projects.json5"),
+          "COUNTERSIGN_SEALING_KEYS_FILE": path("sealing.json"), "COUNTERSIGN_PROJECTS_DIRECTORY": path("projects"),
         ])
     }.content
     #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())

@@ -22,7 +22,7 @@ import Testing
     try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: password.path)
     return try body([
       "COUNTERSIGN_BROKER_PASSWORD_FILE": password.path, "COUNTERSIGN_ACCOUNTS_KEYS_FILE": keysFile.path,
-      "COUNTERSIGN_PROJECTS_FILE": Repository.config + "/projects.json5",
+      "COUNTERSIGN_PROJECTS_DIRECTORY": Repository.config + "/projects",
     ])
   }
 

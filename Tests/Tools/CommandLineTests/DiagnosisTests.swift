@@ -287,6 +287,9 @@ import Testing
       $0.processes[0].report?.isDevelopment = true
     }
     #expect(development.isEmpty)
+    let wrong = failures { $0.processes[3].report?.wrongProjects = "shop-1.json5: number: is required" }
+    #expect(wrong.map(\.check) == ["projects of gateway at http://gateway"])
+    #expect(wrong.first?.detail.contains("a file is wrong: shop-1.json5: number") == true)
     var facts = healthy
     facts.processes[3].report?.projects = ["shop-1": []]
     #expect(DoctorCheck.diagnosis(facts).first?.check == "projects of gateway at http://gateway")

@@ -10,24 +10,27 @@ import Testing
 
 @Suite final class ProjectCommandTests {
   private let directory = FileManager.default.temporaryDirectory.appending(path: "project-\(UUID().uuidString)")
-  private var path: String { directory.appending(path: "projects.json5").path(percentEncoded: false) }
+  private var path: String { directory.path(percentEncoded: false) }
+  private var file: String { path + "/example.json5" }
 
-  init() throws { try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true) }
   deinit { try? FileManager.default.removeItem(at: directory) }  // What is left over is in /tmp.
 
   private func run(_ arguments: String...) async -> Run {
-    await Run(FakeBackend(), arguments: ["project"] + arguments + ["--file", path])
+    await Run(FakeBackend(), arguments: ["project"] + arguments + ["--directory", path])
   }
 
-  private func write(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: path)) }
+  private func write(_ text: String) throws {
+    try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+    try Data(text.utf8).write(to: URL(filePath: file))
+  }
 
   private var text: String {
-    get throws { String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self) }
+    get throws { String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self) }
   }
 
-  private var projects: Projects { get throws { try ProjectsFile.load(path).content } }
+  private var projects: Projects { get throws { try ProjectFiles(path).projects } }
 
-  @Test func `The first project makes the file; its key has the form that SDKs expect`() async throws {
+  @Test func `The first project makes the directory; its key has the form that SDKs expect`() async throws {
     let run = await run("add", "example", "--number", "100000000001", "--domain", "localhost", "--method", "anonymous")
     #expect(run.code == .success, "\(run.error)")
     let project = try #require(try projects["example"])
@@ -45,6 +48,7 @@ import Testing
     let added = await run("app", "example", "--platform", "ios", "--id", "com.example.app")
     #expect(added.code == .success, "\(added.error)")
     #expect(added.error.contains("'apps' of the coordinator") && !added.output.contains("coordinator"))
+    #expect(!added.error.contains("comments"))
     let project = try #require(try projects["example"])
     let app = try #require(project.app(id: "com.example.app"))
     #expect(app.appID.hasPrefix("1:100000000001:ios:"))
@@ -73,44 +77,35 @@ import Testing
     #expect(await run("list").output.contains("example  100000000001  phone    2"))
   }
 
-  @Test func `Comments, order and mode stay, in files of several styles`() async throws {
-    let styles = [
-      "{\n  // Ours.\n  projects: {\n    'b-first': { number: 1, apiKeys: ['fake-api-key'] } // no comma {\n  },\n}\n",
-      "{projects:{'b-first':{number:1,apiKeys:['fake-api-key'],apps:{}}}} // end }",
-      "{ \"projects\": { \"b-first\": { \"number\": 1, /* } */ \"apiKeys\": [\"fake-api-key\"], apps: { a: "
-        + "{ platform: 'web', appID: '1:1:web:01234567' } } } } }",
-      "// empty\n{\n}\n",
-    ]
-    for (index, style) in styles.enumerated() {
-      try write(style)
-      try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: path)
-      #expect(await run("add", "example", "--number", "2").code == .success, "\(index)")
-      let app = await run("app", "example", "--platform", "android", "--id", "com.example.app")
-      #expect(app.code == .success, "\(index): \(app.error)")
-      if index < 3 {
-        #expect(await run("app", "b-first", "--platform", "ios", "--id", "com.example.old").code == .success)
-        #expect(try projects["b-first"]?.app(id: "com.example.old") != nil && projects.all.count == 2)
-      }
-      #expect(try projects["example"]?.apps.count == 1)
-      for comment in ["// Ours.", "// no comma {", "// end }", "/* } */", "// empty"] where style.contains(comment) {
-        #expect(try text.contains(comment), "\(comment)")
-      }
-      var status = stat()
-      let answer = stat(path, &status)
-      #expect(answer == 0 && status.st_mode & 0o777 == 0o640)
-    }
-    let names = try FileManager.default.contentsOfDirectory(atPath: directory.path(percentEncoded: false))
-    #expect(names == ["projects.json5"])
+  @Test func `A file is written whole: keys and mode stay, and a note tells that comments are gone`() async throws {
+    try write("{ number: 1, /* ours */ apiKeys: ['fake-api-key'], recentLogin: { phone: false } }")
+    try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)
+    let first = await run("app", "example", "--platform", "ios", "--id", "com.example.app")
+    #expect(first.code == .success && first.error.contains("comments in it are gone"), "\(first.error)")
+    let second = await run("app", "example", "--platform", "android", "--id", "com.example.android")
+    #expect(second.code == .success && !second.error.contains("comments"))
+    let project = try #require(try projects["example"])
+    #expect(project.apps.count == 2 && project.apiKeys == ["fake-api-key"] && !project.recentLogin.phone)
+    #expect(try text.hasPrefix("{\n  \"apiKeys\": [\n"))
+    var status = stat()
+    let answer = stat(file, &status)
+    #expect(answer == 0 && status.st_mode & 0o777 == 0o640)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: path) == ["example.json5"])
   }
 
-  @Test func `The shipped file takes a project where its comments show one`() async throws {
-    let shipped = try Data(contentsOf: URL(filePath: Repository.config + "/projects.json5"))
-    try shipped.write(to: URL(filePath: path))
-    #expect(await run("add", "example", "--number", "2").code == .success)
-    let added = try text
-    #expect(try projects.all.count == 1)
-    #expect(added.split(separator: "\n").count > shipped.split(separator: UInt8(ascii: "\n")).count)
-    #expect(added.contains("    \"example\": {\n      number: 2,"), "\(added)")
+  @Test func `An app is entered once, with the way in which it is proven`() async throws {
+    _ = await run("add", "example", "--number", "100000000001")
+    let app = ["app", "example", "--platform", "ios", "--id", "com.example.app", "--directory", path]
+    for (arguments, code) in [
+      (["--name", "Example"], ExitCode.usage), (["--verification", "push"], .usage),
+      (["--name", "Example", "--verification", "pushed"], .badInput),
+    ] {
+      #expect(await Run(FakeBackend(), arguments: ["project"] + app + arguments).code == code)
+    }
+    let added = await Run(
+      FakeBackend(), arguments: ["project"] + app + ["--name", "Example", "--verification", "push"])
+    #expect(added.code == .success && added.error.isEmpty, "\(added.error)")
+    #expect(try text.contains(#""verification": "push""#))
   }
 
   @Test func `Duplicates and wrong values are refused, and the file stays`() async throws {
@@ -125,7 +120,7 @@ import Testing
       ["app", "example", "--platform", "web", "--id", "a b"], ["app", "absent", "--platform", "ios", "--id", "a"],
       ["show", "absent"], ["show", "example", "absent"],
     ] {
-      let run = await Run(FakeBackend(), arguments: ["project"] + arguments + ["--file", path])
+      let run = await Run(FakeBackend(), arguments: ["project"] + arguments + ["--directory", path])
       #expect(run.code == .badInput, "\(arguments): \(run.output)\(run.error)")
     }
     for arguments in [
@@ -134,23 +129,23 @@ import Testing
       ["app", "example", "--platform", "ios", "--id", "a", "--origin", "https://example.com"],
       ["app", "example", "--platform", "web", "--id", "a", "--plist"], ["show", "example", "--plist"],
     ] {
-      let run = await Run(FakeBackend(), arguments: ["project"] + arguments + ["--file", path])
+      let run = await Run(FakeBackend(), arguments: ["project"] + arguments + ["--directory", path])
       #expect(run.code == .usage, "\(arguments)")
     }
     #expect(try text == before)
     #expect(await run("app", "example", "--platform", "ios", "--id", "a b").error.contains("--id must be"))
     #expect(await run("show", "absent").error.contains("has no project absent; it has: example"))
     let origin = await run("app", "example", "--platform", "web", "--id", "page", "--origin", "example.com").error
-    #expect(origin.ranges(of: path).count == 1 && origin.contains("apps.page.origins.0: must be"), "\(origin)")
+    #expect(origin.ranges(of: file).count == 1 && origin.contains("apps.page.origins.0: must be"), "\(origin)")
     #expect(await Run(FakeBackend(), "project", "list").code == .configuration)
-    #expect(await Run(FakeBackend(), "project", "list", "--file", path + ".absent").code == .noInput)
+    #expect(await Run(FakeBackend(), "project", "list", "--directory", path + ".absent").code == .noInput)
   }
 
   @Test func `A file that is wrong already is not written`() async throws {
-    try write("{ projects: { example: { number: 0 } } }")
+    try write("{ number: 0 }")
     let run = await run("add", "second-one", "--number", "2")
-    #expect(run.code == .badInput && run.error.contains("projects.example.number"))
-    #expect(try text == "{ projects: { example: { number: 0 } } }")
+    #expect(run.code == .badInput && run.error.contains("example.json5: number"))
+    #expect(try text == "{ number: 0 }")
   }
 
   @Test func `Commands at the same time lose nothing of each other`() async throws {
@@ -160,25 +155,41 @@ import Testing
         group.addTask { [path] in
           await Run(
             FakeBackend(),
-            arguments: ["project", "add", "example-\(number)", "--number", "\(number)", "--file", path])
+            arguments: ["project", "add", "example-\(number)", "--number", "\(number)", "--directory", path])
         }
       }
       for await run in group { #expect(run.code == .success, "\(run.error)") }
     }
     #expect(try projects.all.count == count)
+    await withTaskGroup(of: Run.self) { group in
+      for number in 1...count {
+        group.addTask { [path] in
+          await Run(
+            FakeBackend(),
+            arguments: [
+              "project", "app", "example-1", "--platform", "ios", "--id", "app-\(number)", "--directory", path,
+            ])
+        }
+      }
+      for await run in group { #expect(run.code == .success, "\(run.error)") }
+    }
+    #expect(try projects["example-1"]?.apps.count == count)
   }
 
   @Test func `A change waits for one that another command has begun, and gives up in the end`() throws {
-    try write("{ projects: { } }")
-    try ProjectsDocument.change(path) { _ throws(CommandLineError) in
+    try write("{ number: 1, apiKeys: ['fake-api-key'] }")
+    _ = try ProjectFiles.change("example", in: path) { (_, _) throws(CommandLineError) in
       let error = #expect(throws: CommandLineError.self) {
-        try ProjectsDocument.change(path, patience: .zero) { _ throws(CommandLineError) in Issue.record("it goes on") }
+        try ProjectFiles.change("example", in: path, patience: .zero) { (_, _) throws(CommandLineError) in
+          Issue.record("it goes on")
+        }
       }
       #expect(error?.code == .unavailable)
     }
-    var document = Projects([])
-    try ProjectsDocument.change(path, patience: .zero) { document = $0.projects }
-    #expect(document.all.isEmpty)
+    let (project, _) = try ProjectFiles.change("example", in: path, patience: .zero) {
+      (_, _) throws(CommandLineError) in
+    }
+    #expect(project.number == 1)
   }
 }
 

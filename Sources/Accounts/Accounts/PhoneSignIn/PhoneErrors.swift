@@ -28,7 +28,8 @@ extension APIError {
     .operationNotAllowed, "a fictional code does not open an account whose number was proven for real",
     field: "phoneNumber", reason: "NUMBER_PROVEN_FOR_REAL")
   static let appNotFound = APIError(
-    .invalidArgument, "the project has no such app: give accounts and the gateway the same projectsFile", field: "app",
+    .invalidArgument, "the project has no such app: give accounts and the gateway the same projectsDirectory",
+    field: "app",
     reason: "APP_NOT_FOUND")
   static let tooManyWaiting = APIError(
     .tooManyAttempts, "too many requests wait for the check of this code: wait for their answers",

@@ -19,7 +19,7 @@ extension APIError {
   static let credentialTooOld = APIError(
     .credentialTooOld, "this needs a sign-in of the last few minutes: sign in again", field: "idToken")
   static let projectNotFound = APIError(
-    .projectNotFound, "accounts does not know the project: give accounts and the gateway the same projectsFile",
+    .projectNotFound, "accounts does not know the project: give accounts and the gateway the same projectsDirectory",
     field: "project")
   /// A way to sign in that the project has switched off.
   static func methodOff(_ method: Project.Method) -> APIError {

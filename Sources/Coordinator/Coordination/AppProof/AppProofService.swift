@@ -71,7 +71,7 @@ struct AppProofService: Sendable {
     // It becomes the device of the start once the proof is accepted: one load brings its counts with the rest.
     _ = limits.refusal(try limits.checks(ofDevice: before.token), in: set)
     var proof = try current(before, in: set)
-    if let time = rules.apps[before.app]?.receiptsValidFrom {
+    if let time = rules.profile(before.app)?.receiptsValidFrom {
       _ = proof.apply(.withdrawn(issuedBefore: time), at: set.now, under: rules.proof)
     }
     let event = AppProofEvent.secretReturned(matches: hashes.matches(secret, before), app: app.id)

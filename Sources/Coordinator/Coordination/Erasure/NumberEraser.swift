@@ -110,7 +110,7 @@ struct NumberEraser: Sendable {
   /// Subjects of the counts of a number, as a real and as a fictional one.
   private func names(_ number: String) -> [LimitSubject] {
     [limits.subjects.subject(.number, number)]
-      + rules.apps.keys.sorted().map { limits.subjects.fictional(number, of: $0) }
+      + rules.allApps.keys.sorted().map { limits.subjects.fictional(number, of: $0) }
   }
 
   // MARK: In the transaction

@@ -102,7 +102,7 @@ struct RevocationService: Sendable {
       to: notice.email,
       content: .template(
         name: notice.template ?? rules.revocation.noticeTemplate, languageCode: notice.languageCode,
-        variables: MailRelayJob.Variables(appName: rules.apps[revocation.app]?.name)),
+        variables: MailRelayJob.Variables(appName: rules.profile(revocation.app)?.name)),
       deadline: revocation.expiresAt
     ).written()
   }

@@ -65,7 +65,7 @@ extension CoordinatorRules {
   /// The app that a command names.
   func app(_ id: String) throws(APIError) -> AppProfile {
     guard !id.isEmpty else { throw .missingApp }
-    guard let app = apps[id] else { throw .unknownApp }
+    guard let app = profile(id) else { throw .unknownApp }
     return app
   }
 }
@@ -179,7 +179,9 @@ extension APIError {
   static let missingApp = APIError(
     .missingClientIdentifier, "the app is missing: send the ID under which the configuration has it", field: "app")
   static let unknownApp = APIError(
-    .invalidArgument, "the configuration has no such app: add it under 'apps', or correct the name", field: "app")
+    .invalidArgument,
+    "the configuration has no such app: add it under 'apps' or, with 'codes', to its project, or correct the name",
+    field: "app")
   static let appNotVerified = APIError(
     .appNotVerified,
     "app verification is off for this app, so only its fictional numbers complete: set it to 'trusted' if the caller vouches for its client",

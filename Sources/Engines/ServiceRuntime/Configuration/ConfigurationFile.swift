@@ -9,8 +9,11 @@ struct ConfigurationFile {
   static let maxBytes = 1 << 20
 
   init(path: String) throws(ConfigurationError) {
+    try self.init(path: path, bytes: Self.read(path))
+  }
+
+  init(path: String, bytes: [UInt8]) throws(ConfigurationError) {
     self.path = path
-    let bytes = try Self.read(path)
     let value: JSONValue
     do throws(JSONRefusal) { value = try Self.reader.value(of: bytes) } catch {
       throw ConfigurationError([Self.problem(path, error)])

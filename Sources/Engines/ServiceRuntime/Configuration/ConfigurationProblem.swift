@@ -21,7 +21,8 @@ public struct ConfigurationProblem: Sendable, Hashable, CustomStringConvertible 
 public struct ConfigurationError: ExitingError, Hashable {
   public let problems: [ConfigurationProblem]
 
-  init(_ problems: [ConfigurationProblem]) {
+  /// - Parameter problems: at least one.
+  public init(_ problems: [ConfigurationProblem]) {
     self.problems = problems
   }
 

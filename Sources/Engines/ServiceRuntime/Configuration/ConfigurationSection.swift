@@ -35,8 +35,16 @@ public struct ConfigurationSection {
   /// may be.
   public func unknownType(valid names: String) {
     problem("type", "must be one of \(names)")
+    acceptOthers()
+  }
+
+  /// Accepts the section's other keys, which another process reads.
+  public func acceptOthers() {
     for name in fields.keys { declare(name) }
   }
+
+  /// Accepts a key that another process reads, whatever its value is.
+  public func accept(_ key: String) { declare(key) }
 
   /// Whether a key has a value, valid or not: for groups of keys of which one is required.
   public func isGiven(_ key: String) -> Bool { override(key) != nil || field(key) != nil }

@@ -31,6 +31,8 @@ public struct RuntimeReport: Codable, Sendable, Hashable {
   public var apps: [String: String]?
   /// IDs of the apps by project: those of accounts and gateway.
   public var projects: [String: [String]]?
+  /// Files of projects that are wrong, and why. Their projects are as they were.
+  public var wrongProjects: String?
   /// Sign-ins with a fictional number that were refused since the start because an account has proven it for real.
   public var fictionalRefusals: Int?
   /// Whether it serves developers and tests.

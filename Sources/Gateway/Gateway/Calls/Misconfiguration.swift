@@ -58,9 +58,9 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   var hint: String {
     switch self {
     case .seal: "give the gateway the public keys of the key file that 'accounts' has ('accountsKeysFile')"
-    case .project: "give gateway and accounts the same projects file"
+    case .project: "give gateway and accounts the same projectsDirectory"
     case .app:
-      "add the project's app, which 'countersign doctor' names, to 'apps' of the coordinator, and give gateway and accounts the same projects file"
+      "add 'codes' to the project's app, which 'countersign doctor' names, and give gateway, accounts and coordinator the same projectsDirectory"
     case .sealingRequired:
       "give the gateway a 'keysFile' whose key stands in the coordinator's, or set 'requireSealed' of the coordinator to false"
     case .check: "give accounts and coordinator the same 'keysFile', and the coordinator the project's apps"

@@ -11,7 +11,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
   /// Port for clients and its limits.
   let listen: ListenSettings
   let proxies: TrustedProxies
-  let projects: ProjectsFile
+  let projects: ProjectsDirectory
   let accountsKeys: PublicSealingKeys?
   /// Whether development mode is on.
   let isDevelopment: Bool
@@ -29,7 +29,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
       "Whether clients on this machine may empty accounts and read codes; the gateway then listens on loopback only.")
     listen = ListenSettings(section.section("listen"), health: common.http, isDevelopment: isDevelopment)
     proxies = Self.proxies(section)
-    projects = ProjectsFile(section)
+    projects = ProjectsDirectory(section)
     accountsKeys = Self.accountsKeys(section)
     simulatorURL = section.optionalURL(
       "simulatorURL", crossing: "codes",

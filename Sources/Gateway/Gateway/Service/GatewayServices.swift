@@ -30,11 +30,7 @@ public enum GatewayServices {
       calls.routes, rules, proxies: configuration.proxies, maxInFlight: configuration.listen.maxInFlight,
       clock: context.clocks.monotonic, metrics: metrics, logger: context.logger)
     let port = try GatewayPort(configuration.listen, proxies: configuration.proxies, endpoint, context)
-    let projects = FileWatcher.projects(
-      configuration.projects.path, source, log: context.logger, metrics: context.metrics)
-    for warning in configuration.projects.warnings {
-      context.logger.warning("configuration warning", ["place": warning.place, .hint: warning.text])
-    }
+    let projects = FileWatcher.projects(configuration.projects.directory, source, context)
     if configuration.isDevelopment {
       context.logger.warning(
         "development mode: clients on this machine may empty accounts and read codes",

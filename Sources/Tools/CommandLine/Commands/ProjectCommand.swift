@@ -1,3 +1,4 @@
+import Coordination
 import CountersignCryptography
 import CountersignEncoding
 import Projects
@@ -8,27 +9,28 @@ enum ProjectCommand {
   static let group = CommandEntry(
     "project", "Adds projects and their apps, and prints what apps need to know.",
     discussion: """
-      All of them work on the projects file, which accounts and gateway read again a few seconds after it has changed. What stands
-      in it stays as it is, with its comments. An app has to be among the coordinator's apps, too. Domains, origins, keys and
-      ways to sign in are changed in the file itself, which Config/projects.json5 explains.
+      All of them work on the directory of projects, whose file ID.json5 is the project ID. accounts, gateway and coordinator read it
+      again a few seconds after it has changed. A file that a command changes is written anew, without comments. Domains, origins, keys
+      and ways to sign in are changed in the file itself, which Config/project.json5 explains.
       """,
-    options: FileOptions.self,
+    options: DirectoryOptions.self,
     [CommandEntry(Add.self), CommandEntry(App.self), CommandEntry(List.self), CommandEntry(Show.self)])
 
-  /// Place of the projects file.
-  struct FileOptions: CommandOptions {
-    let file: String?
+  /// Place of the projects.
+  struct DirectoryOptions: CommandOptions {
+    let directory: String?
 
     init(_ reader: OptionReader) {
-      file = reader.text(
-        "file", "FILE", "Projects file: projects.json5 beside the processes' configuration unless given.")
+      directory = reader.text(
+        "directory", "DIR", "Directory of the projects: projects beside the processes' configuration unless given.")
     }
 
     func path(_ context: CommandContext) throws(CommandLineError) -> String {
-      if let file { return file }
-      if let directory = try context.backend().configDirectory { return directory + "/projects.json5" }
+      if let directory { return directory }
+      if let configurations = try context.backend().configDirectory { return configurations + "/projects" }
       throw CommandLineError(
-        .configuration, "the path of projects.json5 is not known: give --file, or set COUNTERSIGN_CONFIG_DIR")
+        .configuration,
+        "the directory of the projects is not known: give --directory, or set COUNTERSIGN_CONFIG_DIR")
     }
   }
 }
@@ -39,7 +41,7 @@ extension ProjectCommand {
     static let syntax = CommandSyntax("add", "Adds a project, with a new API key.", options: Options.self)
 
     struct Options: CommandOptions {
-      let file: FileOptions
+      let place: DirectoryOptions
       let id: String
       let number: Int?
       let authDomain: String?
@@ -47,7 +49,7 @@ extension ProjectCommand {
       let methods: Set<Project.Method>
 
       init(_ reader: OptionReader) {
-        file = reader.inherited()
+        place = reader.inherited()
         number = reader.integer(
           "number", "NUMBER", in: ProjectForms.numbers, "Number of the project, such as 100000000001; required.")
         authDomain = reader.text(
@@ -69,18 +71,23 @@ extension ProjectCommand {
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
       guard let number = options.number else { throw CommandLineError(.usage, "--number is missing") }
       guard ProjectForms.isProjectID(options.id) else {
-        throw CommandLineError(
-          .badInput,
-          "the ID must be 6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
-        )
+        throw CommandLineError(.badInput, "the ID must be \(ProjectForms.projectIDForm)")
       }
-      var project = Project(id: options.id, number: UInt64(number))
-      project.apiKeys = [NewName.apiKey()]
-      project.authDomain = options.authDomain ?? "\(options.id).firebaseapp.com"
-      project.authorizedDomains = options.domains
-      project.methods = options.methods
-      try ProjectsDocument.change(options.file.path(context), isMade: true) { document throws(CommandLineError) in
-        try document.add(project)
+      let (project, _) = try ProjectFiles.change(options.id, in: options.place.path(context), isMade: true) {
+        (files, members) throws(CommandLineError) in
+        guard files.projects[options.id] == nil else {
+          throw CommandLineError(.badInput, "\(files.directory.path) has a project \(options.id) already")
+        }
+        members = [
+          "number": .integer(Int64(number)), "apiKeys": .texts([NewName.apiKey()]),
+          "authDomain": .text(options.authDomain ?? "\(options.id).firebaseapp.com"),
+          "authorizedDomains": .texts(options.domains),
+          "methods": .object(
+            Dictionary(
+              uniqueKeysWithValues: Project.Method.allCases.map {
+                ($0.rawValue, JSONValue.bool(options.methods.contains($0)))
+              })),
+        ]
       }
       return CommandOutput(text: text(project), json: json(project))
     }
@@ -92,18 +99,24 @@ extension ProjectCommand {
       "app", "Adds an app to a project, and prints what the app needs to know.", options: Options.self)
 
     struct Options: CommandOptions {
-      let file: FileOptions
+      let place: DirectoryOptions
       let project: String
       let platform: ProjectApp.Platform?
       let id: String?
       let origins: [String]
+      let name: String?
+      let verification: String?
       let isPropertyList: Bool
 
       init(_ reader: OptionReader) {
-        file = reader.inherited()
+        place = reader.inherited()
         platform = reader.word("platform", "PLATFORM", "ios, web or android; required.")
         id = reader.text("id", "ID", "Bundle ID, package name, or a name of a web app; required.")
         origins = reader.texts("origin", "ORIGIN", "Origin of a web app, https://example.com; may be repeated.")
+        name = reader.text("name", "NAME", "Name of the app in the SMS with a code; with --verification.")
+        verification = reader.text(
+          "verification", "WAY",
+          "Way in which the app is proven: \(ProjectCodes.verifications.joined(separator: ", ")); with --name.")
         isPropertyList = reader.flag("plist", "Print GoogleService-Info.plist, for an Apple app.")
         project = reader.operand("PROJECT", "ID of the project.")
       }
@@ -121,15 +134,30 @@ extension ProjectCommand {
       if platform != .ios, options.isPropertyList {
         throw CommandLineError(.usage, "--plist belongs to Apple apps, --platform ios")
       }
-      let settings = try ProjectsDocument.change(options.file.path(context)) { document throws(CommandLineError) in
-        let project = try document.project(options.project)
-        let app = ProjectApp(
-          id: id, platform: platform, appID: NewName.appID(project, platform), origins: options.origins)
-        try document.add(app, to: project)
-        return SDKSettings(project: project, app: app)
+      guard (options.name == nil) == (options.verification == nil) else {
+        throw CommandLineError(.usage, "--name and --verification belong together")
       }
-      context.report("note: no code is sent for \(id) until it stands in 'apps' of the coordinator's configuration\n")
-      return try output([settings], options.isPropertyList)
+      let (project, wasPlain) = try ProjectFiles.change(options.project, in: options.place.path(context)) {
+        (files, members) throws(CommandLineError) in
+        let project = try files.project(options.project)
+        if let owner = files.projects.all.values.first(where: { $0.app(id: id) != nil }) {
+          throw CommandLineError(.badInput, "the project \(owner.id) has an app \(id) already")
+        }
+        var app: [String: JSONValue] = [
+          "platform": .text(platform.rawValue), "appID": .text(NewName.appID(project, platform)),
+        ]
+        if !options.origins.isEmpty { app["origins"] = .texts(options.origins) }
+        if let name = options.name, let verification = options.verification {
+          app["codes"] = .object(["name": .text(name), "verification": .text(verification)])
+        }
+        members["apps"] = .object((members["apps"]?.members ?? [:]).merging([id: .object(app)]) { $1 })
+      }
+      if !wasPlain { context.report("note: the file was written anew: comments in it are gone\n") }
+      if options.name == nil {
+        context.report(
+          "note: no code is sent for \(id) until it has 'codes' in its file, or stands in 'apps' of the coordinator\n")
+      }
+      return try output(project, id, options.isPropertyList)
     }
   }
 
@@ -138,14 +166,13 @@ extension ProjectCommand {
     static let syntax = CommandSyntax("list", "Lists the projects.", options: Options.self)
 
     struct Options: CommandOptions {
-      let file: FileOptions
+      let place: DirectoryOptions
 
-      init(_ reader: OptionReader) { file = reader.inherited() }
+      init(_ reader: OptionReader) { place = reader.inherited() }
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let document = try ProjectsDocument(options.file.path(context))
-      let projects = document.projects.all.values.sorted { $0.id < $1.id }
+      let projects = try ProjectFiles(options.place.path(context)).projects.all.values.sorted { $0.id < $1.id }
       var table = TextTable("PROJECT", "NUMBER", "METHODS", "APPS")
       table.rows = projects.map { project in
         let methods = project.methods.map(\.rawValue).sorted()
@@ -163,13 +190,13 @@ extension ProjectCommand {
       "show", "Shows a project, or what one of its apps needs to know.", options: Options.self)
 
     struct Options: CommandOptions {
-      let file: FileOptions
+      let place: DirectoryOptions
       let project: String
       let app: String?
       let isPropertyList: Bool
 
       init(_ reader: OptionReader) {
-        file = reader.inherited()
+        place = reader.inherited()
         isPropertyList = reader.flag("plist", "Print GoogleService-Info.plist of the app.")
         project = reader.operand("PROJECT", "ID of the project.")
         app = reader.optionalOperand("APP", "ID of the app: bundle ID, package name, name of a web app.")
@@ -177,7 +204,7 @@ extension ProjectCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let project = try ProjectsDocument(options.file.path(context)).project(options.project)
+      let project = try ProjectFiles(options.place.path(context)).project(options.project)
       guard let id = options.app else {
         if options.isPropertyList { throw CommandLineError(.usage, "--plist needs the operand APP") }
         return CommandOutput(text: text(project), json: json(project))
@@ -190,15 +217,16 @@ extension ProjectCommand {
         throw CommandLineError(
           .usage, "--plist belongs to Apple apps; \(id) is one of platform \(app.platform.rawValue)")
       }
-      return try output([SDKSettings(project: project, app: app)], options.isPropertyList)
+      return try output(project, app.id, options.isPropertyList)
     }
   }
 }
 
 extension ProjectCommand {
-  private static func output(_ settings: [SDKSettings], _ isPropertyList: Bool) throws -> CommandOutput {
-    guard let only = settings.first else { throw CommandLineError(.internalError, "no app") }
-    return CommandOutput(text: isPropertyList ? only.propertyList : only.text, json: only.json)
+  private static func output(_ project: Project, _ id: String, _ isPropertyList: Bool) throws -> CommandOutput {
+    guard let app = project.app(id: id) else { throw CommandLineError(.internalError, "no app") }
+    let settings = SDKSettings(project: project, app: app)
+    return CommandOutput(text: isPropertyList ? settings.propertyList : settings.text, json: settings.json)
   }
 
   private static func text(_ project: Project) -> String {

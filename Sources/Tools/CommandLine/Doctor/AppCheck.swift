@@ -6,8 +6,9 @@ extension DoctorCheck {
   static let apps = DoctorCheck("apps") { facts in
     let coordinators = facts.reports { $0 == Topology.Users.coordinator }
     let holders = facts.reports { [Topology.Users.accounts, Topology.Users.gateway].contains($0) }
-    var findings = AppCheck.members(coordinators, "apps", "apps in coordinator.json5") { $0.apps }
-    findings += AppCheck.members(holders, "projects", "projects file") { $0.projects }
+    var findings = (coordinators + holders).compactMap { AppCheck.wrong($0.process, $0.report) }
+    findings += AppCheck.members(coordinators, "apps", "projectsDirectory, and apps in coordinator.json5") { $0.apps }
+    findings += AppCheck.members(holders, "projects", "projectsDirectory") { $0.projects }
     guard let holder = holders.first, let projects = holder.report.projects else { return findings }
     if let coordinator = coordinators.first?.report {
       findings += AppCheck.unknown(projects, coordinator, holder.process)
@@ -24,6 +25,15 @@ extension DoctorCheck {
 
 /// Judges apps and projects.
 enum AppCheck {
+  /// Files that a process does not take.
+  static func wrong(_ process: ProcessFacts, _ report: RuntimeReport) -> Finding? {
+    report.wrongProjects.map {
+      Finding(
+        "projects of \(process.place)", .failed, "it keeps a project as it was, because a file is wrong: \($0)",
+        hint: "correct the file: it is taken a few seconds later, without a restart")
+    }
+  }
+
   /// Members that have others than the first one.
   static func members<Value: Equatable>(
     _ members: [(process: ProcessFacts, report: RuntimeReport)], _ what: String, _ file: String,
@@ -34,7 +44,7 @@ enum AppCheck {
       Finding(
         "\(what) of \(process.place)", .warning, "they differ from those of \(first.process.place)",
         hint:
-          "give both the same \(file); the coordinator reads apps at its start, accounts and gateway their file at once"
+          "give both the same \(file); the coordinator reads its own apps at its start, and all of them the projects' files at once"
       )
     }
   }
@@ -48,12 +58,14 @@ enum AppCheck {
       guard let mode = coordinator.apps?[id] else {
         return Finding(
           check, .failed, "the coordinator has no app \(id): no code is sent for it",
-          hint: "add it to apps of coordinator.json5, with its way of verification, and start the coordinator again")
+          hint:
+            "give it 'codes' in its project's file, in the projectsDirectory of the coordinator, or add it to apps of coordinator.json5 and start the coordinator again"
+        )
       }
       guard mode == "trusted", !coordinator.isDevelopment else { return nil }
       return Finding(
         check, .failed,
-        "the app \(id) is 'trusted' in coordinator.json5, so the gateway, which cannot vouch for its callers, is refused",
+        "the app \(id) is 'trusted' at the coordinator, so the gateway, which cannot vouch for its callers, is refused",
         hint: "set its verification to push or recaptcha; services that ask for it themselves need an app of their own")
     }
   }

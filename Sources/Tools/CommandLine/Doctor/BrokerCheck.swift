@@ -13,20 +13,12 @@ enum BrokerCheck {
 
   /// An alarm stops every publisher of the whole cluster.
   static func alarms(node: String, memory: Bool, disk: Bool) -> [Finding] {
-    var findings: [Finding] = []
-    if memory {
-      findings.append(
-        Finding(
-          "broker \(node)", .failed, "is short of memory and accepts no messages",
-          hint: "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more", about: .broker))
+    [
+      (memory, "memory", "rabbitmq-diagnostics memory_breakdown; shorten the longest queues or give it more"),
+      (disk, "disk space", "free space on its disk"),
+    ].filter(\.0).map { _, what, hint in
+      Finding("broker \(node)", .failed, "is short of \(what) and accepts no messages", hint: hint, about: .broker)
     }
-    if disk {
-      findings.append(
-        Finding(
-          "broker \(node)", .failed, "is short of disk space and accepts no messages", hint: "free space on its disk",
-          about: .broker))
-    }
-    return findings
   }
 
   static func topology(_ report: TopologyReport) -> [Finding] {

@@ -42,29 +42,19 @@ struct ConfigurationFiles {
     guard let data = try? Data(contentsOf: URL(filePath: "\(directory)/\(name)")),
       let value = try? reader.value(of: data)
     else { return File(name: name, directory: directory, settings: nil) }
+    let values = leaves(value, path: "")
     return File(
-      name: name, directory: directory, settings: leaves(value, path: ""), integers: integers(value, path: ""))
+      name: name, directory: directory,
+      settings: values.compactMap { path, value in value.text.map { Setting(path: path, value: $0) } },
+      integers: values.reduce(into: [:]) { if case .integer(let number) = $1.value { $0[$1.path] = number } })
   }
 
-  private static func integers(_ value: JSONValue, path: String) -> [String: Int64] {
-    switch value {
-    case .object(let object):
-      object.reduce(into: [:]) { found, entry in
-        found.merge(integers(entry.value, path: path.isEmpty ? entry.key : "\(path).\(entry.key)")) { first, _ in first
-        }
-      }
-    case .integer(let number): [path: number]
-    case .array, .text, .null, .bool, .number: [:]
-    }
-  }
-
-  private static func leaves(_ value: JSONValue, path: String) -> [Setting] {
+  private static func leaves(_ value: JSONValue, path: String) -> [(path: String, value: JSONValue)] {
     switch value {
     case .object(let object):
       object.sorted { $0.key < $1.key }.flatMap { leaves($0.value, path: path.isEmpty ? $0.key : "\(path).\($0.key)") }
     case .array(let array): array.enumerated().flatMap { leaves($0.element, path: "\(path).\($0.offset)") }
-    case .text(let text): [Setting(path: path, value: text)]
-    case .null, .bool, .integer, .number: []
+    default: [(path, value)]
     }
   }
 }

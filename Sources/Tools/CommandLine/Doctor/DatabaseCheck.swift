@@ -155,29 +155,50 @@ struct DatabaseFacts: Sendable, Hashable {
   // MARK: Findings
 
   func findings(_ name: String, _ endpoint: PostgreSQLEndpoint, host: String, isPooled: Bool) -> [Finding] {
-    [
+    let free = maxConnections - connections
+    let seconds = abs(clockAhead) / 1000
+    func found(
+      _ isSo: Bool, _ part: String, _ status: Finding.Status, _ detail: String, hint: String
+    ) -> Finding? {
+      isSo ? Finding("\(name): \(part)", status, detail, hint: hint) : nil
+    }
+    let all: [Finding?] = [
       version >= DatabaseCheck.oldestVersion
         ? Finding(name, .ok, "PostgreSQL \(version / 10_000) answers at \(host), as \(endpoint.user)")
         : Finding(name, .failed, "PostgreSQL \(version / 10_000) is too old", hint: "use version 13 or newer"),
-      writes(name), tables(name), pooler(name, isPooled), encryption(name, endpoint), sync(name), durability(name),
-      free(name), clock(name),
-    ].compactMap { $0 }
+      found(
+        isStandby, "writes", .failed, "the server is a standby",
+        hint: "name every server of the cluster in the URL: the one that takes writes is used"),
+      found(
+        isReadOnly && !isStandby, "writes", .failed, "default_transaction_read_only is on for this user",
+        hint: "ALTER ROLE … RESET default_transaction_read_only"),
+      tables("\(name): tables"),
+      found(
+        isPooled, "pooler", .failed, "a pooler gives each transaction another session",
+        hint: "connect to the server itself, or set pool_mode = session: locks of a session tell which process lives"),
+      found(
+        !isEncrypted && endpoint.hosts.contains { !$0.isLocal }, "TLS", .warning,
+        "the password and phone numbers cross the network unencrypted",
+        hint: "remove allowPlaintext, and name the server's authority in caFile"),
+      found(
+        !fsync, "durability", .failed, "fsync is off: a crash of the server's machine may destroy the database",
+        hint: "set fsync = on in postgresql.conf, and reload the server"),
+      found(
+        synchronousCommit == "off", "durability", .warning,
+        "synchronous_commit is off: a crash of the server loses commits, and a code may be sent or accepted twice",
+        hint: "set synchronous_commit = on for this user or database"),
+      found(
+        free < DatabaseCheck.spareConnections, "connections", .warning, "\(free) of \(maxConnections) are free",
+        hint: "raise max_connections, or lower readers of the processes"),
+      found(
+        seconds > 1, "clock", seconds > 10 ? .failed : .warning,
+        "the server's is \(seconds) s \(clockAhead > 0 ? "ahead of" : "behind") this machine's",
+        hint: "synchronize the clocks of all machines: timedatectl set-ntp true"),
+    ]
+    return all.compactMap { $0 }
   }
 
-  private func writes(_ name: String) -> Finding? {
-    if isStandby {
-      return Finding(
-        "\(name): writes", .failed, "the server is a standby",
-        hint: "name every server of the cluster in the URL: the one that takes writes is used")
-    }
-    guard isReadOnly else { return nil }
-    return Finding(
-      "\(name): writes", .failed, "default_transaction_read_only is on for this user",
-      hint: "ALTER ROLE … RESET default_transaction_read_only")
-  }
-
-  private func tables(_ name: String) -> Finding {
-    let check = "\(name): tables"
+  private func tables(_ check: String) -> Finding {
     if let first = schema.first { return Finding(check, .failed, first) }
     guard !forbidden.isEmpty else { return Finding(check, .ok, "their versions are those of this program") }
     return Finding(
@@ -185,51 +206,5 @@ struct DatabaseFacts: Sendable, Hashable {
       hint:
         "run 'countersign store create' as the owner of the tables; --coordinator and --worker name other users; check a worker's user with --as-worker"
     )
-  }
-
-  private func pooler(_ name: String, _ isPooled: Bool) -> Finding? {
-    guard isPooled else { return nil }
-    return Finding(
-      "\(name): pooler", .failed, "a pooler gives each transaction another session",
-      hint: "connect to the server itself, or set pool_mode = session: locks of a session tell which process lives")
-  }
-
-  private func encryption(_ name: String, _ endpoint: PostgreSQLEndpoint) -> Finding? {
-    guard !isEncrypted, endpoint.hosts.contains(where: { !$0.isLocal }) else { return nil }
-    return Finding(
-      "\(name): TLS", .warning, "the password and phone numbers cross the network unencrypted",
-      hint: "remove allowPlaintext, and name the server's authority in caFile")
-  }
-
-  private func sync(_ name: String) -> Finding? {
-    guard !fsync else { return nil }
-    return Finding(
-      "\(name): durability", .failed, "fsync is off: a crash of the server's machine may destroy the database",
-      hint: "set fsync = on in postgresql.conf, and reload the server")
-  }
-
-  private func durability(_ name: String) -> Finding? {
-    guard synchronousCommit == "off" else { return nil }
-    return Finding(
-      "\(name): durability", .warning,
-      "synchronous_commit is off: a crash of the server loses commits, and a code may be sent or accepted twice",
-      hint: "set synchronous_commit = on for this user or database")
-  }
-
-  private func free(_ name: String) -> Finding? {
-    let left = maxConnections - connections
-    guard left < DatabaseCheck.spareConnections else { return nil }
-    return Finding(
-      "\(name): connections", .warning, "\(left) of \(maxConnections) are free",
-      hint: "raise max_connections, or lower readers of the processes")
-  }
-
-  private func clock(_ name: String) -> Finding? {
-    let seconds = abs(clockAhead) / 1000
-    guard seconds > 1 else { return nil }
-    return Finding(
-      "\(name): clock", seconds > 10 ? .failed : .warning,
-      "the server's is \(seconds) s \(clockAhead > 0 ? "ahead of" : "behind") this machine's",
-      hint: "synchronize the clocks of all machines: timedatectl set-ntp true")
   }
 }

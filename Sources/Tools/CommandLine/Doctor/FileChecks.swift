@@ -45,7 +45,7 @@ enum FileChecks {
   }
 
   /// Keys that name files without secrets.
-  private static let publicFiles: Set = ["projectsFile", "accountsKeysFile"]
+  private static let publicFiles: Set = ["projectsDirectory", "accountsKeysFile"]
 
   /// `database.path`, `ledger.path`.
   private static func isDatabase(_ path: String) -> Bool {

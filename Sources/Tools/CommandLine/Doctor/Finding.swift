@@ -22,9 +22,9 @@ struct Finding: Sendable, Hashable, Codable {
   /// Check whose failure it follows from.
   private(set) var cause: String?
   /// Part of the installation that it is about.
-  let part: Part?
+  private(set) var part: Part?
   /// Parts that explain it: if one of each set has failed, it follows from the first of them.
-  let needs: [Set<Part>]
+  private(set) var needs: [Set<Part>] = []
 
   init(
     _ check: String, _ status: Status, _ detail: String, hint: String? = nil, about part: Part? = nil,
@@ -36,16 +36,6 @@ struct Finding: Sendable, Hashable, Codable {
 
   private enum CodingKeys: String, CodingKey {
     case check, status, detail, hint, cause
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    check = try container.decode(String.self, forKey: .check)
-    status = try container.decode(Status.self, forKey: .status)
-    detail = try container.decode(String.self, forKey: .detail)
-    hint = try container.decodeIfPresent(String.self, forKey: .hint)
-    cause = try container.decodeIfPresent(String.self, forKey: .cause)
-    (part, needs) = (nil, [])
   }
 
   /// Parts of an installation that others need.

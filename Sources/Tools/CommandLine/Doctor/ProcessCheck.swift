@@ -65,21 +65,9 @@ enum ProcessCheck {
     }
   }
 
-  /// Answer of `/readyz`.
-  private struct Report: Decodable {
-    struct Check: Decodable {
-      let name: String
-      let ok: Bool
-      let problem: String?
-      let hint: String?
-    }
-
-    let checks: [Check]
-  }
-
   private static func notReady(_ process: ProcessFacts, _ body: [UInt8]) -> Finding {
     // An answer of another form is reported without reasons.
-    let report = try? JSONReader.commandLine.decode(Report.self, from: body)
+    let report = try? JSONReader.commandLine.decode(HealthReport.self, from: body)
     let failing = report?.checks.filter { !$0.ok } ?? []
     let reasons = distinct(failing.map { $0.name + ($0.problem.map { ": \($0)" } ?? "") }).joined(separator: "; ")
     let hints = distinct(failing.compactMap(\.hint)).joined(separator: "; ")
@@ -91,7 +79,7 @@ enum ProcessCheck {
   }
 
   /// Parts whose failure explains one of the checks.
-  private static func needs(_ process: String, _ check: Report.Check) -> Set<Finding.Part> {
+  private static func needs(_ process: String, _ check: HealthReport.Check) -> Set<Finding.Part> {
     let kind = check.name.split(separator: ".").last ?? ""
     if check.name.contains("broker.") {
       if check.problem?.contains("notFound") == true { return [.topology] }

@@ -1,0 +1,108 @@
+import CountersignTelemetry
+public import ServiceRuntime
+
+/// The projects in force, which may change while the process runs.
+public typealias ProjectsSource = LiveValue<Projects>
+
+/// The projects' directory of a process: its place and its content at the start.
+public struct ProjectsDirectory: Sendable {
+  /// The key of the configuration that names it.
+  public static let key = "projectsDirectory"
+
+  public let directory: ConfigurationDirectory<Project>
+  /// The projects. None while there are problems.
+  public let projects: Projects
+
+  /// Reads the key `projectsDirectory` and the files of that directory. Problems of both are reported to the section.
+  public init(_ section: ConfigurationSection) {
+    Self.refuseFormerKey(section)
+    directory = .projects(
+      section.path(Self.key, default: "projects", "The directory with the file ID.json5 of each project."))
+    projects = Projects(Array(directory.contents(section, Self.key).values))
+    if projects.all.isEmpty {
+      section.warning(
+        Self.key,
+        "\(directory.path) has no project, so sign-in is impossible: 'countersign project add' adds one")
+    }
+  }
+
+  /// Reports the key of the time when all projects stood in one file.
+  public static func refuseFormerKey(_ section: ConfigurationSection) {
+    let former = "projectsFile"
+    guard section.isGiven(former) else { return }
+    section.accept(former)
+    section.problem(former, "is \(key) now, which names a directory with a file ID.json5 for each project")
+  }
+}
+
+extension ConfigurationDirectory<Project> {
+  /// Projects as accounts and the gateway read them.
+  public static func projects(_ path: String) -> Self {
+    projects(path, names: { $0.names }, read: { Project(id: $0, $1) })
+  }
+}
+
+extension ConfigurationDirectory {
+  /// Files of projects, of which a process reads what concerns it.
+  public static func projects(
+    _ path: String, reserved: [UniqueName] = [], names: @escaping @Sendable (Content) -> [UniqueName],
+    read: @escaping @Sendable (_ id: String, ConfigurationSection) -> Content
+  ) -> Self {
+    Self(
+      path, idForm: ProjectForms.projectIDForm, isID: { ProjectForms.isProjectID($0) }, reserved: reserved,
+      names: names, read: read)
+  }
+}
+
+extension FileWatcher {
+  /// Keeps projects in force at what their files say.
+  public static func projects(
+    _ directory: ConfigurationDirectory<Project>, _ source: ProjectsSource, _ context: ServiceContext
+  ) -> FileWatcher {
+    projects(
+      directory, context, previous: { source.current.all }, take: { source.take(Projects(Array($0.values))) })
+  }
+
+  /// Keeps what a process reads of projects at what their files say. `/readyz` and the doctor are told of wrong ones.
+  /// - Parameters:
+  ///   - previous: contents in force, by ID of the project.
+  ///   - take: puts contents in force, and returns whether they differ.
+  public static func projects<Content>(
+    _ directory: ConfigurationDirectory<Content>, _ context: ServiceContext,
+    previous: @escaping @Sendable () -> [String: Content], take: @escaping @Sendable ([String: Content]) -> Bool
+  ) -> FileWatcher {
+    let log = context.logger
+    let watcher = FileWatcher(
+      directory.path, name: "projects", refusal: "a projects file has changed and is wrong: its project stays as it is",
+      log: log,
+      reads: context.metrics.counter(
+        "countersign_projects_reads_total",
+        "Changes of the projects' files that were taken, or of which one was refused.",
+        labels: ["outcome"]),
+      isCurrent: context.metrics.gauge(
+        "countersign_projects_file_current",
+        "1 while the projects in force are those of the files; 0 while a file is wrong or unreadable."),
+      read: { () throws(ConfigurationError) in try directory.bytes() },
+      apply: { () throws(ConfigurationError) in
+        let reading = directory.load(previous: previous())
+        let isNew = take(reading.contents)
+        if isNew {
+          for warning in reading.warnings {
+            log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
+          }
+          log.info("projects changed", ["directory": directory.path, "projects": reading.contents.count])
+          if reading.contents.isEmpty {
+            log.warning("no project is left", [.hint: "all calls of apps are refused until there is one"])
+          }
+        }
+        guard reading.problems.isEmpty else { throw ConfigurationError(reading.problems) }
+        return isNew
+      })
+    // File names alone: everybody who reaches the health port reads them.
+    let wrong: @Sendable () -> String? = { watcher.problem?.replacing(directory.path + "/", with: "") }
+    context.health.register(
+      "projects", detail: { wrong().map { "as they were, because of a wrong file: \($0)" } }, check: { .ok })
+    context.runtime.add { $0.wrongProjects = wrong() }
+    return watcher
+  }
+}

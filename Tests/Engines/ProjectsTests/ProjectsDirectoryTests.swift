@@ -1,0 +1,344 @@
+import CountersignTelemetry
+import FoundationEssentials
+import ServiceRuntime
+import TestSupport
+import Testing
+
+@testable import Projects
+
+/// A directory of projects in a place of its own.
+final class SampleProjects: Sendable {
+  private let url = FileManager.default.temporaryDirectory.appending(path: "projects-\(UUID().uuidString)")
+
+  init() throws { try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true) }
+  deinit { try? FileManager.default.removeItem(at: url) }  // What is left over is in /tmp.
+
+  var path: String { url.path(percentEncoded: false) }
+  var directory: ConfigurationDirectory<Project> { .projects(path) }
+
+  func write(_ text: String) throws { try write("example", text) }
+  func write(_ id: String, _ text: String) throws { try put("\(id).json5", text) }
+  func put(_ name: String, _ text: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
+  func remove(_ name: String) throws { try FileManager.default.removeItem(at: url.appending(path: name)) }
+
+  /// The project `example` with further keys and apps.
+  static func example(_ keys: String = "", apps: String = "") -> String {
+    "{ number: 100000000001, apiKeys: ['fake-api-key'], \(keys) apps: { \(apps) } }"
+  }
+
+  /// Reads a directory with that project.
+  func load(_ keys: String, apps: String = "") throws -> Projects {
+    try write(Self.example(keys, apps: apps))
+    let reading = directory.load()
+    guard reading.problems.isEmpty else { throw ConfigurationError(reading.problems) }
+    return Projects(Array(reading.contents.values))
+  }
+
+  /// Problems of that directory. Empty when it is right.
+  func problems(_ keys: String = "", apps: String = "") throws -> String {
+    try write(Self.example(keys, apps: apps))
+    return found
+  }
+
+  var found: String { directory.load().problems.map(\.description).joined(separator: "\n") }
+}
+
+@Suite struct ProjectsDirectoryTests {
+  private let file: SampleProjects
+
+  init() throws { file = try SampleProjects() }
+
+  @Test func `A whole project is read`() throws {
+    let projects = try file.load(
+      """
+      authDomain: "example.firebaseapp.com", authorizedDomains: ["localhost"], methods: { phone: true },
+      recentLogin: { phone: false, linking: true },
+      recaptcha: { siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: "AUDIT" },
+      """,
+      apps: """
+        "com.example.app": { platform: "ios", appID: "1:100000000001:ios:0123456789abcdef" },
+        page: { platform: "web", appID: "1:100000000001:web:0123456789abcdef", origins: ["https://example.com"] },
+        """)
+    let project = try #require(projects["example"])
+    #expect(projects.project(ofKey: "fake-api-key") == project && projects.project(ofKey: "other") == nil)
+    #expect(project.number == 100_000_000_001 && project.methods == [.phone])
+    #expect(!project.recentLogin.phone && project.recentLogin.linking)
+    #expect(project.authDomain == "example.firebaseapp.com" && project.authorizedDomains == ["localhost"])
+    #expect(
+      project.recaptcha == Project.Recaptcha(siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: .audit))
+    let app = try #require(project.app(id: "com.example.app"))
+    #expect(app.platform == .ios && project.app(appID: app.appID) == app)
+    #expect(app.encodedAppID == "app-1-100000000001-ios-0123456789abcdef")
+    #expect(project.app(origin: "https://example.com")?.id == "page")
+    #expect(project.app(origin: "https://example.com.evil.example") == nil)
+  }
+
+  @Test func `Methods that are not named are off`() throws {
+    #expect(try file.load("").all["example"]?.methods == [])
+    let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
+    #expect(recentLogin.phone && !recentLogin.linking)
+  }
+
+  @Test(
+    arguments: [
+      ("authDomain: 'https://example.com',", "example.json5: authDomain: must be a host name"),
+      ("authorizedDomains: ['localhost:80'],", "authorizedDomains.0: must be a host name"),
+      ("methods: { sms: true },", "example.json5: methods.sms: unknown key"),
+      ("recaptcha: { phone: 'ENFORCE' },", "recaptcha.phone: needs enterpriseKey"),
+      ("recaptcha: { enterpriseKey: 'k' },", "enterpriseKey: must be projects/PROJECT/keys/KEY"),
+      ("recaptcha: { phone: 'ENFORCED' },", "did you mean ENFORCE?"),
+    ])
+  func `What is wrong is named, with its fix`(keys: String, problem: String) throws {
+    let problems = try file.problems(keys)
+    #expect(problems.contains(problem), "\(problems)")
+  }
+
+  @Test(
+    arguments: [
+      ("a: { appID: '1:100000000001:web:01234567' }", "a.platform: is required: ios, web or android"),
+      ("a: { platform: 'web' }", "a.appID: is required"),
+      ("a: { platform: 'web', appID: '1:2:web:01234567' }", "appID: must be 1:100000000001:web:"),
+      ("a: { platform: 'web', appID: '1:100000000001:ios:01234567' }", "appID: must be 1:100000000001:web:"),
+      ("'a b': { platform: 'web', appID: '1:100000000001:web:01234567' }", "stands below an ID"),
+      (
+        "a: { platform: 'ios', appID: '1:100000000001:ios:01234567', origins: ['https://e.com'] }",
+        "origins: belongs to web apps"
+      ),
+      (
+        "a: { platform: 'web', appID: '1:100000000001:web:01234567', origins: ['https://e.com/'] }",
+        "origins.0: must be scheme://host"
+      ),
+      (
+        "a: { platform: 'ios', appID: '1:100000000001:ios:01234567' }, b: { platform: 'ios', appID: '1:100000000001:ios:01234567' }",
+        "b.appID: is that of apps.a as well"
+      ),
+      (
+        "a: { platform: 'web', appID: '1:100000000001:web:01234567', origins: ['https://e.com'] }, b: { platform: 'web', appID: '1:100000000001:web:01234568', origins: ['https://e.com'] }",
+        "b.origins.0: is that of apps.a as well"
+      ),
+    ])
+  func `A wrong app is named, with its fix`(apps: String, problem: String) throws {
+    let problems = try file.problems("", apps: apps)
+    #expect(problems.contains(problem), "\(problems)")
+  }
+
+  @Test func `Projects share neither key, number nor app, but origins`() throws {
+    let web = "platform: 'web', appID: '1:100000000001:web:01234567', origins: ['https://e.com']"
+    #expect(try file.problems(apps: "app: { \(web) }").isEmpty)
+    for (keys, problem) in [
+      ("number: 100000000001, apiKeys: ['other-key']", "number: is that of"),
+      ("number: 2, apiKeys: ['fake-api-key']", "apiKeys: is that of"),
+      (
+        "number: 2, apiKeys: ['other-key'], apps: { app: { platform: 'web', appID: '1:2:web:01234567' } }",
+        "apps.app: is that of"
+      ),
+    ] {
+      try file.write("second", "{ \(keys) }")
+      let problems = file.found
+      #expect(problems.contains("second.json5: ") && problems.contains(problem), "\(problem): \(problems)")
+    }
+    let other = "{ platform: 'web', appID: '1:2:web:01234567', origins: ['https://e.com'] }"
+    try file.write("second", "{ number: 2, apiKeys: ['other-key'], apps: { other: \(other) } }")
+    #expect(file.found.isEmpty)
+  }
+
+  @Test func `Number and API keys are required and have their forms`() throws {
+    try file.write("{ apiKeys: [] }")
+    try file.write("ok-project", "{ number: 5, apiKeys: ['short'] }")
+    for part in [
+      "example.json5: number: is required", "example.json5: apiKeys: must be 1 to 10 API keys",
+      "ok-project.json5: apiKeys.0: must be 8 to 128 letters",
+    ] {
+      #expect(file.found.contains(part), "\(part): \(file.found)")
+    }
+    let keys = (0..<11).map { "'fake-api-key-\($0)'" }.joined(separator: ", ")
+    try file.write("{ number: 1, apiKeys: [\(keys)] }")
+    #expect(file.found.contains("example.json5: apiKeys: must be"))
+  }
+
+  @Test func `Files of other names are errors, and what editors leave over is none`() throws {
+    try file.write(SampleProjects.example())
+    for name in [
+      ".hidden", ".example.json5.swp", "example.json5~", "old.swp", "example.json5.dpkg-old", "#example.json5#",
+    ] {
+      try file.put(name, "nonsense")
+    }
+    #expect(file.found.isEmpty)
+    for name in ["Example.json5", "short.json5", "example-2.json", "README"] {
+      try file.put(name, SampleProjects.example())
+      #expect(file.found.contains("/\(name): is not named ID.json5; an ID has 6 to 30"), "\(file.found)")
+      try file.remove(name)
+    }
+  }
+
+  @Test func `A directory has bounds`() throws {
+    try file.write("{ /* \(String(repeating: " ", count: 1 << 20)) */ }")
+    #expect(file.found.contains("is larger than 1048576 bytes"))
+    for number in 0..<16 { try file.put("a\(number)", String(repeating: " ", count: 1 << 20)) }
+    #expect(!file.found.contains("bytes in its files"))
+    try file.put("a16", " ")
+    #expect(file.found.contains("has more than 16777216 bytes in its files"))
+    for number in 0..<1000 { try file.put("b\(number)", "") }
+    #expect(file.found.contains("has more than 1000 files"))
+  }
+
+  @Test(
+    arguments: [
+      ("example", true), ("ex-1-a", true), ("short", false), ("1example", false), ("example-", false),
+      ("exam_ple", false), ("Example", false), (String(repeating: "a", count: 31), false),
+    ])
+  func `Project IDs`(id: String, isOne: Bool) { #expect(ProjectForms.isProjectID(id) == isOne) }
+
+  @Test(
+    arguments: [
+      ("https://example.com", true), ("https://example.com:8443", true), ("http://localhost:5000", true),
+      ("http://localhost:*", true), ("http://127.0.0.1:*", true), ("http://[::1]:3000", true),
+      ("capacitor://localhost", true), ("https://example.com:*", false), ("https://example.com:443", false),
+      ("http://example.com:80", false), ("https://example.com/", false), ("https://Example.com", false),
+      ("example.com", false), ("https://", false), ("https://a..b", false), ("https://e.com:", false),
+      ("https://e.com:08", false), ("https://e.com:70000", false), ("https://u@e.com", false), ("null", false),
+    ])
+  func `Origins`(origin: String, isOne: Bool) { #expect(ProjectForms.isOrigin(origin) == isOne) }
+
+  @Test func `Any port of the own machine`() {
+    let app = ProjectApp(id: "page", platform: .web, appID: "1:1:web:01234567", origins: ["http://localhost:*"])
+    for origin in ["http://localhost", "http://localhost:5000"] { #expect(app.accepts(origin: origin), "\(origin)") }
+    for origin in [
+      "http://localhost.evil.example", "http://localhost:5000.evil.example", "https://localhost:5000",
+      "http://localhost:", "http://localhost:*", "http://localhost:99999",
+    ] {
+      #expect(!app.accepts(origin: origin), "\(origin)")
+    }
+  }
+
+  /// A configuration that names the directory as accounts and gateway do.
+  private struct Naming: Configuration {
+    let directory: ProjectsDirectory
+    init(_ section: ConfigurationSection) { directory = ProjectsDirectory(section) }
+  }
+
+  private func naming(_ environment: [String: String]) -> String {
+    do throws(ConfigurationError) {
+      _ = try Naming.load(file: nil, environment: environment)
+      return ""
+    } catch { return error.description }
+  }
+
+  @Test func `Its problems are those of the configuration that names it, and a variable names another one`() throws {
+    try file.write("{ number: 1, apiKeys: ['fake-api-key'] }")
+    let environment = ["COUNTERSIGN_PROJECTS_DIRECTORY": file.path]
+    let loaded = try Naming.load(file: nil, environment: environment)
+    #expect(loaded.content.directory.projects["example"]?.number == 1 && loaded.warnings.isEmpty)
+    try file.write("second", "{ number: 0, apiKeys: ['other-key'] }")
+    let text = naming(environment)
+    #expect(
+      text.contains("projectsDirectory") && text.contains("second.json5: number: must be a whole number"), "\(text)")
+    #expect(naming(["COUNTERSIGN_PROJECTS_DIRECTORY": file.path + "/absent"]).contains("absent: is no directory"))
+    #expect(naming(["COUNTERSIGN_PROJECTS_FILE": "projects.json5"]).contains("is projectsDirectory now"))
+  }
+}
+
+@Suite struct ProjectsWatchTests {
+  private let file: SampleProjects
+  private let source = ProjectsSource(Projects([]))
+  private let context = ServiceContext(
+    name: "gateway", instance: "gateway", logger: Logger(label: "test", sink: MemorySink()))
+
+  init() throws {
+    file = try SampleProjects()
+    try configure("example", "1")
+    try configure("second", "2")
+  }
+
+  private func configure(_ id: String, _ number: String, key: String? = nil) throws {
+    try file.write(id, "{ number: \(number), apiKeys: ['\(key ?? "key-of-\(id)")'] }")
+  }
+
+  private var numbers: [String: UInt64] { source.current.all.mapValues(\.number) }
+
+  @Test func `A wrong file leaves its project as it was and is named, and the others are taken`() throws {
+    let watcher = FileWatcher.projects(file.directory, source, context)
+    #expect(watcher.look() == .taken && watcher.look() == .unchanged)
+    #expect(numbers == ["example": 1, "second": 2])
+    for wrong in ["0", "nonsense"] {
+      try configure("example", wrong)
+      for _ in 0..<2 { #expect(watcher.look() == .refused) }
+      #expect(numbers == ["example": 1, "second": 2])
+    }
+    try configure("second", "3")
+    #expect(watcher.look() == .refused && numbers == ["example": 1, "second": 3])
+    let detail = try #require(context.health.report().checks.first { $0.name == "projects" })
+    #expect(detail.ok && detail.detail?.contains("wrong file: example.json5:1: this line") == true)
+    let report = context.runtime.report(clock: SystemClock(), isGuarded: false)
+    #expect(report.wrongProjects?.hasPrefix("example.json5:1") == true)
+    #expect(context.metrics.render().contains("countersign_projects_file_current 0"))
+    // Each is counted once, however often it is tried.
+    #expect(context.metrics.render().contains(#"countersign_projects_reads_total{outcome="refused"} 3"#))
+    // The first state again means something else by now.
+    try configure("example", "1")
+    try configure("second", "2")
+    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 2] && watcher.problem == nil)
+    #expect(context.metrics.render().contains("countersign_projects_file_current 1"))
+  }
+
+  @Test func `A new file adds a project, a removed one removes it, and without the directory all stay`() throws {
+    let watcher = FileWatcher.projects(file.directory, source, context)
+    watcher.look()
+    try configure("third-one", "3")
+    #expect(watcher.look() == .taken && numbers.count == 3)
+    try file.remove("third-one.json5")
+    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 2])
+    for name in ["example.json5", "second.json5"] { try file.remove(name) }
+    try FileManager.default.removeItem(atPath: file.path)
+    #expect(watcher.look() == .refused && numbers.count == 2)
+    try FileManager.default.createDirectory(atPath: file.path, withIntermediateDirectories: true)
+    #expect(watcher.look() == .taken && numbers.isEmpty)
+  }
+
+  @Test func `A key of another project is refused until that has given it up`() throws {
+    let watcher = FileWatcher.projects(file.directory, source, context)
+    watcher.look()
+    try configure("example", "5", key: "key-of-second")
+    #expect(watcher.look() == .refused && numbers == ["example": 1, "second": 2])
+    #expect(watcher.problem?.contains("example.json5: apiKeys: is that of") == true)
+    try configure("second", "2", key: "another-key")
+    #expect(watcher.look() == .taken && numbers == ["example": 5, "second": 2])
+    // Both at once.
+    try configure("example", "1", key: "another-key")
+    try configure("second", "5", key: "key-of-second")
+    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 5])
+  }
+}
+
+@Suite struct ShippedProjectsTests {
+  private let text: String
+
+  init() throws {
+    text = String(decoding: try Data(contentsOf: URL(filePath: Repository.config + "/project.json5")), as: UTF8.self)
+  }
+
+  @Test func `The example is valid, and the directory beside it is empty`() throws {
+    let shipped = ConfigurationDirectory<Project>.projects(Repository.config + "/projects").load()
+    #expect(shipped.contents.isEmpty && shipped.problems.isEmpty)
+    let file = try SampleProjects()
+    try file.write("example-project", text)
+    #expect(file.found.isEmpty, "\(file.found)")
+    let project = try #require(file.directory.load().contents["example-project"])
+    #expect(project.apps.count == 2 && project.recaptcha?.enterpriseKey != nil)
+  }
+
+  @Test func `It explains every key`() throws {
+    let keys = try Project.keys(file: Repository.config + "/project.json5").map(\.path)
+    #expect(keys.count > 12)
+    let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
+    #expect(unexplained.isEmpty, "\(unexplained)")
+  }
+
+  @Test func `That of the development stack is valid`() throws {
+    let reading = ConfigurationDirectory<Project>.projects(Repository.root + "/deploy/dev/projects").load()
+    #expect(reading.problems.isEmpty)
+    let project = try #require(Projects(Array(reading.contents.values)).project(ofKey: "fake-api-key"))
+    #expect(project.id == "example" && project.number == 100_000_000_001 && project.methods == [.phone, .anonymous])
+    #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
+  }
+}
