@@ -1,17 +1,13 @@
+import CountersignEncoding
+
 /// Command lines of rabbitmqctl for changes that the management API allows to administrators only.
 enum RabbitMQCtl {
   /// All commands that create a user with its declared rights. The reader fills in the password.
   static func lines(for user: UserDeclaration, in virtualHost: String) -> [String] {
-    ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user)])
+    ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user.name, user.tags)])
       + [permissions(of: user, in: virtualHost)] + user.topics.map { topic($0, of: user.name, in: virtualHost) }
       + limits(of: user)
   }
-
-  static func queueLimit(of virtualHost: String) -> String {
-    "rabbitmqctl set_vhost_limits\(option(virtualHost)) '{\"max-queues\":\(VirtualHostLimits.maxQueues)}'"
-  }
-
-  static func tags(of user: UserDeclaration) -> String { tags(of: user.name, user.tags) }
 
   static func tags(of name: String, _ tags: [String]) -> String {
     (["rabbitmqctl set_user_tags", quoted(name)] + tags.map(quoted)).joined(separator: " ")
@@ -36,10 +32,9 @@ enum RabbitMQCtl {
   }
 
   private static func limits(of user: UserDeclaration) -> [String] {
-    guard let limits = user.limits else { return [] }
-    return [
-      "rabbitmqctl set_user_limits \(user.name) '{\"max-connections\":\(limits.maxConnections),\"max-channels\":\(limits.maxChannels)}'"
-    ]
+    if user.limits.isEmpty { return [] }
+    let limits = JSONValue.object(user.limits.mapValues(JSONValue.integer))
+    return ["rabbitmqctl set_user_limits \(user.name) '\(limits.json())'"]
   }
 
   private static func option(_ virtualHost: String) -> String {

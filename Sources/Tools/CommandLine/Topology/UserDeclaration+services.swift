@@ -18,13 +18,13 @@ enum ServiceRights {
 
 extension UserDeclaration {
   /// User of a service that sends commands. It may bind and read its queue of events, if the operator declares one.
-  public static func service(_ name: String) -> UserDeclaration {
+  static func service(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
       name: name, configure: NamePattern.names([], or: own),
       write: NamePattern.names([Topology.Exchanges.commands, Topology.Queues.events(of: name)], or: own),
       read: NamePattern.names([Topology.Exchanges.events, Topology.Queues.events(of: name)], or: own),
-      limits: .services)
+      limits: servicesLimits)
   }
 
   /// User of a service that sends commands and jobs. Jobs bypass the coordinator's limits: it can send any text to any
@@ -32,7 +32,7 @@ extension UserDeclaration {
   ///
   /// Delivery reports may come days later, so this user may bind a queue to them. No other service may: a full queue
   /// that refuses messages makes the broker refuse them to the worker, too.
-  public static func sender(_ name: String) -> UserDeclaration {
+  static func sender(_ name: String) -> UserDeclaration {
     let own = ServiceRights.ownQueues(of: name)
     return UserDeclaration(
       name: name, configure: NamePattern.names([], or: own),
@@ -43,7 +43,7 @@ extension UserDeclaration {
       topics: [
         TopicRight(
           exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: ServiceRights.deliveryBindings)
-      ], limits: .services)
+      ], limits: servicesLimits)
   }
 
   /// User of the gateway: sends the commands of HTTP clients, and receives only the event that keys were published.
@@ -56,6 +56,6 @@ extension UserDeclaration {
       topics: [
         TopicRight(
           exchange: Topology.Exchanges.events, write: NamePattern.nothing, read: NamePattern.names(["keys.published"]))
-      ], limits: .services)
+      ], limits: servicesLimits)
   }()
 }
