@@ -26,8 +26,6 @@ public struct BrokerCeiling: Sendable {
   private let messages: Int
   private let bodyBytes: Int
 
-  private static let batch = 250
-  private static let batchesInFlight = 4
   private static let prefetch = 1_000
 
   public init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
@@ -73,24 +71,10 @@ public struct BrokerCeiling: Sendable {
 
   private func publish(to queue: String, with publisher: Publisher) async throws {
     let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
-    let publications = (0..<Self.batch).map { _ in
+    let publications = (0..<batchSize).map { _ in
       Publication(message: Message(body: body), exchange: Topology.Exchanges.direct, routingKey: queue)
     }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      var left = messages
-      var running = 0
-      while left > 0 {
-        if running == Self.batchesInFlight {
-          try await group.next()
-          running -= 1
-        }
-        let part = Array(publications.prefix(left))
-        left -= part.count
-        running += 1
-        group.addTask { try await publishAll(part, with: publisher) }
-      }
-      try await group.waitForAll()
-    }
+    try await publishBatches(messages, with: publisher) { Array(publications.prefix($0.count)) }
   }
 
   private func drain(_ queue: String, relayingTo target: String?, with publisher: Publisher) async throws {
@@ -140,6 +124,25 @@ func withRunningPublisher<T: Sendable>(
       await publisher.stop()
       throw error
     }
+  }
+}
+
+private let batchSize = 250
+private let batchesInFlight = 4
+
+/// Publishes many messages in batches, some of them at once.
+func publishBatches(
+  _ count: Int, with publisher: Publisher,
+  _ publications: @escaping @Sendable (_ indices: Range<Int>) throws -> [Publication]
+) async throws {
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for (batch, start) in stride(from: 0, to: count, by: batchSize).enumerated() {
+      if batch >= batchesInFlight { try await group.next() }
+      group.addTask {
+        try await publishAll(try publications(start..<min(start + batchSize, count)), with: publisher)
+      }
+    }
+    try await group.waitForAll()
   }
 }
 

@@ -8,8 +8,6 @@ public struct JobLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let keys: KeyRing?
 
-  private static let batch = 250
-  private static let batchesInFlight = 4
   private static let pollInterval: Duration = .milliseconds(50)
   /// Maximum time without progress.
   private static let stallLimit: Duration = .seconds(60)
@@ -28,21 +26,7 @@ public struct JobLoad: Sendable {
     let run = BenchmarkJob.Run(
       deadline: SystemClock().now() + Self.jobLifetime, sealer: keys.map { Sealer(keys: $0) })
     try await withRunningPublisher(endpoint, name: "bench-fill") { publisher in
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        var running = 0
-        for start in stride(from: 0, to: count, by: Self.batch) {
-          if running == Self.batchesInFlight {
-            try await group.next()
-            running -= 1
-          }
-          running += 1
-          let range = start..<min(start + Self.batch, count)
-          group.addTask {
-            try await publishAll(range.map { try kind.publication($0, of: run) }, with: publisher)
-          }
-        }
-        try await group.waitForAll()
-      }
+      try await publishBatches(count, with: publisher) { try $0.map { try kind.publication($0, of: run) } }
     }
   }
 
@@ -84,5 +68,4 @@ public struct JobLoad: Sendable {
     }
     return Double(jobs) / time.inSeconds
   }
-
 }
