@@ -185,7 +185,7 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CResolver", "CommandEngine", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
       "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "ServiceRuntime",
     ]),
@@ -329,9 +329,8 @@ let testTargets: [Target] = [
   tests(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects",
-      "Push", "ServiceRuntime",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects", "Push", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

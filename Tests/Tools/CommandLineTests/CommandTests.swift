@@ -1,4 +1,3 @@
-import Coordination
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
@@ -70,15 +69,6 @@ final class FakeBackend: OperatorBackend {
     guard let file else { throw CommandLineError(.configuration, "no file") }
     do {
       return try MailWorkerConfiguration.load(file: file, environment: [:]).content
-    } catch {
-      throw CommandLineError(.configuration, error.description)
-    }
-  }
-
-  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration {
-    guard let file else { throw CommandLineError(.configuration, "no file") }
-    do {
-      return try CoordinatorConfiguration.load(file: file, environment: [:]).content
     } catch {
       throw CommandLineError(.configuration, error.description)
     }
