@@ -76,7 +76,6 @@ let transport: [Target] = [
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
-  library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
 
@@ -142,7 +141,7 @@ let workers: [Target] = [
   library(
     "Mail", at: "Workers/Mail",
     [
-      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
+      "COpenDKIM", "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry",
       "JobEngine", "PostgreSQL", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
@@ -186,7 +185,7 @@ let tools: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CResolver", "CommandEngine", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
-      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "DKIM", "HTTPClient",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient",
       "JobEngine", "Mail", "PostgreSQL", "Projects", "Push", "SMS", "ServiceRuntime",
     ]),
   library(
@@ -299,7 +298,7 @@ let testTargets: [Target] = [
   tests(
     "Mail", at: "Workers/Mail",
     [
-      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry",
       "JobEngine", "PostgreSQL", "SMTPClient", "ServiceRuntime",
     ]),
 
