@@ -1,19 +1,14 @@
-public import CountersignAMQP
+package import CountersignAMQP
 import CountersignMessages
 
 /// Throughput of the broker alone: the ceiling to compare a worker's throughput with.
 ///
 /// Measures three figures on quorum queues: publish with confirms; consume with acks; and relay, a worker's use of the
 /// broker (take a message, publish another with a confirm, acknowledge the first) without the work.
-public struct BrokerCeiling: Sendable {
+package struct BrokerCeiling: Sendable {
   /// Messages per second.
-  public struct Result: Sendable, Hashable, Encodable {
-    /// Published with confirms.
-    public let published: Double
-    /// Consumed with acks.
-    public let consumed: Double
-    /// Taken, published again with a confirm, and acknowledged.
-    public let relayed: Double
+  package struct Result: Sendable, Hashable, Encodable {
+    package let published, consumed, relayed: Double
 
     enum CodingKeys: String, CodingKey {
       case published = "publishedPerSecond"
@@ -28,15 +23,14 @@ public struct BrokerCeiling: Sendable {
 
   private static let prefetch = 1_000
 
-  public init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
+  package init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
     self.endpoint = endpoint
     self.messages = messages
     self.bodyBytes = bodyBytes
   }
 
   /// Declares two queues, measures, and deletes them again.
-  /// - Throws: an error of the broker.
-  public func measure() async throws -> Result {
+  package func measure() async throws -> Result {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-admin"))
     let suffix = MessageID.make()
     let source = "countersign.bench.\(suffix).in"
@@ -156,9 +150,9 @@ func publishAll(_ batch: [Publication], with publisher: Publisher) async throws 
 }
 
 /// Error that ends a benchmark early.
-public struct BenchmarkError: Error, Sendable, CustomStringConvertible {
+package struct BenchmarkError: Error, Sendable, CustomStringConvertible {
   /// The problem and a hint. Safe to print.
-  public let description: String
+  package let description: String
 
   init(_ description: String) {
     self.description = description

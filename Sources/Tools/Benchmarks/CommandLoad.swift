@@ -1,11 +1,11 @@
-public import CountersignAMQP
+package import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
 /// Commands as a service sends them, through coordinator and workers, from a process that plays provider and devices as
 /// well.
-public struct CommandLoad: Sendable {
+package struct CommandLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let app: String
   private let providerPort: UInt16
@@ -15,16 +15,15 @@ public struct CommandLoad: Sendable {
   private static let deviceDigits = 64
 
   /// - Parameters:
-  ///   - endpoint: broker, with a user that may send commands.
   ///   - app: app whose callers are trusted, or that pushes are sent to.
   ///   - providerPort: loopback port that the workers' lane, or the front before it, sends its requests to.
   ///   - first: index of the first phone number or device; other runs within an hour need others.
-  public init(endpoint: BrokerEndpoint, app: String, providerPort: UInt16, first: Int) {
+  package init(endpoint: BrokerEndpoint, app: String, providerPort: UInt16, first: Int) {
     (self.endpoint, self.app, self.providerPort, self.first) = (endpoint, app, providerPort, first)
   }
 
   /// Measures complete verifications: start, SMS and check.
-  public func verifications(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
+  package func verifications(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await run(count, pace) { index, client, provider in
       let number = BenchmarkNumbers.number(at: index)
       let started = try await Self.ask(StartVerification(phoneNumber: number, app: app, languageCode: "en"), client)
@@ -36,7 +35,7 @@ public struct CommandLoad: Sendable {
   }
 
   /// Measures proofs of apps: `app.verify`, its receipt, and the silent push with the secret.
-  public func proofs(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
+  package func proofs(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await run(count, pace) { index, client, provider in
       let device = Hexadecimal.text(UInt64(index), width: Self.deviceDigits)
       let verifying = try await Self.ask(

@@ -1,6 +1,6 @@
 /// Calls of apps over HTTP: look-ups and refreshes of anonymous accounts, and whole sign-ins by phone, through gateway,
 /// accounts, coordinator and workers, with the provider in this process.
-public struct GatewayLoad: Sendable {
+package struct GatewayLoad: Sendable {
   private let url: String
   private let apiKey: String
   private let app: String
@@ -8,31 +8,24 @@ public struct GatewayLoad: Sendable {
   private static let maxConnections = 512
   private static let signUpsInProgress = 16
 
-  /// - Parameters:
-  ///   - url: address of the gateway.
-  ///   - apiKey: API key of a project.
-  ///   - app: app of the project that needs no proof: one in mode `trusted`, in development.
-  public init(url: String, apiKey: String, app: String) {
+  /// - Parameter app: app of the project that needs no proof: one in mode `trusted`, in development.
+  package init(url: String, apiKey: String, app: String) {
     (self.url, self.apiKey, self.app) = (url, apiKey, app)
   }
 
-  /// Measures look-ups.
-  /// - Parameter accounts: number of accounts that they are spread over, made beforehand.
-  public func lookUps(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
+  /// Measures look-ups, spread over a number of accounts that are made beforehand.
+  package func lookUps(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await calls(count, accounts, pace) { try await $0.lookUp($1.idToken) }
   }
 
-  /// Measures refreshes.
-  /// - Parameter accounts: number of accounts that they are spread over, made beforehand.
-  public func refreshes(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
+  /// Measures refreshes, as look-ups.
+  package func refreshes(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await calls(count, accounts, pace) { try await $0.refresh($1.refreshToken) }
   }
 
   /// Measures sign-ins: code sent, SMS, code entered, account made.
-  /// - Parameters:
-  ///   - providerPort: loopback port that the workers' lane sends its requests to.
-  ///   - first: index of the first number; other runs on the same stores need other numbers.
-  public func signIns(_ count: Int, providerPort: UInt16, first: Int, _ pace: LoadPace) async throws -> LoadResult {
+  /// - Parameter first: index of the first number; other runs on the same stores need other numbers.
+  package func signIns(_ count: Int, providerPort: UInt16, first: Int, _ pace: LoadPace) async throws -> LoadResult {
     let (tally, provider) = (LoadTally(), LoadProvider())
     let took = try await provider.serving(port: providerPort) {
       try await connected { client in

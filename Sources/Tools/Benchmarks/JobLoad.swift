@@ -1,10 +1,10 @@
-public import CountersignAMQP
-public import CountersignCryptography
+package import CountersignAMQP
+package import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
 /// Fills the queue of a worker, and measures how fast the queue drains.
-public struct JobLoad: Sendable {
+package struct JobLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let keys: KeyRing?
 
@@ -13,16 +13,12 @@ public struct JobLoad: Sendable {
   private static let stallLimit: Duration = .seconds(60)
   private static let jobLifetime: Duration = .seconds(3_600)
 
-  public init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
+  package init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
     self.endpoint = endpoint
     self.keys = keys
   }
 
-  /// Puts jobs into the queue.
-  /// - Parameters:
-  ///   - count: number of jobs.
-  ///   - kind: kind of the jobs.
-  public func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
+  package func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
     let run = BenchmarkJob.Run(
       deadline: SystemClock().now() + Self.jobLifetime, sealer: keys.map { Sealer(keys: $0) })
     try await withRunningPublisher(endpoint, name: "bench-fill") { publisher in
@@ -33,12 +29,8 @@ public struct JobLoad: Sendable {
   /// Waits until a number of results has arrived in a queue without consumers, and measures their rate.
   ///
   /// The clock runs from the first tenth of them to the last, to exclude the start of a worker.
-  /// - Parameters:
-  ///   - count: number of results to wait for.
-  ///   - before: number of results in the queue before the jobs.
-  ///   - resultQueue: queue that the results arrive in.
-  /// - Returns: jobs per second.
-  public func drainRate(_ count: Int, before: Int, resultQueue: String) async throws -> Double {
+  /// - Parameter before: number of results in the queue before the jobs.
+  package func drainRate(_ count: Int, before: Int, resultQueue: String) async throws -> Double {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-watch"))
     let clock = ContinuousClock()
     let warm = count / 10
@@ -61,7 +53,6 @@ public struct JobLoad: Sendable {
     }
   }
 
-  /// Jobs per second.
   static func rate(of jobs: Int, in time: Duration) throws(BenchmarkError) -> Double {
     guard jobs > 0, time > .zero else {
       throw BenchmarkError("the jobs ended faster than their rate can be measured; use more of them")

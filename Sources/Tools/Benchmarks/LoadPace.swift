@@ -1,5 +1,5 @@
 /// Rate at which a benchmark sends commands.
-public enum LoadPace: Sendable {
+package enum LoadPace: Sendable {
   /// As fast as the system permits, with a fixed number in progress.
   case closedLoop(inProgress: Int)
   /// At a fixed rate: late answers do not delay the next command.

@@ -2,19 +2,19 @@ import CountersignMessages
 import Synchronization
 
 /// Measurements of a run of verifications, proofs or calls.
-public struct LoadResult: Sendable, Hashable, Encodable {
+package struct LoadResult: Sendable, Hashable, Encodable {
   /// Number of those that succeeded.
-  public let done: Int
+  package let done: Int
   /// Numbers of failures, by error code.
-  public let failed: [String: Int]
+  package let failed: [String: Int]
   /// Messages and pushes to recipients that had one already.
-  public let repeated: Int
+  package let repeated: Int
   /// Successes per second.
-  public let rate: Double
+  package let rate: Double
   /// Latency from the first request to the message's arrival at the provider or, of proofs, to the receipt.
-  public let first: LatencySummary?
+  package let first: LatencySummary?
   /// Latency from the first request to the end.
-  public let whole: LatencySummary?
+  package let whole: LatencySummary?
 
   enum CodingKeys: String, CodingKey {
     case done, failed, repeated, first, whole
@@ -66,8 +66,8 @@ struct LoadFailure: Error {
 }
 
 /// Percentiles of a set of latencies, in milliseconds. Half, 95 or 99 of 100 samples are not above them.
-public struct LatencySummary: Sendable, Hashable, Encodable {
-  public let median, percentile95, percentile99, maximum: Double
+package struct LatencySummary: Sendable, Hashable, Encodable {
+  package let median, percentile95, percentile99, maximum: Double
 
   enum CodingKeys: String, CodingKey {
     case median = "medianMilliseconds"
