@@ -199,15 +199,7 @@ extension TopologyCommand {
     private static let maxNameBytes = 64
 
     private static func isName(_ name: String) -> Bool {
-      (1...maxNameBytes).contains(name.utf8.count)
-        && name.utf8.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-          default: false
-          }
-        }
+      name.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 1...maxNameBytes)
     }
   }
 }

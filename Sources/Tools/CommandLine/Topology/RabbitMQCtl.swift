@@ -1,4 +1,5 @@
 import CountersignEncoding
+import ServiceRuntime
 
 /// Command lines of rabbitmqctl for changes that the management API allows to administrators only.
 enum RabbitMQCtl {
@@ -43,15 +44,7 @@ enum RabbitMQCtl {
 
   private static func quoted(_ text: String) -> String {
     let isPlain =
-      !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
+      !text.isEmpty && text.unicodeScalars.allSatisfy { $0.isLetterOrDigit || "-._".unicodeScalars.contains($0) }
     return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
   }
 }
