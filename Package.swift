@@ -76,7 +76,6 @@ let transport: [Target] = [
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
   library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
   library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
-  library("DKIM", at: "Transport/DKIM", ["COpenDKIM"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
 
@@ -146,7 +145,7 @@ let workers: [Target] = [
   library(
     "Mail", at: "Workers/Mail",
     [
-      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
+      "COpenDKIM", "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry",
       "JobEngine", "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 ]
@@ -189,8 +188,8 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
-      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM", "HTTPClient", "JobEngine", "Mail",
+      "CResolver", "CommandEngine", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine", "Mail",
       "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
     ]),
   library(
@@ -305,8 +304,8 @@ let testTargets: [Target] = [
   tests(
     "Mail", at: "Workers/Mail",
     [
-      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "DKIM",
-      "JobEngine", "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
+      "CountersignCryptography", "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "JobEngine",
+      "RecordStore", "SMTPClient", "SQLite", "ServiceRuntime",
     ]),
 
   tests(
@@ -335,9 +334,9 @@ let testTargets: [Target] = [
   tests(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CommandEngine", "Coordination", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding",
-      "CountersignMessages", "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects",
-      "Push", "RecordStore", "ServiceRuntime",
+      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects", "Push", "RecordStore",
+      "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import Testing
 
@@ -17,9 +18,9 @@ import Testing
     let told = try page.table("| exchange | type | writers | routing key |").map { row in
       "\(try #require(Page.code(in: row[0]).first)) \(row[1])"
     }
-    let declared = topology.exchanges.map { exchange in
+    let declared = topology.all(.exchanges).map { exchange in
       let name = exchange.name.hasPrefix("countersign.retry.") ? "countersign.retry.<queue>" : exchange.name
-      return "\(name) \(exchange.kind.rawValue)"
+      return "\(name) \(exchange["type"])"
     }
     #expect(Set(told) == Set(declared))
   }
@@ -37,7 +38,7 @@ import Testing
       let words = row[2].split(separator: ",").map { String($0).trimming { " `".contains($0) } }
       let told = Set(words.flatMap { groups[$0] ?? [$0] }).union(["operator"])
       let exchange = try #require(Page.code(in: row[0]).first).replacing("<queue>", with: "mail.relay")
-      #expect(topology.exchanges.contains { $0.name == exchange }, "\(exchange)")
+      #expect(topology.all(.exchanges).contains { $0.name == exchange }, "\(exchange)")
       let writers = try UserDeclaration.countersign.filter { user in
         try exchange.firstMatch(of: Regex(user.write)) != nil
       }
@@ -53,7 +54,7 @@ import Testing
       return names.map { $0.hasPrefix(".") ? family + $0 : $0 }
     }
     let dead = Set(TopologyDeclaration.deadQueues)
-    let declared = topology.queues.map(\.name).filter { !dead.contains($0) }.map {
+    let declared = topology.all(.queues).map(\.name).filter { !dead.contains($0) }.map {
       $0.hasPrefix("countersign.retry.") ? "countersign.retry.<queue>.<delay>" : $0
     }
     #expect(Set(told) == Set(declared).union(["<queue>.dead"]))
@@ -61,32 +62,40 @@ import Testing
 
   @Test func `The disk that all queues take at their bounds is that of the policies`() throws {
     var bytes: Int64 = 0
-    for queue in topology.queues {
-      let policies = try topology.policies.filter { try queue.name.firstMatch(of: Regex($0.pattern)) != nil }
-      let policy = try #require(policies.max { $0.priority < $1.priority }, "\(queue.name) has no policy")
+    for queue in topology.all(.queues) {
+      let policies = try PolicyDeclaration.countersign.filter {
+        try queue.name.firstMatch(of: Regex($0["pattern"])) != nil
+      }
+      let policy = try #require(
+        policies.max { ($0.members["priority"]?.wholeNumber ?? 0) < ($1.members["priority"]?.wholeNumber ?? 0) },
+        "\(queue.name) has no policy")
       guard case .integer(let bound) = policy.definition["max-length-bytes"] else {
         Issue.record("\(queue.name) is not bounded")
         continue
       }
       bytes += bound
     }
-    bytes += Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
+    bytes += Int64(VirtualHostLimits.maxQueues - topology.all(.queues).count) * PolicyDeclaration.servicesBytes
     let gibibytes = (bytes + (1 << 30) - 1) >> 30
     page.expect("\(gibibytes) GiB")
     try Page("docs/operations.md").expect("\(gibibytes) GiB")
   }
 
   @Test func `Bounds of queues and users are those of policies and declarations`() throws {
+    let limits = UserDeclaration.servicesLimits
+    let connections = try #require(limits["max-connections"])
+    let channels = try #require(limits["max-channels"])
     #expect(PolicyDeclaration.delayedLengthLimit * 4 == PolicyDeclaration.lengthLimit)
     #expect(PolicyDeclaration.delayedBytesLimit * 4 == PolicyDeclaration.bytesLimit)
     page.expect(
       "\(grouped(PolicyDeclaration.lengthLimit)) messages", "\(PolicyDeclaration.bytesLimit >> 30) GiB",
       "\(PolicyDeclaration.deadLetterAge.hours / 24) days", grouped(PolicyDeclaration.deliveryLimit),
-      "\(grouped(UserLimits.services.maxConnections)) connections",
-      "\(grouped(UserLimits.services.maxChannels)) channels", "\(grouped(VirtualHostLimits.maxQueues)) queues",
+      "\(grouped(connections)) connections", "\(grouped(channels)) channels",
+      "\(grouped(VirtualHostLimits.maxQueues)) queues",
       "\(2 * MessageLimits.maxBodyBytes >> 10) KiB")
     // Arguments cannot be changed later, so the type is the only one; all but the locks are quorum queues.
-    #expect(topology.queues.filter { $0.kind != .quorum }.map(\.name) == Topology.Queues.locks)
+    #expect(
+      topology.all(.queues).filter { $0.arguments["x-queue-type"] != "quorum" }.map(\.name) == Topology.Queues.locks)
   }
 
   @Test func `Waits of publishes and acknowledgements are those of the code`() {

@@ -20,14 +20,3 @@ extension JSONValue {
 
   package var names: Set<String> { Set(object.keys) }
 }
-
-extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByArrayLiteral,
-  ExpressibleByDictionaryLiteral
-{
-  package init(stringLiteral text: String) { self = .text(text) }
-  package init(booleanLiteral flag: Bool) { self = .bool(flag) }
-  package init(arrayLiteral values: JSONValue...) { self = .array(values) }
-  package init(dictionaryLiteral fields: (String, JSONValue)...) {
-    self = .object(Dictionary(fields, uniquingKeysWith: { _, last in last }))
-  }
-}

@@ -18,10 +18,7 @@ import ServiceRuntime
       does not answer, 78 a variable is missing or wrong.
       """,
     options: CommonOptions.self,
-    subcommands: [
-      BrokerBench.syntax, FillBench.syntax, DrainBench.syntax, VerificationBench.syntax, ProofBench.syntax,
-      LookUpBench.syntax, RefreshBench.syntax, SignInBench.syntax,
-    ])
+    subcommands: [BrokerBench.syntax, FillBench.syntax, DrainBench.syntax] + LoadBench.allCases.map(\.syntax))
 
   static func main() async {
     // Awaits on the main task are slow: the work runs on a task of its own.
@@ -46,15 +43,14 @@ import ServiceRuntime
   private static func run(_ arguments: CommandArguments) async throws -> ExitCode {
     let common = try CommonOptions.read(arguments)
     let report =
-      switch arguments.command {
-      case [BrokerBench.syntax.name]: try await BrokerBench.run(common)
-      case [FillBench.syntax.name]: try await FillBench.run(try .read(arguments), common)
-      case [DrainBench.syntax.name]: try await DrainBench.run(try .read(arguments), common)
-      case [LookUpBench.syntax.name]: try await LookUpBench.run(try .read(arguments), common)
-      case [RefreshBench.syntax.name]: try await RefreshBench.run(try .read(arguments), common)
-      case [SignInBench.syntax.name]: try await SignInBench.run(try .read(arguments), common)
-      case [VerificationBench.syntax.name]: try await VerificationBench.run(try .read(arguments), common)
-      default: try await ProofBench.run(try .read(arguments), common)
+      if let load = arguments.command.first.flatMap(LoadBench.init(rawValue:)) {
+        try await load.run(try .read(arguments), common)
+      } else if arguments.command == [FillBench.syntax.name] {
+        try await FillBench.run(try .read(arguments), common)
+      } else if arguments.command == [DrainBench.syntax.name] {
+        try await DrainBench.run(try .read(arguments), common)
+      } else {
+        try await BrokerBench.run(common)
       }
     if common.json {
       let encoder = JSONEncoder()

@@ -46,6 +46,13 @@ final class Arrivals<Content: Sendable>: Sendable {
     }
   }
 
+  /// Waits for the arrival of a recipient.
+  /// - Throws: if `giveUp` ended the wait.
+  func arrival(for recipient: String) async throws(LoadFailure) -> Arrival {
+    guard let arrival = await next(for: recipient) else { throw LoadFailure(code: "NO_ARRIVAL") }
+    return arrival
+  }
+
   /// Ends the waits that have lasted longer than `limit`.
   func giveUp(after limit: Duration) {
     let now = ContinuousClock.now

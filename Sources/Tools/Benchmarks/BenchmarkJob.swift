@@ -5,7 +5,7 @@ import CountersignMessages
 import CountersignTelemetry
 
 /// Kinds of jobs to fill a queue with.
-public enum BenchmarkJob: String, CaseIterable, Sendable {
+package enum BenchmarkJob: String, CaseIterable, Sendable {
   /// An SMS with a code. Each has its own number.
   case sms = "sms.dispatch"
   /// A push of a secret. Each has its own device.

@@ -1,19 +1,14 @@
-public import CountersignAMQP
+package import CountersignAMQP
 import CountersignMessages
 
 /// Throughput of the broker alone: the ceiling to compare a worker's throughput with.
 ///
 /// Measures three figures on quorum queues: publish with confirms; consume with acks; and relay, a worker's use of the
 /// broker (take a message, publish another with a confirm, acknowledge the first) without the work.
-public struct BrokerCeiling: Sendable {
+package struct BrokerCeiling: Sendable {
   /// Messages per second.
-  public struct Result: Sendable, Hashable, Encodable {
-    /// Published with confirms.
-    public let published: Double
-    /// Consumed with acks.
-    public let consumed: Double
-    /// Taken, published again with a confirm, and acknowledged.
-    public let relayed: Double
+  package struct Result: Sendable, Hashable, Encodable {
+    package let published, consumed, relayed: Double
 
     enum CodingKeys: String, CodingKey {
       case published = "publishedPerSecond"
@@ -26,19 +21,16 @@ public struct BrokerCeiling: Sendable {
   private let messages: Int
   private let bodyBytes: Int
 
-  private static let batch = 250
-  private static let batchesInFlight = 4
   private static let prefetch = 1_000
 
-  public init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
+  package init(endpoint: BrokerEndpoint, messages: Int, bodyBytes: Int) {
     self.endpoint = endpoint
     self.messages = messages
     self.bodyBytes = bodyBytes
   }
 
   /// Declares two queues, measures, and deletes them again.
-  /// - Throws: an error of the broker.
-  public func measure() async throws -> Result {
+  package func measure() async throws -> Result {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-admin"))
     let suffix = MessageID.make()
     let source = "countersign.bench.\(suffix).in"
@@ -73,24 +65,10 @@ public struct BrokerCeiling: Sendable {
 
   private func publish(to queue: String, with publisher: Publisher) async throws {
     let body = [UInt8](repeating: UInt8(ascii: "x"), count: bodyBytes)
-    let publications = (0..<Self.batch).map { _ in
+    let publications = (0..<batchSize).map { _ in
       Publication(message: Message(body: body), exchange: Topology.Exchanges.direct, routingKey: queue)
     }
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      var left = messages
-      var running = 0
-      while left > 0 {
-        if running == Self.batchesInFlight {
-          try await group.next()
-          running -= 1
-        }
-        let part = Array(publications.prefix(left))
-        left -= part.count
-        running += 1
-        group.addTask { try await publishAll(part, with: publisher) }
-      }
-      try await group.waitForAll()
-    }
+    try await publishBatches(messages, with: publisher) { Array(publications.prefix($0.count)) }
   }
 
   private func drain(_ queue: String, relayingTo target: String?, with publisher: Publisher) async throws {
@@ -143,6 +121,25 @@ func withRunningPublisher<T: Sendable>(
   }
 }
 
+private let batchSize = 250
+private let batchesInFlight = 4
+
+/// Publishes many messages in batches, some of them at once.
+func publishBatches(
+  _ count: Int, with publisher: Publisher,
+  _ publications: @escaping @Sendable (_ indices: Range<Int>) throws -> [Publication]
+) async throws {
+  try await withThrowingTaskGroup(of: Void.self) { group in
+    for (batch, start) in stride(from: 0, to: count, by: batchSize).enumerated() {
+      if batch >= batchesInFlight { try await group.next() }
+      group.addTask {
+        try await publishAll(try publications(start..<min(start + batchSize, count)), with: publisher)
+      }
+    }
+    try await group.waitForAll()
+  }
+}
+
 /// Publishes a batch. Throws unless the broker confirms every message.
 func publishAll(_ batch: [Publication], with publisher: Publisher) async throws {
   for outcome in try await publisher.publish(batch) {
@@ -153,9 +150,9 @@ func publishAll(_ batch: [Publication], with publisher: Publisher) async throws 
 }
 
 /// Error that ends a benchmark early.
-public struct BenchmarkError: Error, Sendable, CustomStringConvertible {
+package struct BenchmarkError: Error, Sendable, CustomStringConvertible {
   /// The problem and a hint. Safe to print.
-  public let description: String
+  package let description: String
 
   init(_ description: String) {
     self.description = description

@@ -1,64 +1,60 @@
-import CountersignAMQP
+package import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Rate at which a benchmark sends commands.
-public enum LoadPace: Sendable {
-  /// As fast as the system permits, with a fixed number in progress.
-  case closedLoop(inProgress: Int)
-  /// At a fixed rate: late answers do not delay the next command.
-  case openLoop(perSecond: Int)
-
-  /// Does a number of things at this rate.
-  func measure(_ count: Int, _ one: @escaping @Sendable (_ index: Int) async -> Void) async throws -> Duration {
-    try await ContinuousClock().measure {
-      switch self {
-      case .closedLoop(let inProgress): await Self.closedLoop(count, inProgress, one)
-      case .openLoop(let perSecond): try await Self.openLoop(count, perSecond, one)
-      }
-    }
-  }
-
-  private static func closedLoop(
-    _ count: Int, _ inProgress: Int, _ one: @escaping @Sendable (Int) async -> Void
-  ) async {
-    await withTaskGroup(of: Void.self) { group in
-      for index in 0..<count {
-        if index >= inProgress { await group.next() }
-        group.addTask { await one(index) }
-      }
-    }
-  }
-
-  private static func openLoop(
-    _ count: Int, _ perSecond: Int, _ one: @escaping @Sendable (Int) async -> Void
-  ) async throws {
-    let begun = ContinuousClock.now
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      for index in 0..<count {
-        try await Task.sleep(
-          until: begun + .nanoseconds(1_000_000_000 / perSecond) * index, tolerance: .zero, clock: .continuous)
-        group.addTask { await one(index) }
-      }
-      try await group.waitForAll()
-    }
-  }
-}
-
-/// Sends commands as a service would, from a process that simulates the provider as well, for verifications and proofs
-/// alike.
-struct CommandLoad: Sendable {
-  let endpoint: BrokerEndpoint
-  /// Loopback port that the workers' lane sends its requests to.
-  let providerPort: UInt16
-
-  /// One verification or proof of the run, by its number.
-  typealias One = @Sendable (_ index: Int, _ client: RequestClient, _ provider: LoadProvider) async -> Void
+/// Commands as a service sends them, through coordinator and workers, from a process that plays provider and devices as
+/// well.
+package struct CommandLoad: Sendable {
+  private let endpoint: BrokerEndpoint
+  private let app: String
+  private let providerPort: UInt16
+  private let first: Int
 
   private static let requestTimeout: Duration = .seconds(30)
-  func run(count: Int, _ pace: LoadPace, _ one: @escaping One) async throws -> (took: Duration, provider: LoadProvider)
-  {
-    let provider = LoadProvider()
+  private static let deviceDigits = 64
+
+  /// - Parameters:
+  ///   - app: app whose callers are trusted, or that pushes are sent to.
+  ///   - providerPort: loopback port that the workers' lane, or the front before it, sends its requests to.
+  ///   - first: index of the first phone number or device; other runs within an hour need others.
+  package init(endpoint: BrokerEndpoint, app: String, providerPort: UInt16, first: Int) {
+    (self.endpoint, self.app, self.providerPort, self.first) = (endpoint, app, providerPort, first)
+  }
+
+  /// Measures complete verifications: start, SMS and check.
+  package func verifications(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
+    try await run(count, pace) { index, client, provider in
+      let number = BenchmarkNumbers.number(at: index)
+      let started = try await Self.ask(StartVerification(phoneNumber: number, app: app, languageCode: "en"), client)
+      let arrival = try await provider.messages.arrival(for: number)
+      let code = SecretField(Secret(arrival.content))
+      _ = try await Self.ask(CheckVerification(verificationID: started.verificationID, code: code), client)
+      return (arrival.at, .now)
+    }
+  }
+
+  /// Measures proofs of apps: `app.verify`, its receipt, and the silent push with the secret.
+  package func proofs(_ count: Int, _ pace: LoadPace) async throws -> LoadResult {
+    try await run(count, pace) { index, client, provider in
+      let device = Hexadecimal.text(UInt64(index), width: Self.deviceDigits)
+      let verifying = try await Self.ask(
+        VerifyApp(app: app, deviceToken: device, environment: .production), client)
+      let replied = ContinuousClock.now
+      let push = try await provider.pushes.arrival(for: device)
+      guard push.content.receipt == verifying.receipt, !push.content.secret.isEmpty else {
+        throw LoadFailure(code: "WRONG_PUSH")
+      }
+      // A push may overtake the reply; the app needs both.
+      return (replied, max(push.at, replied))
+    }
+  }
+
+  private func run(
+    _ count: Int, _ pace: LoadPace,
+    _ one: @escaping @Sendable (_ index: Int, RequestClient, LoadProvider) async throws -> LoadTally.Instants
+  ) async throws -> LoadResult {
+    let (tally, provider) = (LoadTally(), LoadProvider())
     let took = try await provider.serving(port: providerPort) {
       let client = RequestClient(
         endpoint: endpoint, options: ConnectionOptions(name: "bench-client"), onEvent: { _ in })
@@ -66,7 +62,9 @@ struct CommandLoad: Sendable {
         group.addTask { await client.run() }
         let took: Duration
         do {
-          took = try await pace.measure(count) { await one($0, client, provider) }
+          took = try await pace.measure(count) { index in
+            await tally.time { try await one(first + index, client, provider) }
+          }
         } catch {
           await client.stop()
           throw error
@@ -76,10 +74,10 @@ struct CommandLoad: Sendable {
         return took
       }
     }
-    return (took, provider)
+    return tally.result(in: took, repeated: provider.repeated)
   }
 
-  static func ask<C: Command>(_ command: C, _ client: RequestClient) async throws -> C.Reply {
+  private static func ask<C: Command>(_ command: C, _ client: RequestClient) async throws -> C.Reply {
     let envelope = Envelope(type: C.type, messageID: MessageID.make(), timestamp: SystemClock().now(), appID: "bench")
     let reply = try await client.request(
       envelope.message(body: try command.json()), exchange: Topology.Exchanges.commands, routingKey: C.routingKey,

@@ -85,25 +85,19 @@ struct GatewayClient: Sendable {
       HTTPRequest(
         method: "POST", url: url + path + query, headers: headers, body: Array("{\(body)}".utf8),
         timeouts: Self.timeouts, maxResponseBytes: Self.maxAnswerBytes))
-    guard response.status == 200 else { throw GatewayRefusal(response) }
+    guard response.status == 200 else { throw Self.refusal(response) }
     return try Self.reader.decode(Answer.self, from: response.body)
   }
-}
 
-/// Error that the gateway answered with.
-struct GatewayRefusal: Error {
-  /// Status and code: `400 INVALID_CODE`.
-  let code: String
+  /// Failure with the gateway's status and code: `400 INVALID_CODE`.
+  private static func refusal(_ response: HTTPResponse) -> LoadFailure {
+    let body = try? reader.decode(Refusal.self, from: response.body)
+    return LoadFailure(code: "\(response.status) \(body?.error.message.split(separator: " ").first ?? "")")
+  }
 
-  private struct Body: Decodable {
+  private struct Refusal: Decodable {
     struct Content: Decodable { let message: String }
 
     let error: Content
-  }
-
-  init(_ response: HTTPResponse) {
-    let body = try? JSONReader(maxBytes: 64 << 10).decode(Body.self, from: response.body)
-    let word = body?.error.message.split(separator: " ").first ?? ""
-    code = "\(response.status) \(word)"
   }
 }

@@ -1,27 +1,6 @@
 /// Calls of apps over HTTP: look-ups and refreshes of anonymous accounts, and whole sign-ins by phone, through gateway,
 /// accounts, coordinator and workers, with the provider in this process.
-public struct GatewayLoad: Sendable {
-  /// Measurements of a run.
-  public struct Result: Sendable, Hashable, Encodable {
-    /// Number of calls, or sign-ins, that succeeded.
-    public let done: Int
-    /// Numbers of failures, by error code.
-    public let failed: [String: Int]
-    /// SMS to numbers that had one already.
-    public let repeated: Int
-    /// Successes per second.
-    public let rate: Double
-    /// Latency from the first request to the arrival of the SMS at the provider. Of sign-ins only.
-    public let requestToProvider: LatencySummary?
-    /// Latency from the first request to the last answer.
-    public let whole: LatencySummary?
-
-    enum CodingKeys: String, CodingKey {
-      case done, failed, repeated, requestToProvider, whole
-      case rate = "perSecond"
-    }
-  }
-
+package struct GatewayLoad: Sendable {
   private let url: String
   private let apiKey: String
   private let app: String
@@ -29,75 +8,56 @@ public struct GatewayLoad: Sendable {
   private static let maxConnections = 512
   private static let signUpsInProgress = 16
 
-  /// - Parameters:
-  ///   - url: address of the gateway.
-  ///   - apiKey: API key of a project.
-  ///   - app: app of the project that needs no proof: one in mode `trusted`, in development.
-  public init(url: String, apiKey: String, app: String) {
+  /// - Parameter app: app of the project that needs no proof: one in mode `trusted`, in development.
+  package init(url: String, apiKey: String, app: String) {
     (self.url, self.apiKey, self.app) = (url, apiKey, app)
   }
 
-  /// Measures look-ups.
-  /// - Parameter accounts: number of accounts that they are spread over, made beforehand.
-  public func lookUps(count: Int, accounts: Int, _ pace: LoadPace) async throws -> Result {
+  /// Measures look-ups, spread over a number of accounts that are made beforehand.
+  package func lookUps(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await calls(count, accounts, pace) { try await $0.lookUp($1.idToken) }
   }
 
-  /// Measures refreshes.
-  /// - Parameter accounts: number of accounts that they are spread over, made beforehand.
-  public func refreshes(count: Int, accounts: Int, _ pace: LoadPace) async throws -> Result {
+  /// Measures refreshes, as look-ups.
+  package func refreshes(_ count: Int, accounts: Int, _ pace: LoadPace) async throws -> LoadResult {
     try await calls(count, accounts, pace) { try await $0.refresh($1.refreshToken) }
   }
 
   /// Measures sign-ins: code sent, SMS, code entered, account made.
-  /// - Parameters:
-  ///   - providerPort: loopback port that the workers' lane sends its requests to.
-  ///   - firstNumber: index of the first number; other runs on the same stores need other numbers.
-  public func signIns(count: Int, providerPort: UInt16, firstNumber: Int, _ pace: LoadPace) async throws -> Result {
-    let tally = LoadTally()
-    let provider = LoadProvider()
+  /// - Parameter first: index of the first number; other runs on the same stores need other numbers.
+  package func signIns(_ count: Int, providerPort: UInt16, first: Int, _ pace: LoadPace) async throws -> LoadResult {
+    let (tally, provider) = (LoadTally(), LoadProvider())
     let took = try await provider.serving(port: providerPort) {
       try await connected { client in
         try await pace.measure(count) { index in
-          await signIn(BenchmarkNumbers.number(at: firstNumber + index), client, provider, tally)
+          await tally.time {
+            let number = BenchmarkNumbers.number(at: first + index)
+            let session = try await client.sendCode(number)
+            let arrival = try await provider.messages.arrival(for: number)
+            _ = try await client.signIn(session, arrival.content)
+            return (arrival.at, .now)
+          }
         }
       }
     }
-    return result(tally, took, requestToProvider: tally.first, repeated: provider.messages.repeated)
-  }
-
-  private func signIn(
-    _ number: String, _ client: GatewayClient, _ provider: LoadProvider, _ tally: LoadTally
-  ) async {
-    let begun = ContinuousClock.now
-    do {
-      let session = try await client.sendCode(number)
-      guard let arrival = await provider.messages.next(for: number) else { return tally.fail("NO_MESSAGE") }
-      _ = try await client.signIn(session, arrival.content)
-      tally.add(first: arrival.at - begun, whole: .now - begun)
-    } catch {
-      tally.fail(error)
-    }
+    return tally.result(in: took, repeated: provider.repeated)
   }
 
   private func calls(
     _ count: Int, _ accounts: Int, _ pace: LoadPace,
     _ call: @escaping @Sendable (GatewayClient, GatewayClient.SignedIn) async throws -> Void
-  ) async throws -> Result {
+  ) async throws -> LoadResult {
     let tally = LoadTally()
     let took = try await connected { client in
       let users = try await signUp(accounts, client)
       return try await pace.measure(count) { index in
-        let begun = ContinuousClock.now
-        do {
+        await tally.time {
           try await call(client, users[index % users.count])
-          tally.add(first: .now - begun, whole: .now - begun)
-        } catch {
-          tally.fail(error)
+          return (nil, .now)
         }
       }
     }
-    return result(tally, took, requestToProvider: nil, repeated: 0)
+    return tally.result(in: took)
   }
 
   private func signUp(_ count: Int, _ client: GatewayClient) async throws -> [GatewayClient.SignedIn] {
@@ -124,13 +84,5 @@ public struct GatewayLoad: Sendable {
       await client.shutdown()
       throw error
     }
-  }
-
-  private func result(
-    _ tally: LoadTally, _ took: Duration, requestToProvider: LatencySummary?, repeated: Int
-  ) -> Result {
-    Result(
-      done: tally.done, failed: tally.failed, repeated: repeated, rate: Double(tally.done) / took.inSeconds,
-      requestToProvider: requestToProvider, whole: tally.whole)
   }
 }

@@ -1,60 +1,36 @@
-public import CountersignAMQP
-public import CountersignCryptography
+package import CountersignAMQP
+package import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
 /// Fills the queue of a worker, and measures how fast the queue drains.
-public struct JobLoad: Sendable {
+package struct JobLoad: Sendable {
   private let endpoint: BrokerEndpoint
   private let keys: KeyRing?
 
-  private static let batch = 250
-  private static let batchesInFlight = 4
   private static let pollInterval: Duration = .milliseconds(50)
   /// Maximum time without progress.
   private static let stallLimit: Duration = .seconds(60)
   private static let jobLifetime: Duration = .seconds(3_600)
 
-  public init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
+  package init(endpoint: BrokerEndpoint, keys: KeyRing? = nil) {
     self.endpoint = endpoint
     self.keys = keys
   }
 
-  /// Puts jobs into the queue.
-  /// - Parameters:
-  ///   - count: number of jobs.
-  ///   - kind: kind of the jobs.
-  public func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
+  package func fill(_ count: Int, with kind: BenchmarkJob = .sms) async throws {
     let run = BenchmarkJob.Run(
       deadline: SystemClock().now() + Self.jobLifetime, sealer: keys.map { Sealer(keys: $0) })
     try await withRunningPublisher(endpoint, name: "bench-fill") { publisher in
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        var running = 0
-        for start in stride(from: 0, to: count, by: Self.batch) {
-          if running == Self.batchesInFlight {
-            try await group.next()
-            running -= 1
-          }
-          running += 1
-          let range = start..<min(start + Self.batch, count)
-          group.addTask {
-            try await publishAll(range.map { try kind.publication($0, of: run) }, with: publisher)
-          }
-        }
-        try await group.waitForAll()
-      }
+      try await publishBatches(count, with: publisher) { try $0.map { try kind.publication($0, of: run) } }
     }
   }
 
   /// Waits until a number of results has arrived in a queue without consumers, and measures their rate.
   ///
   /// The clock runs from the first tenth of them to the last, to exclude the start of a worker.
-  /// - Parameters:
-  ///   - count: number of results to wait for.
-  ///   - before: number of results in the queue before the jobs.
-  ///   - resultQueue: queue that the results arrive in.
-  /// - Returns: jobs per second.
-  public func drainRate(_ count: Int, before: Int, resultQueue: String) async throws -> Double {
+  /// - Parameter before: number of results in the queue before the jobs.
+  package func drainRate(_ count: Int, before: Int, resultQueue: String) async throws -> Double {
     let admin = try await AdminConnection.open(endpoint: endpoint, options: ConnectionOptions(name: "bench-watch"))
     let clock = ContinuousClock()
     let warm = count / 10
@@ -77,12 +53,10 @@ public struct JobLoad: Sendable {
     }
   }
 
-  /// Jobs per second.
   static func rate(of jobs: Int, in time: Duration) throws(BenchmarkError) -> Double {
     guard jobs > 0, time > .zero else {
       throw BenchmarkError("the jobs ended faster than their rate can be measured; use more of them")
     }
     return Double(jobs) / time.inSeconds
   }
-
 }

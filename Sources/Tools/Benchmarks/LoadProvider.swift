@@ -16,6 +16,9 @@ final class LoadProvider: Sendable {
   let pushes = Arrivals<Proof>()
   private let number = Mutex(0)
 
+  /// Number of messages and pushes to recipients that had one already.
+  var repeated: Int { messages.repeated + pushes.repeated }
+
   private static let maxBodyBytes = 16 << 10
   /// Maximum time for a message to reach the provider.
   private static let arrivalTimeout: Duration = .seconds(60)

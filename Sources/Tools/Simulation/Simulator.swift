@@ -1,11 +1,11 @@
-public import CountersignTelemetry
+package import CountersignTelemetry
 import HTTPServer
 
 /// Simulates SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them,
 /// and shows the messages it has received.
 ///
 /// It listens from `init` to `stop()`. ``SimulatorGuide/text`` describes it; `GET /control` shows that text.
-public final class Simulator: Sendable {
+package final class Simulator: Sendable {
   /// Maximum size of a request body. Twilio's longest message is far below.
   static let maxBodyBytes = 65_536
   /// Maximum number of connections: more than all workers of a test together have in flight.
@@ -15,11 +15,11 @@ public final class Simulator: Sendable {
   private let smpp: SMPPServer?
 
   /// Port it listens on.
-  public var port: UInt16 { server.port }
+  package var port: UInt16 { server.port }
   /// Port of its SMPP server, if there is one.
-  public var smppPort: UInt16? { smpp?.port }
+  package var smppPort: UInt16? { smpp?.port }
   /// URL of its root, for a client on this machine.
-  public var url: String { "http://\(server.host.contains(":") ? "[\(server.host)]" : server.host):\(port)" }
+  package var url: String { "http://\(server.host.contains(":") ? "[\(server.host)]" : server.host):\(port)" }
 
   /// Listens, and answers from now on.
   ///
@@ -29,7 +29,7 @@ public final class Simulator: Sendable {
   ///   - clock: time of delivery reports and of webhook timestamps.
   /// - random: numbers from 0 to below 1, for faults with a probability.
   /// - Throws: if it cannot listen, or the webhook's secret is not valid.
-  public init(
+  package init(
     _ settings: SimulatorSettings, metrics: MetricsRegistry = MetricsRegistry(),
     clock: any WallClock = SystemClock(), random: @escaping @Sendable () -> Double = { Double.random(in: 0..<1) }
   ) throws(SimulationError) {
@@ -49,28 +49,24 @@ public final class Simulator: Sendable {
   }
 
   /// Stops listening. Requests held by a fault are dropped.
-  public func stop() async {
+  package func stop() async {
     smpp?.stop()
     await server.stop(grace: .milliseconds(200))
   }
 }
 
 /// Error that keeps a simulator from starting.
-public struct SimulationError: Error, Sendable, Hashable, CustomStringConvertible {
-  /// Kind of error.
-  public struct Code: Sendable, Hashable {
-    private enum Value { case cannotListen, invalidSecret }
-    private let value: Value
+package struct SimulationError: Error, Sendable, Hashable, CustomStringConvertible {
+  package enum Code: Sendable {
     /// The simulator cannot listen on the address.
-    public static let cannotListen = Code(value: .cannotListen)
+    case cannotListen
     /// The webhook's secret, or a key, is not valid.
-    public static let invalidSecret = Code(value: .invalidSecret)
+    case invalidSecret
   }
 
-  /// Kind of error.
-  public let code: Code
+  package let code: Code
   /// One line, safe to log.
-  public let description: String
+  package let description: String
   /// Whether the same call may succeed later with the same configuration.
-  public var isRetriable: Bool { code == .cannotListen }
+  package var isRetriable: Bool { code == .cannotListen }
 }

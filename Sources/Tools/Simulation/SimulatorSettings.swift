@@ -1,147 +1,208 @@
-public import CountersignTelemetry
+package import CountersignTelemetry
+import ServiceRuntime
 
-/// Accounts, keys and limits of a simulator.
-public struct SimulatorSettings: Sendable {
-  /// Address to listen on.
-  public var host = "127.0.0.1"
+/// Accounts, keys and limits of a simulator: those of tests, which fit one another, until a configuration is read.
+package struct SimulatorSettings: Sendable {
+  package var host = "127.0.0.1"
   /// Port. 0 for any free one.
-  public var port: UInt16 = 0
-  /// Account of the Messages API.
-  public var accountSID = "AC00000000000000000000000000000001"
-  /// Auth token of the account.
-  public var authToken = Secret("simulated-auth-token")
-  /// API key of the account, which can send instead of the account itself.
-  public var apiKeySID = "SK00000000000000000000000000000001"
-  /// Secret of the API key.
-  public var apiKeySecret = Secret("simulated-api-key-secret")
-  /// Whether Twilio, Vonage and MessageBird accept addresses of this machine or of a private network for their reports,
-  /// which no real one does.
-  public var allowsLocalCallbacks = false
+  package var port: UInt16 = 0
+  package var accountSID = "AC00000000000000000000000000000001"
+  package var authToken = Secret("simulated-auth-token")
+  package var apiKeySID = "SK00000000000000000000000000000001"
+  package var apiKeySecret = Secret("simulated-api-key-secret")
+  package var allowsLocalCallbacks = false
   /// Secrets of the webhook, `whsec_…`, any of which may sign. Separated by white space.
-  public var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
-  /// Vonage's SMS API.
-  public var vonage = SimulatedVonageSettings()
-  /// MessageBird's REST API.
-  public var messageBird = SimulatedMessageBirdSettings()
-  /// AWS End User Messaging.
-  public var aws = AWSMessagingSettings()
+  package var webhookSecret = Secret("whsec_c2ltdWxhdGVkLXdlYmhvb2stc2VjcmV0")
+  package var timestampTolerance = Duration.seconds(300)
+  package var vonage = SimulatedVonageSettings()
+  package var messageBird = SimulatedMessageBirdSettings()
+  package var aws = AWSMessagingSettings()
   /// SMPP server. `nil` means none.
-  public var smpp: SMPPServerSettings?
-  /// Maximum number of messages kept, and of pushes and revocations. The oldest are forgotten. One takes about 400
-  /// bytes.
-  public var maxMessages = 200_000
-  /// Maximum difference of a webhook's timestamp from the current time.
-  public var timestampTolerance = Duration.seconds(300)
-  /// Apple's push service.
-  public var apns = SimulatedAPNsSettings()
-  /// reCAPTCHA.
-  public var recaptcha = SimulatedRecaptchaSettings()
-  /// Sign in with Apple.
-  public var appleID = AppleIDSettings()
+  package var smpp: SMPPServerSettings?
+  /// Maximum number of messages kept. One takes about 400 bytes.
+  package var maxMessages = 200_000
+  package var apns = SimulatedAPNsSettings()
+  package var recaptcha = SimulatedRecaptchaSettings()
+  package var appleID = AppleIDSettings()
 
-  /// Settings for tests: any free port, fixed secrets.
-  public init() {}
-}
+  package init() {}
 
-/// Team, keys and apps of the simulated APNs.
-public struct SimulatedAPNsSettings: Sendable {
-  /// Team that sends.
-  public var teamID = "EXAMPLE001"
-  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
-  public var keys: [String: Secret] = [:]
-  /// Apps of the team, by bundle ID.
-  public var topics: Set<String> = []
-
-  /// Settings without keys, with which every push is refused.
-  public init() {}
-}
-
-/// Simulated account at AWS End User Messaging.
-public struct AWSMessagingSettings: Sendable {
-  /// ID of the access key.
-  public var accessKeyID = "AKIDSIMULATED00001"
-  /// Key that signs requests.
-  public var secretKey = Secret("simulated-secret-access-key")
-  /// Session token that a temporary access key requires.
-  public var sessionToken: Secret?
-  /// Region that requests must be signed for.
-  public var region = "eu-central-1"
-  /// Numbers, sender IDs and pools of the account.
-  public var originationIdentities: Set<String> = ["Example", "+15005550006"]
-
-  /// Settings for tests.
-  public init() {}
-}
-
-/// Clients that the simulated Apple ID service knows.
-public struct AppleIDSettings: Sendable {
-  /// Team of the clients: `iss` of a client secret.
-  public var teamID = "EXAMPLE001"
-  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
-  public var keys: [String: Secret] = [:]
-  /// Bundle IDs and Services IDs: `sub` of a client secret.
-  public var clientIDs: Set<String> = []
-  /// `aud` of a client secret.
-  public var audience = "https://appleid.apple.com"
-
-  /// Settings without clients, with which every request is refused.
-  public init() {}
-}
-
-/// Simulated account at MessageBird.
-public struct SimulatedMessageBirdSettings: Sendable {
-  /// Access key for sending.
-  public var accessKey = Secret("live_simulated_access_key")
-  /// Key that signs status reports.
-  public var signingKey = Secret("simulated-signing-key")
-}
-
-/// Project and keys of the simulated reCAPTCHA.
-public struct SimulatedRecaptchaSettings: Sendable {
-  /// Project of reCAPTCHA Enterprise.
-  public var project = "example-project"
-  /// API key of the project.
-  public var apiKey = Secret("simulated-recaptcha-api-key")
-  /// Key file of the service account, as Google issues it (JSON). Without one no access token is issued.
-  public var serviceAccount: Secret?
-  /// Keys of sites and apps: key ID, and the app's bundle ID or the site's host.
-  public var siteKeys: [String: String] = [:]
-  /// Whether the project has SMS defense, which adds the risk of toll fraud to assessments with a phone number.
-  public var assessesPhoneFraud = false
-  /// Secret of `siteverify`.
-  public var secret = Secret("simulated-recaptcha-secret")
-  /// Host that `siteverify` reports as the challenge's.
-  public var hostname = "example.com"
-
-  /// Settings without site keys, with which every assessment fails.
-  public init() {}
-}
-
-/// Simulated SMPP 3.4 server with one account.
-public struct SMPPServerSettings: Sendable {
-  /// Port. 0 for any free one.
-  public var port: UInt16 = 0
-  /// Name of the account.
-  public var systemID = "simulated"
-  /// Password of the account, at most 8 bytes.
-  public var password = Secret("password")
-  /// Required value of `system_type`.
-  public var systemType = ""
-  /// Maximum number of submissions of a session in progress. Further ones are throttled.
-  public var window = 100
-  /// Maximum number of submissions a second. Further ones are throttled.
-  public var ratePerSecond: Int?
-
-  /// Settings for tests.
-  public init() {}
+  mutating func read(_ section: ConfigurationSection) {
+    let http = section.section("http")
+    host = http.string("host", default: host, "The address to listen on.")
+    port = UInt16(http.integer("port", default: 8090, in: 0...65_535, "The port to listen on; 0 for any free one."))
+    let twilio = section.section("twilio")
+    accountSID = twilio.string("accountSID", default: accountSID, "The account that may send.")
+    twilio.read(&authToken, "authTokenFile", "The file with the account's auth token.")
+    apiKeySID = twilio.string(
+      "apiKeySID", default: apiKeySID, "An API key of the account, which may send as well.")
+    twilio.read(&apiKeySecret, "apiKeySecretFile", "The file with the API key's secret.")
+    allowsLocalCallbacks = section.bool(
+      "allowLocalCallbacks", default: allowsLocalCallbacks,
+      "Whether addresses of this machine and of private networks are accepted for reports; real providers refuse them.")
+    let webhook = section.section("webhook")
+    webhook.read(&webhookSecret, "secretFile", "The file with the secrets of the webhook, whsec_…, one a line.")
+    timestampTolerance = webhook.seconds(
+      "timestampToleranceSeconds", default: timestampTolerance, in: .seconds(1)...(.seconds(86_400)),
+      "Maximum difference of a webhook's timestamp from the current time.")
+    vonage.read(section.section("vonage"))
+    messageBird.read(section.section("messagebird"))
+    aws.read(section.section("aws"))
+    smpp = SMPPServerSettings(section.section("smpp"))
+    maxMessages = section.integer(
+      "maxMessages", default: maxMessages, in: 1...10_000_000,
+      "Maximum number of messages kept, and of pushes and revocations; the oldest are forgotten.")
+    apns.read(section.section("apns"))
+    recaptcha.read(section.section("recaptcha"))
+    appleID.read(section.section("appleID"))
+  }
 }
 
 /// Simulated account at Vonage.
-public struct SimulatedVonageSettings: Sendable {
-  /// Account key.
-  public var apiKey = "abcd1234"
-  /// Secret for sending.
-  public var apiSecret = Secret("simulated-api-secret")
-  /// Secret that signs delivery reports.
-  public var signatureSecret = Secret("simulated-signature-secret")
+package struct SimulatedVonageSettings: Sendable {
+  package var apiKey = "abcd1234"
+  package var apiSecret = Secret("simulated-api-secret")
+  package var signatureSecret = Secret("simulated-signature-secret")
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    apiKey = section.string("apiKey", default: apiKey, "The account that may send.")
+    section.read(&apiSecret, "apiSecretFile", "The file with the account's API secret.")
+    section.read(&signatureSecret, "signatureSecretFile", "The file with the secret that signs delivery reports.")
+  }
+}
+
+/// Simulated account at MessageBird.
+package struct SimulatedMessageBirdSettings: Sendable {
+  package var accessKey = Secret("live_simulated_access_key")
+  package var signingKey = Secret("simulated-signing-key")
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    section.read(&accessKey, "accessKeyFile", "The file with the account's access key.")
+    section.read(&signingKey, "signingKeyFile", "The file with the key that signs status reports.")
+  }
+}
+
+/// Simulated account at AWS End User Messaging.
+package struct AWSMessagingSettings: Sendable {
+  package var accessKeyID = "AKIDSIMULATED00001"
+  package var secretKey = Secret("simulated-secret-access-key")
+  /// Session token that a temporary access key requires.
+  package var sessionToken: Secret?
+  package var region = "eu-central-1"
+  package var originationIdentities: Set<String> = ["Example", "+15005550006"]
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    accessKeyID = section.string("accessKeyID", default: accessKeyID, "The ID of the access key.")
+    section.read(&secretKey, "secretKeyFile", "The file with the secret access key.")
+    sessionToken = section.secretFile("sessionTokenFile", "The file with the session token of a temporary key.")
+    region = section.string("region", default: region, "The region that requests must be signed for.")
+    let names = section.strings("originationIdentities", "The account's numbers, sender IDs and pools.")
+    if !names.isEmpty { originationIdentities = Set(names) }
+  }
+}
+
+/// Simulated SMPP 3.4 server with one account.
+package struct SMPPServerSettings: Sendable {
+  /// Port. 0 for any free one.
+  package var port: UInt16 = 0
+  package var systemID = "simulated"
+  package var password = Secret("password")
+  package var systemType = ""
+  package var window = 100
+  /// Maximum number of submissions a second. Further ones are throttled.
+  package var ratePerSecond: Int?
+
+  package init() {}
+
+  /// `nil` if there is no server.
+  fileprivate init?(_ section: ConfigurationSection) {
+    port = UInt16(
+      section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0 means no server."))
+    systemID = section.string("systemID", default: systemID, "The name of the account.")
+    section.read(&password, "passwordFile", "The file with its password, at most 8 bytes.")
+    systemType = section.string("systemType", default: systemType, "The required system_type.")
+    window = section.integer(
+      "window", default: window, in: 1...10_000, "Submissions of a session in progress at once; more are throttled.")
+    let rate = section.integer(
+      "ratePerSecond", default: 0, in: 0...1_000_000, "Submissions a second, more are throttled; 0 means no limit.")
+    ratePerSecond = rate == 0 ? nil : rate
+    section.check(
+      "passwordFile", password.reveal().utf8.count <= 8,
+      "holds a password of more than the 8 bytes that SMPP 3.4 allows")
+    if port == 0 { return nil }
+  }
+}
+
+/// Team, keys and apps of the simulated APNs. Without keys it refuses every push.
+package struct SimulatedAPNsSettings: Sendable {
+  package var teamID = "EXAMPLE001"
+  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
+  package var keys: [String: Secret] = [:]
+  /// Apps of the team, by bundle ID.
+  package var topics: Set<String> = []
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    teamID = section.string("teamID", default: teamID, "The team that may send.")
+    keys = section.tokenKeys("Its keys for pushes, by key ID.")
+    topics = Set(section.strings("topics", "The apps of the team: their bundle IDs."))
+  }
+}
+
+/// Clients that the simulated Apple ID service knows. Without clients it refuses every request.
+package struct AppleIDSettings: Sendable {
+  /// Team of the clients: `iss` of a client secret.
+  package var teamID = "EXAMPLE001"
+  /// Keys of the team (P-256, PEM) by key ID. Either half will do.
+  package var keys: [String: Secret] = [:]
+  /// Bundle IDs and Services IDs: `sub` of a client secret.
+  package var clientIDs: Set<String> = []
+  /// `aud` of a client secret.
+  package var audience = "https://appleid.apple.com"
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    teamID = section.string("teamID", default: teamID, "The team of the clients.")
+    keys = section.tokenKeys("Its keys for Sign in with Apple, by key ID.")
+    clientIDs = Set(section.strings("clientIDs", "The clients: bundle IDs and Services IDs."))
+    audience = section.string("audience", default: audience, "The audience of client secrets.")
+  }
+}
+
+/// Project and keys of the simulated reCAPTCHA. Without site keys every assessment fails.
+package struct SimulatedRecaptchaSettings: Sendable {
+  package var project = "example-project"
+  package var apiKey = Secret("simulated-recaptcha-api-key")
+  /// Key file of the service account, as Google issues it (JSON). Without one no access token is issued.
+  package var serviceAccount: Secret?
+  package var siteKeys: [String: String] = [:]
+  package var assessesPhoneFraud = false
+  package var secret = Secret("simulated-recaptcha-secret")
+  package var hostname = "example.com"
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    project = section.string("project", default: project, "The project of reCAPTCHA Enterprise.")
+    section.read(&apiKey, "apiKeyFile", "The file with the project's API key.")
+    serviceAccount = section.secretFile(
+      "serviceAccountFile", "The file with the key of the project's service account (JSON).")
+    assessesPhoneFraud = section.bool(
+      "assessesPhoneFraud", default: assessesPhoneFraud,
+      "Whether the project has SMS defense: assessments with a phone number have the risk of toll fraud.")
+    siteKeys = section.stringMap("siteKeys", "The bundle ID or host that a site key belongs to, by site key.")
+    section.read(&secret, "secretFile", "The file with the secret of siteverify.")
+    hostname = section.string("hostname", default: hostname, "The host in answers of siteverify.")
+  }
+}
+
+extension ConfigurationSection {
+  /// Replaces a secret by the content of a file, if one is configured.
+  fileprivate func read(_ secret: inout Secret, _ key: String, _ help: String) {
+    if let given = secretFile(key, help) { secret = given }
+  }
+
+  fileprivate func tokenKeys(_ help: String) -> [String: Secret] {
+    var keys: [String: Secret] = [:]
+    for (id, key) in namedSections("keys", help) {
+      keys[id] = key.requiredSecretFile("keyFile", "The key in PEM: the .p8 file that signs, or its public half.")
+    }
+    return keys
+  }
 }

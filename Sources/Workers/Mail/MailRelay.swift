@@ -1,7 +1,6 @@
 import CountersignCryptography
 public import CountersignMessages
 public import CountersignTelemetry
-import DKIM
 public import JobEngine
 import ServiceRuntime
 

@@ -1,4 +1,3 @@
-import Coordination
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
@@ -70,15 +69,6 @@ final class FakeBackend: OperatorBackend {
     guard let file else { throw CommandLineError(.configuration, "no file") }
     do {
       return try MailWorkerConfiguration.load(file: file, environment: [:]).content
-    } catch {
-      throw CommandLineError(.configuration, error.description)
-    }
-  }
-
-  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration {
-    guard let file else { throw CommandLineError(.configuration, "no file") }
-    do {
-      return try CoordinatorConfiguration.load(file: file, environment: [:]).content
     } catch {
       throw CommandLineError(.configuration, error.description)
     }
@@ -270,8 +260,8 @@ struct Run {
     let run = await Run(backend, "topology", "apply")
     let topology = TopologyDeclaration.countersign
     let counts =
-      "\(topology.exchanges.count) exchanges, \(topology.queues.count) queues, "
-      + "\(topology.bindings.count) bindings and \(topology.policies.count) policies"
+      "\(topology.all(.exchanges).count) exchanges, \(topology.all(.queues).count) queues, "
+      + "\(topology.all(.bindings).count) bindings and \(topology.all(.policies).count) policies"
     #expect(run.output.hasPrefix("declared \(counts)\n"))
     // The broker of the test forgets what it is told, so everything is still missing afterwards.
     #expect(run.code == .failure)
@@ -282,7 +272,7 @@ struct Run {
       (false, nil, ExitCode.success), (false, "nobody may", .noPermission), (true, "nobody may", .failure),
     ])
   func `A check that left users out says so`(differs: Bool, unchecked: String?, code: ExitCode) {
-    let differences = differs ? [TopologyDifference("queue x is missing", remedy: .declareQueue(.init(name: "x")))] : []
+    let differences = differs ? [TopologyDifference("queue x is missing", remedy: .apply([], deed: "declared"))] : []
     let output = TopologyCommand.Check.output(TopologyReport(differences: differences, unchecked: unchecked))
     #expect(output.exitCode == code)
     #expect(output.text.contains("note: nobody may") == (unchecked != nil))
@@ -327,8 +317,7 @@ struct Run {
   }
 
   @Test func `Apply lists what is little`() {
-    let difference = TopologyDifference(
-      "queue x is missing", remedy: .declareQueue(TopologyQueue(name: "x")))
+    let difference = TopologyDifference("queue x is missing", remedy: .apply([], deed: "declared queue x"))
     let output = TopologyCommand.Apply.output(fixed: [difference], left: TopologyReport(differences: []))
     #expect(output.text == "declared queue x\nthe topology is complete")
     #expect(output.exitCode == .success)

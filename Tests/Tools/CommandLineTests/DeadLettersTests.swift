@@ -175,7 +175,7 @@ final class FakeDeadQueue: DeadQueue {
   @Test func `A queue that is full leaves the rest for later`() async throws {
     let broker = FakeDeadQueue([Self.message("a"), Self.message("b")], answer: .nacked)
     let error = await #expect(throws: CommandLineError.self) { try await redrive(broker) }
-    #expect(error?.isRetriable == true)
+    #expect(error?.code == .unavailable)
     #expect(broker.left == ["a", "b"])
     #expect(broker.published.count == 1)
   }

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import FoundationEssentials
 import TestSupport
@@ -9,7 +10,7 @@ import Testing
   @Test func `The committed file is what the code declares`() throws {
     let file = URL(filePath: Repository.root).appending(path: "Config/rabbitmq/definitions.json")
     let committed = try String(contentsOf: file, encoding: .utf8)
-    let declared = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
+    let declared = DefinitionsDocument.contents.json(indented: true) + "\n"
     #expect(committed == declared, "run: countersign topology export > Config/rabbitmq/definitions.json")
   }
 
@@ -20,9 +21,9 @@ import Testing
   }
 
   @Test func `No password is in it`() throws {
-    let text = String(decoding: try DefinitionsDocument().json(), as: UTF8.self)
+    let text = DefinitionsDocument.contents.json(indented: true)
     for line in text.split(separator: "\n") where line.contains("\"password_hash\"") {
-      #expect(line.contains("\"password_hash\" : \"\""))
+      #expect(line.contains("\"password_hash\": \"\""))
     }
   }
 
@@ -31,14 +32,12 @@ import Testing
     let policies = try RetryStep.allCases.map { step in
       let name = Topology.Queues.retry(queue, step)
       // One policy only: the broker merges none.
-      let matching = try TopologyDeclaration.countersign.policies.filter {
-        try name.firstMatch(of: Regex($0.pattern)) != nil
-      }
+      let matching = try PolicyDeclaration.countersign.filter { try name.firstMatch(of: Regex($0["pattern"])) != nil }
       try #require(matching.count == 1, "\(name)")
       return matching[0]
     }
     for policy in policies {
-      #expect(policy.target == .queues)
+      #expect(policy["apply-to"] == "queues")
       #expect(policy.definition["dead-letter-exchange"] == "countersign.delayed")
       #expect(policy.definition["dead-letter-routing-key"] == .text(queue))
       #expect(policy.definition["dead-letter-strategy"] == "at-least-once")
@@ -49,11 +48,9 @@ import Testing
 
   @Test(arguments: Topology.Queues.work + Topology.Queues.accounts)
   func `Every work queue dead letters under its own name`(queue: String) throws {
-    let topology = TopologyDeclaration.countersign
-    let policy = try #require(topology.policies.first { $0.pattern == NamePattern.names([queue]) })
+    let policy = try #require(PolicyDeclaration.countersign.first { $0["pattern"] == NamePattern.names([queue]) })
     #expect(policy.definition["dead-letter-routing-key"] == .text(queue))
     #expect(
-      topology.bindings.contains(
-        TopologyBinding(exchange: "countersign.dead", queue: "\(queue).dead", routingKey: queue)))
+      TopologyDeclaration.countersign.contains(.binding(of: "\(queue).dead", to: "countersign.dead", under: queue)))
   }
 }

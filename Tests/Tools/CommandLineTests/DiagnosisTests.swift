@@ -265,8 +265,7 @@ import Testing
       facts.management = facts.management.map { known in
         var known = known
         known.topology = TopologyReport(differences: [
-          TopologyDifference(
-            "queue sms.dispatch is missing", remedy: .declareQueue(TopologyQueue(name: "sms.dispatch")))
+          TopologyDifference("queue sms.dispatch is missing", remedy: .byHand("apply"))
         ])
         known.queues.removeFirst()
         return known

@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import Testing
 
@@ -7,13 +8,15 @@ import Testing
   let topology = TopologyDeclaration.countersign
 
   /// The policy that a queue gets: the highest that matches.
-  func policy(of queue: String) throws -> PolicyDeclaration {
-    let matching = try topology.policies.filter { try queue.firstMatch(of: Regex($0.pattern)) != nil }
-    return try #require(matching.max { $0.priority < $1.priority }, "\(queue) has no policy")
+  func policy(of queue: String) throws -> BrokerObject {
+    let matching = try PolicyDeclaration.countersign.filter { try queue.firstMatch(of: Regex($0["pattern"])) != nil }
+    return try #require(matching.max { priority($0) < priority($1) }, "\(queue) has no policy")
   }
 
+  func priority(_ policy: BrokerObject) -> Int { policy.members["priority"]?.wholeNumber ?? 0 }
+
   @Test func `Every queue is bounded in messages and bytes`() throws {
-    for queue in topology.queues where !Topology.Queues.locks.contains(queue.name) {
+    for queue in topology.all(.queues) where !Topology.Queues.locks.contains(queue.name) {
       let definition = try policy(of: queue.name).definition
       #expect(definition["max-length"] != nil && definition["max-length-bytes"] != nil, "\(queue.name)")
       #expect(definition["overflow"] == "reject-publish", "\(queue.name)")
@@ -22,8 +25,8 @@ import Testing
 
   @Test(arguments: Topology.Queues.locks)
   func `A lock holds nothing and stays`(lock: String) throws {
-    #expect(topology.queues.contains(TopologyQueue(name: lock, kind: .classic)))
-    #expect(!topology.bindings.contains { $0.queue == lock })
+    #expect(topology.contains(.queue(lock, "classic")))
+    #expect(!topology.all(.bindings).contains { $0["destination"] == lock })
     let definition = try policy(of: lock).definition
     // A service that stands still for days finds it again.
     #expect(definition["expires"] == nil)
@@ -58,9 +61,9 @@ import Testing
   @Test func `All queues at their bounds fit on the disk that is asked for`() {
     // The locks hold nothing.
     let delays = Int64(TopologyDeclaration.delayQueues.count)
-    let others = Int64(topology.queues.filter { $0.kind == .quorum }.count) - delays
+    let others = Int64(topology.all(.queues).count - Topology.Queues.locks.count) - delays
     let own = others * PolicyDeclaration.bytesLimit + delays * PolicyDeclaration.delayedBytesLimit
-    let services = Int64(VirtualHostLimits.maxQueues - topology.queues.count) * PolicyDeclaration.servicesBytes
+    let services = Int64(VirtualHostLimits.maxQueues - topology.all(.queues).count) * PolicyDeclaration.servicesBytes
     #expect(own <= 30 << 30)
     #expect(services <= 16 << 30)
   }
@@ -68,8 +71,8 @@ import Testing
   @Test func `Streams of services have a policy that they understand`()
     throws
   {
-    let streams = try #require(topology.policies.first { $0.name == "countersign.services.streams" })
+    let streams = try #require(topology.all(.policies).first { $0.name == "countersign.services.streams" })
     #expect(Set(streams.definition.keys) == ["max-length-bytes", "stream-max-segment-size-bytes"])
-    #expect(streams.priority < PolicyDeclaration.priority)
+    #expect(priority(streams) < PolicyDeclaration.priority)
   }
 }

@@ -1,4 +1,4 @@
-import CountersignMessages
+import CountersignEncoding
 import Testing
 
 @testable import CommandLine
@@ -6,11 +6,9 @@ import Testing
 @Suite struct UserDifferencesTests {
   let declared = UserDeclaration.countersign
 
-  func found(_ state: UserState) -> [TopologyDifference] {
-    UserDifferences(declared: declared, state: state, virtualHost: "/").differences()
-  }
+  func found(_ state: UserDifferences) -> [TopologyDifference] { state.differences() }
 
-  func texts(_ state: UserState) -> [String] { found(state).map(\.description) }
+  func texts(_ state: UserDifferences) -> [String] { state.differences().map(\.description) }
 
   @Test func `Users as declared have no differences`() {
     #expect(found(declared.asState) == [])
@@ -26,9 +24,9 @@ import Testing
 
   @Test func `Rights that differ are named and can be set`() throws {
     var state = declared.asState
-    let index = try #require(state.permissions.firstIndex { $0.user == "service" })
-    let old = state.permissions[index]
-    state.permissions[index] = .init(user: "service", configure: ".*", write: old.write, read: old.read)
+    let index = try #require(state.rights.firstIndex { $0.kind == .permissions && $0["user"] == "service" })
+    let changed = state.rights[index].members.merging(["configure": ".*"]) { $1 }
+    state.rights[index] = BrokerObject(kind: .permissions, members: changed)
     let differences = found(state)
     #expect(differences.count == 1 && differences[0].isFixable)
     #expect(differences[0].description.hasPrefix("rights of user service: configure is .* instead of ^("))
@@ -36,11 +34,14 @@ import Testing
 
   @Test func `Missing and foreign routing keys are told`() {
     var state = declared.asState
-    state.topicPermissions.removeAll { $0.user == "gateway" }
-    state.topicPermissions.append(.init(user: "operator", exchange: "countersign.jobs", write: "x", read: "y"))
+    state.rights.removeAll { $0.kind == .topicPermissions && $0["user"] == "gateway" }
+    state.rights.append(
+      .init(
+        kind: .topicPermissions,
+        members: ["user": "operator", "exchange": "countersign.jobs", "write": "x", "read": "y"]))
     #expect(
       texts(state) == [
-        "user gateway lacks its routing keys of countersign.events: write ^$, read ^keys\\.published$",
+        "rights of user gateway to routing keys of countersign.events are missing",
         "user operator has undeclared rights to routing keys of countersign.jobs",
       ])
   }
@@ -50,7 +51,7 @@ import Testing
     let index = try #require(state.users.firstIndex { $0.name == "service" })
     state.users[index] = .init(name: "service", tags: ["management"], limits: state.users[index].limits)
     let differences = found(state)
-    #expect(differences.map(\.description) == ["user service has the tag management instead of no tag"])
+    #expect(differences.map(\.description) == ["user service: tags are management instead of none"])
     #expect(differences.map(\.remedy) == [.byHand("rabbitmqctl set_user_tags service")])
   }
 
@@ -74,7 +75,7 @@ import Testing
     let sender = try #require(state.users.firstIndex { $0.name == "sender" })
     state.users[service] = .init(name: "service", limits: ["max-channels": 9])
     state.users[sender] = .init(name: "sender", limits: ["max-channels": 9, "max-connections": 9])
-    state.virtualHosts = []
+    state.hostLimits = []
     #expect(
       texts(state) == ["user service has no limit max-connections", "the virtual host / has no limit max-queues"])
   }
@@ -83,16 +84,16 @@ import Testing
     var state = declared.asState
     state.users.append(.init(name: "old"))
     state.users.append(.init(name: "idle"))
-    state.permissions.append(.init(user: "old", configure: "", write: "", read: ".*"))
-    state.permissions.append(.init(user: "idle", configure: "", write: "^$", read: ""))
-    #expect(texts(state) == ["user old has undeclared rights: configure , write , read .*"])
+    state.rights.append(BrokerObject(.permissions, told: ["user": "old", "configure": "", "write": "", "read": ".*"]))
+    state.rights.append(BrokerObject(.permissions, told: ["user": "idle", "configure": "", "write": "^$", "read": ""]))
+    #expect(texts(state) == ["user old has undeclared rights: configure ^$, write ^$, read .*"])
   }
 
   @Test func `A service with a user of its own is as it should be`() {
     let state = (declared + [.service("billing"), .sender("crm")]).asState
     #expect(found(state) == [])
     #expect(
-      UserDifferences(declared: declared, state: state, virtualHost: "/").notes() == [
+      state.notes() == [
         "user billing has the rights of service", "user crm has the rights of sender",
       ])
   }
@@ -101,19 +102,17 @@ import Testing
     var state = declared.asState
     for name in ["admin", "guest"] {
       state.users.append(.init(name: name, tags: ["administrator"]))
-      state.permissions.append(.init(user: name, configure: ".*", write: ".*", read: ".*"))
+      state.rights.append(UserDeclaration(name: name, configure: ".*", write: ".*", read: ".*").permissions)
     }
     #expect(found(state).map(\.remedy) == [.byHand("rabbitmqctl delete_user guest")])
   }
 }
 
 extension [UserDeclaration] {
-  var asState: UserState {
-    UserState(
-      users: map { .init(name: $0.name, tags: $0.tags, limits: $0.limits?.values ?? [:]) },
-      permissions: map { .init(user: $0.name, configure: $0.configure, write: $0.write, read: $0.read) },
-      topicPermissions: flatMap { user in
-        user.topics.map { .init(user: user.name, exchange: $0.exchange, write: $0.write, read: $0.read) }
-      }, virtualHosts: [.init(limits: ["max-queues": 5])])
+  /// The users of a broker that holds exactly these.
+  var asState: UserDifferences {
+    UserDifferences(
+      users: map { .init(name: $0.name, tags: $0.tags, limits: $0.limits.mapValues { Int($0) }) },
+      rights: flatMap(\.rights), hostLimits: [["value": ["max-queues": 5]]], virtualHost: "/")
   }
 }

@@ -134,21 +134,21 @@ import Testing
   @Test(
     arguments: UserDeclaration.countersign.map(\.name).filter { $0 != "operator" })
   func `Only the operator configures the topology`(user: String) throws {
-    for name in TopologyDeclaration.countersign.queues.map(\.name) + ["countersign.jobs", "amq.default"] {
+    for name in TopologyDeclaration.countersign.all(.queues).map(\.name) + ["countersign.jobs", "amq.default"] {
       #expect(try !may(user, \.configure, name))
     }
   }
 
   /// The most queues of the virtual host may be taken at any time.
   @Test(
-    arguments: UserDeclaration.countersign.filter { $0.limits == nil && $0.name != "operator" })
+    arguments: UserDeclaration.countersign.filter { $0.limits.isEmpty && $0.name != "operator" })
   func `No process of ours declares a queue`(user: UserDeclaration) {
     #expect(user.configure == NamePattern.nothing)
   }
 
   @Test func `The operator configures all of it`() throws {
     let topology = TopologyDeclaration.countersign
-    for name in topology.queues.map(\.name) + topology.exchanges.map(\.name) {
+    for name in topology.all(.queues).map(\.name) + topology.all(.exchanges).map(\.name) {
       #expect(try may("operator", \.configure, name))
       #expect(try may("operator", \.write, name))
       #expect(try may("operator", \.read, name))
@@ -157,7 +157,8 @@ import Testing
 
   @Test(arguments: ["service", "sender", "gateway"])
   func `Outside users have connection limits`(user: String) throws {
-    #expect(try #require(UserDeclaration.countersign.first { $0.name == user }).limits == .services)
+    #expect(
+      try #require(UserDeclaration.countersign.first { $0.name == user }).limits == UserDeclaration.servicesLimits)
   }
 
   @Test func `A further service has queues of its own`() throws {

@@ -1,7 +1,6 @@
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
-import DKIM
 import FoundationEssentials
 import JobEngine
 import SMTPClient

@@ -1,6 +1,5 @@
 import CountersignMessages
 import CountersignTelemetry
-import DKIM
 import FoundationEssentials
 import JobEngine
 import SMTPClient

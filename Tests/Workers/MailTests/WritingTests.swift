@@ -1,7 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
-import DKIM
 import FoundationEssentials
 import Testing
 

@@ -77,3 +77,15 @@ package enum JSONValue: Sendable, Hashable {
     json += brackets.utf8.suffix(1)
   }
 }
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  package init(stringLiteral text: String) { self = .text(text) }
+  package init(integerLiteral number: Int64) { self = .integer(number) }
+  package init(booleanLiteral flag: Bool) { self = .bool(flag) }
+  package init(arrayLiteral values: JSONValue...) { self = .array(values) }
+  package init(dictionaryLiteral fields: (String, JSONValue)...) {
+    self = .object(Dictionary(fields, uniquingKeysWith: { _, last in last }))
+  }
+}

@@ -1,6 +1,7 @@
 import CountersignTelemetry
 import HTTPServer
 import Projects
+import ServiceRuntime
 
 /// Makes a call of a request, by the checks that all calls have in common, in this order: path (404, 501), method (405),
 /// development mode, bearer (401), API key (403, 400), app (403), body (400).
@@ -96,15 +97,10 @@ struct CallReader: Sendable {
 
   /// A language tag by its form (BCP 47), with hyphens. Anything else counts as absent.
   private static func locale(_ text: String?) -> String? {
-    guard let text, (2...35).contains(text.utf8.count) else { return nil }
-    let tag = text.replacing("_", with: "-")
-    guard tag.utf8.allSatisfy({ $0 == UInt8(ascii: "-") || Self.isLetterOrDigit($0) }) else { return nil }
+    guard let tag = text?.replacing("_", with: "-"),
+      tag.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 2...35)
+    else { return nil }
     return tag
-  }
-
-  private static func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-      || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
   }
 }
 

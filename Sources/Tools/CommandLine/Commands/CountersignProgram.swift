@@ -46,7 +46,7 @@ public struct CountersignProgram: Sendable {
   /// A failure for programs: the coordinator's answer, or the kind of failure of this program.
   private static func json(_ error: CommandLineError) -> JSONValue {
     if let apiError = error.apiError { return .object(["error": JSONValue(encoding: apiError)]) }
-    return .object(["error": .object(["code": .text(error.code.name), "message": .text(error.description)])])
+    return .object(["error": .object(["code": .text(error.code.rawValue), "message": .text(error.description)])])
   }
 
   private func carryOut(

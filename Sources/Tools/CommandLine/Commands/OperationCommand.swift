@@ -49,11 +49,16 @@ enum OperationText {
   }
 
   private static func row(_ entry: VerificationStatus.Entry) -> [String] {
-    let attempts = entry.attempts.flatMap { $0 > 1 ? "\($0) attempts" : nil }
+    [entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event, entry.lane ?? "", detail(entry)]
+  }
+
+  /// Last cell of an entry of a timeline.
+  static func detail(_ entry: VerificationStatus.Entry) -> String {
     let reference = entry.reference.map { "reference \($0)" }
+    let segments = entry.segments.map { $0 == 1 ? "1 segment" : "\($0) segments" }
+    let attempts = entry.attempts.flatMap { $0 > 1 ? "\($0) attempts" : nil }
     let next = entry.nextAttemptAt.map { "tried again at \($0.rfc3339)" }
-    let detail = [entry.reason, entry.detail, reference, attempts, next].compactMap { $0 }.joined(separator: ", ")
-    return [entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event, entry.lane ?? "", detail]
+    return [entry.reason, entry.detail, reference, segments, attempts, next].compactMap { $0 }.joined(separator: ", ")
   }
 }
 

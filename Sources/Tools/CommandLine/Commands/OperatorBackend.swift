@@ -1,4 +1,3 @@
-import Coordination
 import CountersignMessages
 import Mail
 
@@ -25,8 +24,6 @@ protocol OperatorBackend: Sendable {
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration
-
-  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration
 
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding]
 

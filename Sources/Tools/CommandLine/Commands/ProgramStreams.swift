@@ -11,15 +11,6 @@ public struct ProgramStreams: Sendable {
   let output: @Sendable (String) -> Void
   let error: @Sendable (String) -> Void
   let input: @Sendable () throws(CommandLineError) -> [UInt8]
-
-  public init(
-    output: @escaping @Sendable (String) -> Void, error: @escaping @Sendable (String) -> Void,
-    input: @escaping @Sendable () throws(CommandLineError) -> [UInt8]
-  ) {
-    self.output = output
-    self.error = error
-    self.input = input
-  }
 }
 
 extension ProgramStreams {
@@ -57,10 +48,10 @@ extension ProgramStreams {
 }
 
 /// Files named on the command line.
-public enum InputFile {
+enum InputFile {
   /// Maximum size of standard input, in bytes: above the limit of any message, so that the message's own limit is
   /// reported.
-  public static let maxBytes = 1_048_576
+  static let maxBytes = 1_048_576
 
   static func read(_ path: String, limit: Int = maxBytes) throws(CommandLineError) -> [UInt8] {
     let data: Data

@@ -46,9 +46,7 @@ extension TopologyCommand {
 
     static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
-        let (fixed, left) = try await TopologyTool(
-          declaration: .countersign, api: api, includesUsers: !options.withoutUsers
-        ).apply()
+        let (fixed, left) = try await TopologyTool(api: api, includesUsers: !options.withoutUsers).apply()
         return output(fixed: fixed, left: left)
       }
     }
@@ -74,22 +72,11 @@ extension TopologyCommand {
     }
 
     private static func counted(_ fixed: [TopologyDifference]) -> [String] {
-      var counts = (policies: 0, exchanges: 0, queues: 0, bindings: 0)
-      var others: [String] = []
-      for difference in fixed {
-        switch difference.remedy {
-        case .setPolicy: counts.policies += 1
-        case .declareExchange: counts.exchanges += 1
-        case .declareQueue: counts.queues += 1
-        case .bind: counts.bindings += 1
-        case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit, .byHand:
-          if let deed = difference.deed { others.append(deed) }
-        }
-      }
-      return [
-        "declared \(counts.exchanges) exchanges, \(counts.queues) queues, \(counts.bindings) bindings and "
-          + "\(counts.policies) policies"
-      ] + others
+      let kinds = ["exchanges", "queues", "bindings", "policies"]
+      let resources = fixed.map { $0.writes.first?.path.first ?? "" }
+      let counts = kinds.map { kind in "\(resources.filter { $0 == kind }.count) \(kind)" }
+      return ["declared \(counts.dropLast().joined(separator: ", ")) and \(counts[kinds.count - 1])"]
+        + zip(fixed, resources).filter { !kinds.contains($0.1) }.compactMap { $0.0.deed }
     }
   }
 }
@@ -105,8 +92,7 @@ extension TopologyCommand {
 
     static func run(_ options: TopologyCommand.Options, in context: CommandContext) async throws -> CommandOutput {
       try await context.backend().withManagement { (api) throws(CommandLineError) in
-        output(
-          try await TopologyTool(declaration: .countersign, api: api, includesUsers: !options.withoutUsers).check())
+        output(try await TopologyTool(api: api, includesUsers: !options.withoutUsers).check())
       }
     }
 
@@ -134,10 +120,7 @@ extension TopologyCommand {
       options: NoOptions.self)
 
     static func run(_ options: NoOptions, in context: CommandContext) async throws -> CommandOutput {
-      let document = try DefinitionsDocument().json()
-      // The line feed at the end is added again when the text is printed.
-      let text = String(decoding: document.dropLast(), as: UTF8.self)
-      return CommandOutput(text: text, json: RedactedJSON.show(document, reveal: true) ?? .null)
+      CommandOutput(text: DefinitionsDocument.contents.json(indented: true), json: DefinitionsDocument.contents)
     }
   }
 }
@@ -185,7 +168,7 @@ extension TopologyCommand {
         throw CommandLineError(.usage, "--events is for services: \(user.name) may not read \(queue)")
       }
       try await context.backend().withManagement { (api) throws(CommandLineError) in
-        try await TopologyTool(declaration: .countersign, api: api).declareEvents(of: user.name)
+        try await TopologyTool(api: api).declareEvents(of: user.name)
       }
     }
 
@@ -216,15 +199,7 @@ extension TopologyCommand {
     private static let maxNameBytes = 64
 
     private static func isName(_ name: String) -> Bool {
-      (1...maxNameBytes).contains(name.utf8.count)
-        && name.utf8.allSatisfy { byte in
-          switch byte {
-          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-            true
-          default: false
-          }
-        }
+      name.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 1...maxNameBytes)
     }
   }
 }

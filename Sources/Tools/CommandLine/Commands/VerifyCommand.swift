@@ -155,20 +155,10 @@ extension VerifyCommand {
     private static func row(_ entry: VerificationStatus.Entry) -> [String] {
       [
         entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event,
-        entry.job.map { "\($0)" } ?? "", entry.lane ?? "", detail(entry),
+        entry.job.map { "\($0)" } ?? "", entry.lane ?? "", OperationText.detail(entry),
       ]
     }
 
-    private static func detail(_ entry: VerificationStatus.Entry) -> String {
-      var parts: [String] = []
-      if let reason = entry.reason { parts.append(reason) }
-      if let detail = entry.detail { parts.append(detail) }
-      if let reference = entry.reference { parts.append("reference \(reference)") }
-      if let segments = entry.segments { parts.append(segments == 1 ? "1 segment" : "\(segments) segments") }
-      if let attempts = entry.attempts, attempts > 1 { parts.append("\(attempts) attempts") }
-      if let next = entry.nextAttemptAt { parts.append("tried again at \(next.rfc3339)") }
-      return parts.joined(separator: ", ")
-    }
   }
 
   /// `countersign verify cancel`.

@@ -1,28 +1,23 @@
-public import CountersignAMQP
+import CountersignAMQP
 import CountersignMessages
-public import CountersignTelemetry
+import CountersignTelemetry
 
 /// Message that could not be processed, with the reason.
-public struct DeadLetter: Sendable, Hashable {
+struct DeadLetter: Sendable, Hashable {
   /// The message as stored in the dead queue.
-  public let message: Message
+  let message: Message
   /// The work queue it failed on.
-  public let queue: String
-
-  public init(message: Message, queue: String) {
-    self.message = message
-    self.queue = queue
-  }
+  let queue: String
 
   /// The message ID. For a message without one, a fingerprint of its type and body, so that it can be named.
-  public var id: String {
+  var id: String {
     if let id = message.messageID, !id.isEmpty { return id }
     return "body-\(fingerprint)"
   }
 
   /// Reason, a word in upper case: the worker's own or, for a message that the broker dead-lettered, the broker's
   /// (`REJECTED`, `EXPIRED`, `MAXLEN`, `DELIVERY_LIMIT`), or ``noQueue``.
-  public var reason: String {
+  var reason: String {
     if let reason = message.headers[MessageHeader.deadReason]?.stringValue { return reason }
     if lastDeath["queue"]?.stringValue?.hasPrefix(Topology.Queues.retryPrefix) == true { return Self.noQueue }
     if let reason = lastDeath["reason"]?.stringValue { return reason.uppercased() }
@@ -33,23 +28,23 @@ public struct DeadLetter: Sendable, Hashable {
   static let noQueue = "NO_QUEUE"
 
   /// Description of the error, for people.
-  public var error: String? { message.headers[MessageHeader.lastError]?.stringValue }
+  var error: String? { message.headers[MessageHeader.lastError]?.stringValue }
 
   /// Time of dead-lettering.
-  public var diedAt: UnixTime? {
+  var diedAt: UnixTime? {
     if let text = message.headers[MessageHeader.deadAt]?.stringValue { return UnixTime(rfc3339: text) }
     if case .timestamp(let seconds)? = lastDeath["time"] { return UnixTime(seconds: Int64(clamping: seconds)) }
     return nil
   }
 
   /// Number of attempts, from 1.
-  public var attempts: Int {
+  var attempts: Int {
     guard let count = message.headers[MessageHeader.attempt]?.intValue else { return 1 }
     return Int(clamping: count)
   }
 
   /// Number of earlier redrives.
-  public var redrives: Int {
+  var redrives: Int {
     guard let count = message.headers[RedriveHeader.count]?.intValue else { return 0 }
     return Int(clamping: max(count, 0))
   }

@@ -1,7 +1,6 @@
 import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
-import DKIM
 import Mail
 
 /// Checks the DNS records that receivers of mail require of its senders: SPF, DKIM and DMARC.

@@ -30,7 +30,7 @@ enum QueueCountCheck {
   ) async throws(CommandLineError) -> String? {
     let connections: [Connection] = try await api.get("/api/connections")
     let users = Dictionary(connections.map { ($0.name, $0.user) }) { first, _ in first }
-    let declared = Set(TopologyDeclaration.countersign.queues.map(\.name))
+    let declared = Set(TopologyDeclaration.countersign.all(.queues).map(\.name))
     let others = queues.filter { !declared.contains($0) }
     var counts: [String: Int] = [:]
     for index in stride(from: 0, to: others.count, by: max(1, others.count / sampleSize)) {

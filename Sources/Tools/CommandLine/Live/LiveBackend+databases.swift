@@ -1,22 +1,7 @@
-import Coordination
 import PostgreSQL
 import ServiceRuntime
 
 extension LiveBackend {
-  func coordinatorConfiguration(file: String?) throws(CommandLineError) -> CoordinatorConfiguration {
-    guard let file = file ?? configuration.configDirectory.map({ $0 + "/coordinator.json5" }) else {
-      throw CommandLineError(
-        .configuration,
-        "the path of coordinator.json5 is not known: give --coordinator-config, or set COUNTERSIGN_CONFIG_DIR")
-    }
-    do {
-      // The environment of this program is not the coordinator's.
-      return try CoordinatorConfiguration.load(file: file, environment: [:]).content
-    } catch {
-      throw CommandLineError(.configuration, error.description)
-    }
-  }
-
   func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding] {
     let check = "database"
     guard let directory = configDirectory ?? configuration.configDirectory else {

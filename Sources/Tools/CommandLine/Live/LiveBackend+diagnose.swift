@@ -70,7 +70,7 @@ extension LiveBackend {
       var facts = try await withManagement { (api) throws(CommandLineError) in
         let overview: Overview = try await api.get("/api/overview")
         var facts = ManagementFacts(
-          version: overview.version, topology: try await TopologyTool(declaration: .countersign, api: api).check(),
+          version: overview.version, topology: try await TopologyTool(api: api).check(),
           date: (nil, clock.now()))
         facts.nodes = try await api.get("/api/nodes")
         facts.queues = try await api.list("queues")

@@ -1,6 +1,5 @@
 import CountersignEncoding
 import CountersignTelemetry
-import FoundationEssentials
 
 /// Client of RabbitMQ's management API, as far as the operator's commands need it
 /// (https://rawcdn.githack.com/rabbitmq/rabbitmq-server/v3.10.8/deps/rabbitmq_management/priv/www/api/index.html).
@@ -8,60 +7,46 @@ struct ManagementAPI: Sendable {
   let transport: any ManagementTransport
   let virtualHost: String
 
-  /// Reads a resource of the virtual host.
-  func list<Row: Decodable>(_ resource: String, query: String = "") async throws(CommandLineError) -> [Row] {
-    try await get("/api/\(resource)/\(PercentEncoding.encode(virtualHost))\(query)")
-  }
+  /// The virtual host as a part of a path.
+  var encodedHost: String { PercentEncoding.encode(virtualHost) }
 
-  /// Reads a resource whose path follows the virtual host: `permissions`, `topic-permissions`.
-  func listOfVirtualHost<Row: Decodable>(_ resource: String) async throws(CommandLineError) -> [Row] {
-    try await get("/api/vhosts/\(PercentEncoding.encode(virtualHost))/\(resource)")
+  /// Reads a resource of the virtual host.
+  func list<Row: Decodable>(_ resource: String) async throws(CommandLineError) -> [Row] {
+    try await get("/api/\(resource)/\(encodedHost)")
   }
 
   /// Reads a resource by its path.
   func get<Value: Decodable>(_ path: String) async throws(CommandLineError) -> Value {
+    try await read(path) { try JSONReader.commandLine.decode(Value.self, from: $0) }
+  }
+
+  /// Reads a list of objects, with whatever members the broker gives them.
+  func rows(_ path: String) async throws(CommandLineError) -> [[String: JSONValue]] {
+    try await read(path) { body in
+      guard case .array(let rows) = try JSONReader.commandLine.value(of: body) else { return nil }
+      let objects = rows.compactMap(\.members)
+      return objects.count == rows.count ? objects : nil
+    }
+  }
+
+  private func read<Value>(
+    _ path: String, _ parse: ([UInt8]) throws -> Value?
+  ) async throws(CommandLineError) -> Value {
     let response = try await transport.send("GET", path, body: nil)
     try check(response, doing: "read \(path)")
-    do {
-      return try JSONReader.commandLine.decode(Value.self, from: response.body)
-    } catch {
-      throw CommandLineError(
-        .internalError,
-        "the management API's answer to \(path) has an unexpected form: is it RabbitMQ 3.10 or later?")
-    }
+    if let value = try? parse(response.body) { return value }
+    throw CommandLineError(
+      .internalError, "the management API's answer to \(path) has an unexpected form: is it RabbitMQ 3.10 or later?")
   }
 
-  /// Creates or changes a resource of the virtual host.
-  func write(
-    _ method: String, _ components: [String], _ body: some Encodable
-  ) async throws(CommandLineError) {
-    var path = components
-    path.insert(virtualHost, at: 1)
-    try await write(method, path: path, body)
-  }
-
-  /// Creates or changes a resource of the whole broker.
-  func write(
-    _ method: String, path components: [String], _ body: some Encodable
-  ) async throws(CommandLineError) {
-    let json: Data
-    do {
-      json = try JSONEncoder().encode(body)
-    } catch {
-      throw CommandLineError(.internalError, "a declaration cannot be written as JSON")
-    }
-    let path = components.map(PercentEncoding.encode).joined(separator: "/")
-    let response = try await transport.send(method, "/api/" + path, body: Array(json))
-    try check(response, doing: "declare \(components.joined(separator: " "))")
-  }
-
-  /// Removes a resource of the virtual host.
-  func delete(_ components: [String]) async throws(CommandLineError) {
-    var path = components
-    path.insert(virtualHost, at: 1)
+  func write(_ write: ManagementWrite) async throws(CommandLineError) {
+    var path = write.path
+    // Users belong to all virtual hosts.
+    if !["users", "user-limits"].contains(path[0]) { path.insert(virtualHost, at: 1) }
     let response = try await transport.send(
-      "DELETE", "/api/" + path.map(PercentEncoding.encode).joined(separator: "/"), body: nil)
-    try check(response, doing: "delete \(path.joined(separator: " "))")
+      write.method, "/api/" + path.map(PercentEncoding.encode).joined(separator: "/"),
+      body: Array(JSONValue.object(write.body).json().utf8))
+    try check(response, doing: "declare \(path.joined(separator: " "))")
   }
 
   private func check(_ response: ManagementResponse, doing what: String) throws(CommandLineError) {
@@ -90,5 +75,19 @@ struct ManagementAPI: Sendable {
     // An answer may have no reason.
     guard let problem = try? JSONReader.commandLine.decode(Problem.self, from: response.body) else { return "" }
     return ": \(problem.reason.cut(toBytes: 300))"
+  }
+}
+
+/// Request to the management API that creates or changes a resource.
+struct ManagementWrite: Sendable, Hashable {
+  /// Parts of the path, without the virtual host.
+  let path: [String]
+  let body: [String: JSONValue]
+  let method: String
+
+  init(_ path: [String], _ body: [String: JSONValue], method: String = "PUT") {
+    self.path = path
+    self.body = body
+    self.method = method
   }
 }

@@ -1,56 +1,59 @@
 import CountersignAMQP
 import CountersignClient
-public import CountersignMessages
-public import ServiceRuntime
+import CountersignMessages
+import ServiceRuntime
 
 /// Failure of an operator's command. `description` is safe to log.
-public struct CommandLineError: ExitingError, Sendable, Hashable {
+struct CommandLineError: ExitingError, Sendable, Hashable {
   /// Kind of failure. Each has its exit code.
-  public struct Code: Sendable, Hashable {
-    let name: String
-    let exitCode: ExitCode
-
+  enum Code: String, Sendable {
     /// The other side answered with a refusal.
-    public static let refused = Code(name: "refused", exitCode: .failure)
+    case refused
     /// The command line asks for something impossible.
-    public static let usage = Code(name: "usage", exitCode: .usage)
-    /// The input is not valid.
-    public static let badInput = Code(name: "badInput", exitCode: .badInput)
+    case usage
+    case badInput
     /// A named file does not exist, or cannot be read.
-    public static let noInput = Code(name: "noInput", exitCode: .noInput)
+    case noInput
     /// The broker, a queue or a service is not reachable, or did not answer in time.
-    public static let unavailable = Code(name: "unavailable", exitCode: .unavailable)
+    case unavailable
     /// A fault of this program, or an answer of unknown form.
-    public static let internalError = Code(name: "internalError", exitCode: .internalError)
-    /// The user may not do it.
-    public static let notPermitted = Code(name: "notPermitted", exitCode: .noPermission)
+    case internalError
+    case notPermitted
     /// A setting is missing or wrong.
-    public static let configuration = Code(name: "configuration", exitCode: .configuration)
+    case configuration
   }
 
-  public let code: Code
+  let code: Code
   /// The problem, and a way to fix it.
-  public let description: String
+  let description: String
   /// Answer of the coordinator, if it refused.
-  public let apiError: APIError?
+  let apiError: APIError?
 
-  public init(_ code: Code, _ description: String) {
+  init(_ code: Code, _ description: String) {
     self.code = code
     self.description = description
     apiError = nil
   }
 
   /// The coordinator's refusal of a command.
-  public init(_ error: APIError) {
+  init(_ error: APIError) {
     code = .refused
     description = error.description + (error.retryAfter.map { " (try again in \($0) s)" } ?? "")
     apiError = error
   }
 
-  public var exitCode: ExitCode { code.exitCode }
-
-  /// Whether the same command may succeed later.
-  public var isRetriable: Bool { code == .unavailable }
+  var exitCode: ExitCode {
+    switch code {
+    case .refused: .failure
+    case .usage: .usage
+    case .badInput: .badInput
+    case .noInput: .noInput
+    case .unavailable: .unavailable
+    case .internalError: .internalError
+    case .notPermitted: .noPermission
+    case .configuration: .configuration
+    }
+  }
 }
 
 extension CommandLineError {

@@ -1,48 +1,43 @@
-import FoundationEssentials
+import CountersignEncoding
 
 /// The topology and its users as a document that RabbitMQ imports (`rabbitmqctl import_definitions`).
 ///
 /// `countersign topology export` prints it, and `Config/rabbitmq/definitions.json` is that output.
 ///
 /// The users have an empty password hash, which admits no password: set each one's with `rabbitmqctl change_password`.
-public struct DefinitionsDocument: Sendable {
-  public let topology: TopologyDeclaration
-  public let users: [UserDeclaration]
+enum DefinitionsDocument {
   /// Virtual host of all objects.
-  public let virtualHost: String
+  private static let virtualHost: JSONValue = "/"
 
-  public init(
-    topology: TopologyDeclaration = .countersign, users: [UserDeclaration] = UserDeclaration.countersign,
-    virtualHost: String = "/"
-  ) {
-    self.topology = topology
-    self.users = users
-    self.virtualHost = virtualHost
+  static var contents: JSONValue {
+    let (topology, users) = (TopologyDeclaration.countersign, UserDeclaration.countersign)
+    return [
+      "vhosts": [["name": virtualHost]],
+      "parameters": [hostLimits],
+      "users": .array(users.map(user)),
+      "permissions": objects(users.map(\.permissions)),
+      "topic_permissions": objects(users.flatMap(\.topicPermissions)),
+      "exchanges": objects(topology.all(.exchanges)),
+      "queues": objects(topology.all(.queues)),
+      "bindings": objects(topology.all(.bindings)),
+      "policies": objects(topology.all(.policies)),
+    ]
   }
 
-  /// The document as JSON, keys sorted, with a line feed at its end.
-  public func json() throws -> [UInt8] {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    return Array(try encoder.encode(contents)) + [UInt8(ascii: "\n")]
+  /// Limits of the virtual host, a parameter to RabbitMQ.
+  private static let hostLimits: JSONValue = [
+    "component": "vhost-limits", "name": "limits", "vhost": virtualHost,
+    "value": ["max-queues": .integer(Int64(VirtualHostLimits.maxQueues))],
+  ]
+
+  private static func user(_ user: UserDeclaration) -> JSONValue {
+    [
+      "name": .text(user.name), "password_hash": "", "hashing_algorithm": "rabbit_password_hashing_sha256",
+      "tags": .array(user.tags.map(JSONValue.text)), "limits": .object(user.limits.mapValues(JSONValue.integer)),
+    ]
   }
 
-  private var contents: Contents {
-    Contents(
-      vhosts: [.init(name: virtualHost)],
-      parameters: [.init(vhost: virtualHost, value: ["max-queues": VirtualHostLimits.maxQueues])],
-      users: users.map { .init(name: $0.name, tags: $0.tags, limits: $0.limits?.values ?? [:]) },
-      permissions: users.map {
-        .init(user: $0.name, vhost: virtualHost, configure: $0.configure, write: $0.write, read: $0.read)
-      },
-      topicPermissions: users.flatMap { user in
-        user.topics.map {
-          .init(user: user.name, vhost: virtualHost, exchange: $0.exchange, write: $0.write, read: $0.read)
-        }
-      },
-      exchanges: topology.exchanges.map { .init($0, virtualHost: virtualHost) },
-      queues: topology.queues.map { .init($0, virtualHost: virtualHost) },
-      bindings: topology.bindings.map { .init($0, virtualHost: virtualHost) },
-      policies: topology.policies.map { .init($0, virtualHost: virtualHost) })
+  private static func objects(_ objects: [BrokerObject]) -> JSONValue {
+    .array(objects.map { .object($0.members.merging(["vhost": virtualHost]) { $1 }) })
   }
 }

@@ -1,69 +1,160 @@
-/// Policy for the queues, or the exchanges, whose names match.
-///
-/// RabbitMQ applies one policy to each, the one with the highest priority, and never merges two.
-public struct PolicyDeclaration: Sendable, Hashable {
-  /// Value of one key of a policy.
-  public enum Value: Sendable, Hashable {
-    case integer(Int64)
-    case text(String)
-  }
+import CountersignEncoding
+import CountersignMessages
 
-  /// Kind of the objects that a policy is for.
-  public enum Target: String, Sendable, Hashable, Codable {
-    case queues, exchanges
-  }
+/// Policies of queues and exchanges. RabbitMQ applies one policy to each, the one with the highest priority of those
+/// that match and that its type supports, and never merges two.
+enum PolicyDeclaration {
+  static let countersign: [BrokerObject] =
+    TopologyDeclaration.workQueues.map(work)
+    + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
+    + [delayed, dead, lock, services, serviceStreams, events]
 
   /// Priority of the topology's policies. A site that needs other values defines its own policy with a higher priority,
   /// and `topology check` lists the queues it covers.
-  public static let priority = 10
+  static let priority = 10
 
-  public let name: String
-  /// Regular expression over the names.
-  public let pattern: String
-  public let target: Target
-  /// The highest priority of the policies that match a queue, and that its type supports, wins.
-  public let priority: Int
-  public let definition: [String: Value]
-
-  public init(
-    name: String, pattern: String, target: Target = .queues, priority: Int = Self.priority,
-    definition: [String: Value]
-  ) {
-    self.name = name
-    self.pattern = pattern
-    self.target = target
-    self.priority = priority
-    self.definition = definition
-  }
-}
-
-extension PolicyDeclaration.Value: Codable {
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let integer = try? container.decode(Int64.self) {  // not an integer: then it has to be text
-      self = .integer(integer)
-    } else {
-      self = .text(try container.decode(String.self))
-    }
+  private static func policy(
+    _ name: String, _ pattern: String, _ definition: [String: JSONValue], priority: Int = Self.priority,
+    applyTo target: String = "queues"
+  ) -> BrokerObject {
+    BrokerObject(
+      kind: .policies,
+      members: [
+        "name": .text(name), "pattern": .text(pattern), "apply-to": .text(target),
+        "priority": .integer(Int64(priority)),
+        "definition": .object(definition),
+      ])
   }
 
-  public func encode(to encoder: any Encoder) throws {
-    var container = encoder.singleValueContainer()
-    switch self {
-    case .integer(let value): try container.encode(value)
-    case .text(let value): try container.encode(value)
-    }
-  }
-}
+  /// Maximum number of deliveries of a message before it is dead-lettered. Prefetched messages are counted too, so a
+  /// harmless one must never reach it.
+  ///
+  /// Of 512 prefetched messages any number may crash the process, each three times alone and once with its group of 16:
+  /// at most 2 + 512 / 16 + 3 × 511 = 1,567 deliveries.
+  static let deliveryLimit: Int64 = 2000
 
-extension PolicyDeclaration.Value: CustomStringConvertible, ExpressibleByIntegerLiteral, ExpressibleByStringLiteral {
-  public init(integerLiteral value: Int64) { self = .integer(value) }
-  public init(stringLiteral value: String) { self = .text(value) }
+  /// Maximum number of messages in a queue. Beyond it the broker refuses publishers, which try again, instead of
+  /// running out of memory: a quorum queue keeps about 100 bytes of each message there.
+  static let lengthLimit: Int64 = 2_000_000
 
-  public var description: String {
-    switch self {
-    case .integer(let value): String(value)
-    case .text(let value): value
-    }
+  /// Maximum size of the bodies in a queue, in bytes. Two million codes of some 500 bytes reach both bounds at once.
+  /// Without it, two million bodies of 64 KiB would take 131 GB.
+  ///
+  /// All queues at their bounds, those of services included, take 45 GiB of disk.
+  static let bytesLimit: Int64 = 1 << 30
+
+  private static func bounds(_ length: Int64, _ bytes: Int64, overflow: JSONValue) -> [String: JSONValue] {
+    ["max-length": .integer(length), "max-length-bytes": .integer(bytes), "overflow": overflow]
   }
+
+  /// Settings of a queue whose messages go back or are buried. At-least-once dead-lettering requires `reject-publish`;
+  /// with any other overflow the broker falls back to at most once, which it only logs (RabbitMQ guide "Dead Letter
+  /// Exchanges", at-least-once). The fixed routing key also removes `CC`.
+  private static func deadLettering(
+    to exchange: String, as key: String, _ length: Int64, _ bytes: Int64, _ further: [String: JSONValue]
+  ) -> [String: JSONValue] {
+    let letters: [String: JSONValue] = [
+      "dead-letter-exchange": .text(exchange), "dead-letter-routing-key": .text(key),
+      "dead-letter-strategy": "at-least-once",
+    ]
+    return letters.merging(bounds(length, bytes, overflow: "reject-publish")) { $1 }.merging(further) { $1 }
+  }
+
+  /// Policy of a work queue. Its dead queue is bound under its name; results arrive under many keys.
+  private static func work(_ queue: String) -> BrokerObject {
+    policy(
+      "countersign.work.\(queue)", NamePattern.names([queue]),
+      deadLettering(
+        to: Topology.Exchanges.dead, as: queue, lengthLimit, bytesLimit, ["delivery-limit": .integer(deliveryLimit)]))
+  }
+
+  /// Bounds of a delay queue, a quarter of those of a work queue, because each work queue has five. A job that finds
+  /// its delay queue full stays in its work queue.
+  static let delayedLengthLimit = lengthLimit / 4
+  static let delayedBytesLimit = bytesLimit / 4
+
+  /// Policy of a delay queue. The fixed dead-letter routing key returns its messages to their own work queue, whatever
+  /// their author wrote: the broker keeps 32 unconfirmed dead letters of a queue and tries each again after three
+  /// minutes, so a destination that takes none stops a whole delay queue.
+  private static func retry(_ queue: String, _ step: RetryStep) -> BrokerObject {
+    let name = Topology.Queues.retry(queue, step)
+    return policy(
+      name, NamePattern.names([name]),
+      deadLettering(
+        to: Topology.Exchanges.delayed, as: queue, delayedLengthLimit, delayedBytesLimit,
+        ["message-ttl": .integer(step.delay.components.seconds * 1000)]))
+  }
+
+  /// Policy by which jobs become dead letters whose work queue, or its binding, is gone. The exchange of the jobs has no
+  /// such policy: there the publisher is told.
+  private static let delayed = policy(
+    Topology.Exchanges.delayed, NamePattern.names([Topology.Exchanges.delayed]),
+    ["alternate-exchange": .text(Topology.Exchanges.dead)], applyTo: "exchanges")
+
+  /// Time that dead letters are kept: longer than a holiday of the operator. Dead commands may hold phone numbers, and
+  /// codes and tokens that their sender did not seal, which must not be kept forever.
+  static let deadLetterAge = Duration.seconds(14 * 86_400)
+
+  /// Policy of the lock queues, which stay empty. With `reject-publish`, publishers would try again. Without `expires`,
+  /// because an unused queue must survive until its service starts.
+  ///
+  /// A classic queue is on one node of a cluster. Mirrors on the others take over with the lock as it is. (RabbitMQ 4
+  /// has no mirrors.)
+  private static let lock = policy(
+    "countersign.lock", NamePattern.names(Topology.Queues.locks),
+    bounds(1, 1024, overflow: "drop-head").merging(["ha-mode": "all", "ha-promote-on-shutdown": "always"]) { $1 })
+
+  /// Policy of the dead queues. Listing a dead queue returns its messages, which the broker counts as deliveries.
+  /// RabbitMQ 4 drops a message after 20 of them unless a policy sets another limit; -1 means no limit there and one
+  /// delivery in 3.10, so the limit is a number that is never reached.
+  private static let dead = policy(
+    "countersign.dead", NamePattern.names(TopologyDeclaration.deadQueues),
+    bounds(lengthLimit, bytesLimit, overflow: "reject-publish").merging([
+      "delivery-limit": 1_000_000, "message-ttl": .integer(deadLetterAge.components.seconds * 1000),
+    ]) { $1 })
+
+  // MARK: - Queues that services own
+
+  // A service may forget a queue, or bind it to all events and read none; without bounds the broker would run out of
+  // memory or disk and block all publishers. The oldest messages are dropped: a queue that refused messages would make
+  // the broker refuse the coordinator.
+
+  /// Time that an unused queue is kept, in milliseconds: longer than a restart or a deployment of its owner.
+  static let servicesExpiry: Int64 = 10 * 60 * 1000
+
+  /// Maximum number of messages that wait for a service: half a minute of events at a few hundred a second. Replies are
+  /// worthless after the timeout of their request.
+  static let servicesLength: Int64 = 10_000
+
+  /// Maximum size of the bodies that wait for a service, in bytes: ten thousand of the usual 400 bytes take a quarter
+  /// of it. The maximum number of queues takes 15.6 GiB.
+  static let servicesBytes: Int64 = 16 << 20
+
+  private static let services = policy(
+    "countersign.services", servicesPattern,
+    bounds(servicesLength, servicesBytes, overflow: "drop-head").merging(["expires": .integer(servicesExpiry)]) { $1 })
+
+  /// Policy of streams, which have neither `expires` nor `max-length`, so that the policy above does not apply to them.
+  /// Streams drop whole segments, of 500 MB by default; the policy overrides the arguments of the stream's owner.
+  private static let serviceStreams = policy(
+    "countersign.services.streams", servicesPattern,
+    [
+      "max-length-bytes": .integer(servicesBytes), "stream-max-segment-size-bytes": .integer(servicesBytes / 4),
+    ], priority: priority - 1)
+
+  /// Time that events are kept for a service that is away, in milliseconds: a long weekend.
+  static let eventsAge: Int64 = 3 * 86_400 * 1000
+
+  /// Maximum number of events that are kept for a service, and of their bodies' bytes: at the usual 400 bytes both are
+  /// reached together, after half a day at ten events a second.
+  static let eventsLength: Int64 = 500_000
+  static let eventsBytes: Int64 = 256 << 20
+
+  /// Policy of the queues of events that outlive their readers. They do not expire; the oldest events go first.
+  private static let events = policy(
+    "countersign.events", NamePattern.names([], or: ["countersign\\.events\\..+"]),
+    bounds(eventsLength, eventsBytes, overflow: "drop-head").merging(["message-ttl": .integer(eventsAge)]) { $1 })
+
+  private static let servicesPattern =
+    NamePattern.names([], or: [ServiceRights.brokerNamedQueues, "countersign\\.reply\\..*"])
 }

@@ -1,17 +1,14 @@
+import CountersignEncoding
+import ServiceRuntime
+
 /// Command lines of rabbitmqctl for changes that the management API allows to administrators only.
 enum RabbitMQCtl {
   /// All commands that create a user with its declared rights. The reader fills in the password.
   static func lines(for user: UserDeclaration, in virtualHost: String) -> [String] {
-    ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user)])
+    ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user.name, user.tags)])
       + [permissions(of: user, in: virtualHost)] + user.topics.map { topic($0, of: user.name, in: virtualHost) }
       + limits(of: user)
   }
-
-  static func queueLimit(of virtualHost: String) -> String {
-    "rabbitmqctl set_vhost_limits\(option(virtualHost)) '{\"max-queues\":\(VirtualHostLimits.maxQueues)}'"
-  }
-
-  static func tags(of user: UserDeclaration) -> String { tags(of: user.name, user.tags) }
 
   static func tags(of name: String, _ tags: [String]) -> String {
     (["rabbitmqctl set_user_tags", quoted(name)] + tags.map(quoted)).joined(separator: " ")
@@ -36,10 +33,9 @@ enum RabbitMQCtl {
   }
 
   private static func limits(of user: UserDeclaration) -> [String] {
-    guard let limits = user.limits else { return [] }
-    return [
-      "rabbitmqctl set_user_limits \(user.name) '{\"max-connections\":\(limits.maxConnections),\"max-channels\":\(limits.maxChannels)}'"
-    ]
+    if user.limits.isEmpty { return [] }
+    let limits = JSONValue.object(user.limits.mapValues(JSONValue.integer))
+    return ["rabbitmqctl set_user_limits \(user.name) '\(limits.json())'"]
   }
 
   private static func option(_ virtualHost: String) -> String {
@@ -48,15 +44,7 @@ enum RabbitMQCtl {
 
   private static func quoted(_ text: String) -> String {
     let isPlain =
-      !text.isEmpty
-      && text.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
+      !text.isEmpty && text.unicodeScalars.allSatisfy { $0.isLetterOrDigit || "-._".unicodeScalars.contains($0) }
     return isPlain ? text : "'" + text.replacing("'", with: "'\\''") + "'"
   }
 }

@@ -1,62 +1,34 @@
-/// Exchanges, queues, bindings and policies of the broker, in the order in which to declare them.
-public struct TopologyDeclaration: Sendable, Hashable {
-  public let exchanges: [TopologyExchange]
-  public let queues: [TopologyQueue]
-  public let bindings: [TopologyBinding]
-  public let policies: [PolicyDeclaration]
+import CountersignMessages
 
-  public init(
-    exchanges: [TopologyExchange], queues: [TopologyQueue], bindings: [TopologyBinding],
-    policies: [PolicyDeclaration]
-  ) {
-    self.exchanges = exchanges
-    self.queues = queues
-    self.bindings = bindings
-    self.policies = policies
-  }
-}
+/// Exchanges, queues, bindings and policies of Countersign.
+///
+/// Each work queue of jobs has an exchange for its delayed jobs, a queue for each retry delay, whose time to live is
+/// the delay (per-message expiry would block at the head), and a dead queue. A job type without a consumer has no
+/// queue: the broker returns such a job at once.
+enum TopologyDeclaration {
+  /// Objects in the order in which to declare them: policies before their queues, so that no queue ever works without
+  /// its policy, then exchanges, queues and bindings.
+  static let countersign: [BrokerObject] = PolicyDeclaration.countersign + exchanges + queues + locks + bindings
 
-/// Durable exchange, never deleted by the broker on its own.
-public struct TopologyExchange: Sendable, Hashable {
-  /// Way of routing.
-  public enum Kind: String, Sendable, Hashable, Codable {
-    case direct, topic, fanout
-  }
+  private static let exchanges = Topology.exchanges.map { BrokerObject.exchange($0.name, $0.kind) }
 
-  public let name: String
-  public let kind: Kind
+  /// Dead queues come first: a message that dies before its dead queue exists waits three minutes for the broker's next
+  /// try, or is lost.
+  private static let queues = (deadQueues + delayQueues + workQueues).map { BrokerObject.queue($0) }
 
-  public init(name: String, kind: Kind) {
-    self.name = name
-    self.kind = kind
-  }
-}
+  /// Quorum queues take no exclusive consumers.
+  private static let locks = Topology.Queues.locks.map { BrokerObject.queue($0, "classic") }
 
-/// Durable queue. Its only argument is the type, which cannot be changed later; policies set everything else.
-public struct TopologyQueue: Sendable, Hashable {
-  /// Value of `x-queue-type`.
-  public enum Kind: String, Sendable, Hashable, Codable {
-    case quorum, classic, stream
+  private static let bindings = Topology.bindings.map {
+    BrokerObject.binding(of: $0.queue, to: $0.exchange, under: $0.routingKey)
   }
 
-  public let name: String
-  public let kind: Kind
+  static let deadQueues = workQueues.map { Topology.Queues.dead($0) }
 
-  public init(name: String, kind: Kind = .quorum) {
-    self.name = name
-    self.kind = kind
+  static let delayQueues = Topology.Queues.jobs.flatMap { queue in
+    RetryStep.allCases.map { Topology.Queues.retry(queue, $0) }
   }
-}
 
-/// Binding of a queue to an exchange, without arguments.
-public struct TopologyBinding: Sendable, Hashable {
-  public let exchange: String
-  public let queue: String
-  public let routingKey: String
-
-  public init(exchange: String, queue: String, routingKey: String) {
-    self.exchange = exchange
-    self.queue = queue
-    self.routingKey = routingKey
-  }
+  /// Queues that a process consumes, now or in a later version.
+  static let workQueues = Topology.Queues.work + Topology.Queues.accounts
 }

@@ -1,18 +1,21 @@
+import CountersignEncoding
 import CountersignMessages
 
 /// Compares the broker with the declaration, and fixes differences.
 struct TopologyTool: Sendable {
-  let declaration: TopologyDeclaration
-  var users: [UserDeclaration] = UserDeclaration.countersign
   let api: ManagementAPI
   /// Whether to compare users and their rights, which requires an administrator.
   var includesUsers = true
 
   func check() async throws(CommandLineError) -> TopologyReport {
-    let differences = declaration.differences(from: try await state())
+    let found = try await objects([.policies, .exchanges, .queues, .bindings]) { "/api/\($0.rawValue)/\($1)" }
+    let differences = TopologyDifferences(found: found).differences()
     guard includesUsers else { return TopologyReport(differences: differences) }
     do {
-      let comparison = UserDifferences(declared: users, state: try await userState(), virtualHost: api.virtualHost)
+      let comparison = UserDifferences(
+        users: try await api.rows("/api/users").map(BrokerUser.init),
+        rights: try await objects([.permissions, .topicPermissions]) { "/api/vhosts/\($1)/\($0.rawValue)" },
+        hostLimits: try await api.rows("/api/vhost-limits/\(api.encodedHost)"), virtualHost: api.virtualHost)
       return TopologyReport(differences: differences + comparison.differences(), notes: comparison.notes())
     } catch {
       guard error.code == .notPermitted else { throw error }
@@ -23,82 +26,22 @@ struct TopologyTool: Sendable {
   /// Fixes all differences that do not need a decision, one after the other. Repeating it changes nothing.
   func apply() async throws(CommandLineError) -> (fixed: [TopologyDifference], left: TopologyReport) {
     let differences = try await check().differences
-    for difference in differences { try await fix(difference) }
+    for write in differences.flatMap(\.writes) { try await api.write(write) }
     return (differences.filter(\.isFixable), try await check())
   }
 
   /// Declares the queue that keeps events for a service while it is away. Repeating it changes nothing.
   func declareEvents(of user: String) async throws(CommandLineError) {
-    try await fix(
-      TopologyDifference("", remedy: .declareQueue(TopologyQueue(name: Topology.Queues.events(of: user)))))
+    try await api.write(BrokerObject.queue(Topology.Queues.events(of: user)).write)
   }
 
-  private func state() async throws(CommandLineError) -> TopologyState {
-    TopologyState(
-      exchanges: try await api.list("exchanges"),
-      queues: try await api.list("queues"),
-      bindings: try await api.list("bindings"),
-      policies: try await api.list("policies"))
-  }
-
-  private func userState() async throws(CommandLineError) -> UserState {
-    UserState(
-      users: try await api.get("/api/users"),
-      permissions: try await api.listOfVirtualHost("permissions"),
-      topicPermissions: try await api.listOfVirtualHost("topic-permissions"),
-      virtualHosts: try await api.list("vhost-limits"))
-  }
-
-  private func fix(_ difference: TopologyDifference) async throws(CommandLineError) {
-    switch difference.remedy {
-    case .declareExchange(let exchange):
-      try await api.write("PUT", ["exchanges", exchange.name], ExchangeBody(type: exchange.kind))
-    case .declareQueue(let queue):
-      try await api.write("PUT", ["queues", queue.name], QueueBody(arguments: ["x-queue-type": queue.kind]))
-    case .bind(let binding):
-      try await api.write(
-        "POST", ["bindings", "e", binding.exchange, "q", binding.queue], BindingBody(routingKey: binding.routingKey))
-    case .setPolicy(let policy):
-      try await api.write(
-        "PUT", ["policies", policy.name],
-        PolicyBody(
-          pattern: policy.pattern, definition: policy.definition, priority: policy.priority, applyTo: policy.target))
-    case .addUser, .setPermissions, .setTopicRight, .setLimits, .setQueueLimit:
-      try await UserGrants(api: api).apply(difference.remedy)
-    case .byHand: return
+  private func objects(
+    _ kinds: [BrokerObject.Kind], path: (BrokerObject.Kind, _ host: String) -> String
+  ) async throws(CommandLineError) -> [BrokerObject] {
+    var objects: [BrokerObject] = []
+    for kind in kinds {
+      objects += try await api.rows(path(kind, api.encodedHost)).map { BrokerObject(kind, told: $0) }
     }
-  }
-}
-
-private struct ExchangeBody: Encodable {
-  let type: TopologyExchange.Kind
-  let durable = true
-  let arguments: [String: String] = [:]
-}
-
-private struct QueueBody: Encodable {
-  let durable = true
-  let arguments: [String: TopologyQueue.Kind]
-}
-
-private struct BindingBody: Encodable {
-  let routingKey: String
-  let arguments: [String: String] = [:]
-
-  enum CodingKeys: String, CodingKey {
-    case arguments
-    case routingKey = "routing_key"
-  }
-}
-
-private struct PolicyBody: Encodable {
-  let pattern: String
-  let definition: [String: PolicyDeclaration.Value]
-  let priority: Int
-  let applyTo: PolicyDeclaration.Target
-
-  enum CodingKeys: String, CodingKey {
-    case pattern, definition, priority
-    case applyTo = "apply-to"
+    return objects
   }
 }

@@ -6,7 +6,7 @@ extension UserDeclaration {
   ///
   /// Routing keys of the default exchange cannot be restricted: a user that may reply may also write to any queue by
   /// name. Secrets in messages are bound to their message for this reason.
-  public static let countersign = [
+  static let countersign = [
     coordinator, accounts, gateway, service(Topology.Users.service), sender(Topology.Users.sender),
     operatorUser,
     worker(
@@ -76,7 +76,7 @@ extension UserDeclaration {
 
   private static let everythingAlternatives =
     ["countersign\\..*"]
-    + TopologyDeclaration.countersign.queues.map(\.name).filter { !$0.hasPrefix("countersign.") }
+    + TopologyDeclaration.countersign.all(.queues).map(\.name).filter { !$0.hasPrefix("countersign.") }
     .map(NamePattern.escaped)
 
   private static let everything = NamePattern.names([], or: everythingAlternatives)

@@ -18,13 +18,8 @@ enum ServiceRights {
 
 extension UserDeclaration {
   /// User of a service that sends commands. It may bind and read its queue of events, if the operator declares one.
-  public static func service(_ name: String) -> UserDeclaration {
-    let own = ServiceRights.ownQueues(of: name)
-    return UserDeclaration(
-      name: name, configure: NamePattern.names([], or: own),
-      write: NamePattern.names([Topology.Exchanges.commands, Topology.Queues.events(of: name)], or: own),
-      read: NamePattern.names([Topology.Exchanges.events, Topology.Queues.events(of: name)], or: own),
-      limits: .services)
+  static func service(_ name: String) -> UserDeclaration {
+    client(name, writes: [Topology.Exchanges.commands], reads: [Topology.Exchanges.events])
   }
 
   /// User of a service that sends commands and jobs. Jobs bypass the coordinator's limits: it can send any text to any
@@ -32,30 +27,30 @@ extension UserDeclaration {
   ///
   /// Delivery reports may come days later, so this user may bind a queue to them. No other service may: a full queue
   /// that refuses messages makes the broker refuse them to the worker, too.
-  public static func sender(_ name: String) -> UserDeclaration {
-    let own = ServiceRights.ownQueues(of: name)
-    return UserDeclaration(
-      name: name, configure: NamePattern.names([], or: own),
-      write: NamePattern.names(
-        [Topology.Exchanges.commands, Topology.Exchanges.jobs, Topology.Queues.events(of: name)], or: own),
-      read: NamePattern.names(
-        [Topology.Exchanges.events, Topology.Exchanges.results, Topology.Queues.events(of: name)], or: own),
-      topics: [
-        TopicRight(
-          exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: ServiceRights.deliveryBindings)
-      ], limits: .services)
+  static func sender(_ name: String) -> UserDeclaration {
+    client(
+      name, writes: [Topology.Exchanges.commands, Topology.Exchanges.jobs],
+      reads: [Topology.Exchanges.events, Topology.Exchanges.results],
+      binds: TopicRight(
+        exchange: Topology.Exchanges.results, write: NamePattern.nothing, read: ServiceRights.deliveryBindings))
   }
 
   /// User of the gateway: sends the commands of HTTP clients, and receives only the event that keys were published.
-  static let gateway: UserDeclaration = {
-    let own = ServiceRights.ownQueues(of: Topology.Users.gateway)
+  static let gateway = client(
+    Topology.Users.gateway, writes: [Topology.Exchanges.commands], reads: [Topology.Exchanges.events],
+    binds: TopicRight(
+      exchange: Topology.Exchanges.events, write: NamePattern.nothing, read: NamePattern.names(["keys.published"])),
+    keepsEvents: false)
+
+  /// User that declares queues of its own.
+  /// - Parameter keepsEvents: whether it may bind and read a queue of events that the operator declares.
+  private static func client(
+    _ name: String, writes: [String], reads: [String], binds topic: TopicRight? = nil, keepsEvents: Bool = true
+  ) -> UserDeclaration {
+    let own = ServiceRights.ownQueues(of: name)
+    let events = keepsEvents ? [Topology.Queues.events(of: name)] : []
     return UserDeclaration(
-      name: Topology.Users.gateway, configure: NamePattern.names([], or: own),
-      write: NamePattern.names([Topology.Exchanges.commands], or: own),
-      read: NamePattern.names([Topology.Exchanges.events], or: own),
-      topics: [
-        TopicRight(
-          exchange: Topology.Exchanges.events, write: NamePattern.nothing, read: NamePattern.names(["keys.published"]))
-      ], limits: .services)
-  }()
+      name: name, configure: NamePattern.names([], or: own), write: NamePattern.names(writes + events, or: own),
+      read: NamePattern.names(reads + events, or: own), topics: topic.map { [$0] } ?? [], limits: servicesLimits)
+  }
 }

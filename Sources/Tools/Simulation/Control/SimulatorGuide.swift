@@ -1,7 +1,7 @@
 /// Description of the simulator for people: `--help` and `GET /control`.
-public enum SimulatorGuide {
+package enum SimulatorGuide {
   /// Plain text, in lines of at most 100 characters.
-  public static let text = """
+  package static let text = """
     Providers
       POST /2010-04-01/Accounts/{sid}/Messages.json   Twilio's Messages API (form, Basic authentication)
       POST /sms/json                                  Vonage's SMS API (form, api_key and api_secret)

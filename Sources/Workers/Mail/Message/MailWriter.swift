@@ -2,7 +2,6 @@ import CountersignCryptography
 import CountersignEncoding
 public import CountersignMessages
 public import CountersignTelemetry
-public import DKIM
 
 /// Writes a mail as it goes over the wire, and signs it.
 ///

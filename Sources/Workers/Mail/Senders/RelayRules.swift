@@ -1,4 +1,3 @@
-import DKIM
 import ServiceRuntime
 
 /// Requirements of Apple's private relay on senders. It drops other mail, often without notice.

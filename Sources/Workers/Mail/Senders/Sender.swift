@@ -1,6 +1,5 @@
 import CountersignCryptography
 public import CountersignTelemetry
-public import DKIM
 public import JobEngine
 import ServiceRuntime
 

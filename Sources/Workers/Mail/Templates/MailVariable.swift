@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// A variable of templates, with the rules that keep its value from changing more than its own place.
 enum MailVariable: String, CaseIterable, Sendable {
   case code, link, appName, change
@@ -21,11 +23,7 @@ enum MailVariable: String, CaseIterable, Sendable {
   }
 
   private static func isCode(_ value: String) -> Bool {
-    (1...maxCodeLength).contains(value.utf8.count)
-      && value.utf8.allSatisfy { byte in
-        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || byte == UInt8(ascii: "-")
-          || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
-      }
+    value.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...maxCodeLength)
   }
 
   private static func problem(_ value: String, _ length: Int) -> String? {

@@ -1,3 +1,5 @@
+import ServiceRuntime
+
 /// A variable of a template, with the rules that keep its value from changing more than its own place.
 ///
 /// A code, a name or a domain with a line break could write a last line of its own, which an iPhone would fill in. So
@@ -33,7 +35,7 @@ enum TemplateVariable: String, CaseIterable, Sendable {
   }
 
   private func isCode(_ value: String) -> Bool {
-    (1...Self.maxCodeLength).contains(value.utf8.count) && value.utf8.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
+    value.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...Self.maxCodeLength)
   }
 
   private func isName(_ value: String) -> Bool {
@@ -56,25 +58,17 @@ enum TemplateVariable: String, CaseIterable, Sendable {
   /// 1123, 2.1).
   private func isDomain(_ value: String) -> Bool {
     guard value.utf8.count <= Self.maxDomainLength else { return false }
-    let labels = value.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    guard labels.count >= 2, let last = labels.last, !last.allSatisfy(isDigit) else { return false }
+    let labels = value.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard labels.count >= 2, let last = labels.last, !last.unicodeScalars.allSatisfy(\.isDigit) else { return false }
     return labels.allSatisfy { label in
-      (1...Self.maxLabelLength).contains(label.count) && label.allSatisfy { isLetterOrDigit($0) || $0 == hyphen }
-        && label.first != hyphen && label.last != hyphen
+      label.isMatched(by: { $0.isLetterOrDigit || $0 == "-" }, length: 1...Self.maxLabelLength)
+        && !label.hasPrefix("-") && !label.hasSuffix("-")
     }
   }
 
   /// Whether a value is the beginning of a hash in base64: letters, digits, plus and slash.
   private func isHash(_ value: String) -> Bool {
-    value.utf8.count == Self.androidHashLength
-      && value.utf8.allSatisfy { isLetterOrDigit($0) || $0 == UInt8(ascii: "+") || $0 == UInt8(ascii: "/") }
-  }
-
-  private var hyphen: UInt8 { UInt8(ascii: "-") }
-
-  private func isDigit(_ byte: UInt8) -> Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) }
-
-  private func isLetterOrDigit(_ byte: UInt8) -> Bool {
-    isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    let length = Self.androidHashLength
+    return value.isMatched(by: { $0.isLetterOrDigit || $0 == "+" || $0 == "/" }, length: length...length)
   }
 }

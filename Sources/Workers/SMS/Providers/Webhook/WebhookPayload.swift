@@ -2,6 +2,7 @@ import CountersignEncoding
 import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
+import ServiceRuntime
 
 /// Body of a webhook:
 ///
@@ -94,16 +95,7 @@ enum WebhookAnswer {
   /// Whether a reference can be an ID. It appears in results and logs, and free text of a receiver may repeat the code
   /// or the number.
   private static func isUsable(_ reference: String) -> Bool {
-    (1...maxReferenceLength).contains(reference.utf8.count) && reference.utf8.allSatisfy(isTokenByte)
-  }
-
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: ":"),
-      UInt8(ascii: "-"):
-      true
-    default: false
-    }
+    reference.isMatched(
+      by: { $0.isLetterOrDigit || "._:-".unicodeScalars.contains($0) }, length: 1...maxReferenceLength)
   }
 }

@@ -102,17 +102,14 @@ public final class DKIMSigner: @unchecked Sendable {
 
 /// Failure to sign a mail.
 public struct DKIMError: Error, Sendable, CustomStringConvertible {
-  /// The kinds of error. More may come.
-  public struct Code: Sendable, Hashable {
-    private enum Kind { case unavailable, badKey, failed }
-    private let kind: Kind
-
+  /// Kind of failure.
+  public enum Code: Sendable {
     /// The library cannot be used as it is installed.
-    public static let unavailable = Code(kind: .unavailable)
+    case unavailable
     /// The private key cannot sign mail.
-    public static let badKey = Code(kind: .badKey)
+    case badKey
     /// The signature could not be made.
-    public static let failed = Code(kind: .failed)
+    case failed
   }
 
   public let code: Code

@@ -1,0 +1,21 @@
+import CountersignEncoding
+
+/// User of the broker, as the management API shows it to administrators.
+struct BrokerUser: Sendable {
+  let name: String
+  var tags: [String] = []
+  var limits: [String: Int] = [:]
+}
+
+extension BrokerUser {
+  init(_ row: [String: JSONValue]) {
+    // A list since 3.9; before, and in definitions of that time, words with commas.
+    let words = row["tags"]?.text.map { $0.split(separator: ",").map(String.init) }
+    let list: [JSONValue] = if case .array(let tags)? = row["tags"] { tags } else { [] }
+    self.init(
+      name: row["name"]?.text ?? "", tags: words ?? list.compactMap(\.text), limits: Self.limits(row["limits"]))
+  }
+
+  /// Limits by RabbitMQ's names. None are an empty array: Erlang does not distinguish it from an empty object.
+  static func limits(_ value: JSONValue?) -> [String: Int] { (value?.members ?? [:]).compactMapValues(\.wholeNumber) }
+}
