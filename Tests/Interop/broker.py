@@ -17,7 +17,6 @@ MOVE_SECONDS = 2
 
 
 def management(path, method="GET", body=None):
-    """Asks the management API of the broker."""
     url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"])
     request = urllib.request.Request(f"http://{url.hostname}:{url.port}{path}", method=method)
     login = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
@@ -53,7 +52,6 @@ def close_connection(suffix, closed=(), timeout=180):
 
 
 def job_queues():
-    """The queue of the jobs and those that delay them."""
     names = [one["name"] for one in management("/api/queues/%2F")]
     return sorted(name for name in names if name == JOBS or name.startswith(DELAYS))
 

@@ -61,7 +61,6 @@ class Client:
         return correlation_id
 
     def wait(self, correlation_id, timeout=90):
-        """The answer: its properties and its body."""
         deadline = time.monotonic() + timeout
         while correlation_id not in self.replies:
             if time.monotonic() > deadline:
@@ -78,11 +77,9 @@ class Client:
         return reply
 
     def job(self, job_type, body, timeout=90, **overrides):
-        """Enqueues a job and returns its result."""
         correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
         return self.wait(correlation_id, timeout)[1]
 
     def close(self):
-        """Closes the connection, if it is still there."""
         if self.connection.is_open:
             self.connection.close()

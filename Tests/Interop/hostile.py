@@ -58,8 +58,6 @@ class Properties:
 
 
 class Raw:
-    """A value of a header in its form on the wire."""
-
     def __init__(self, kind, data):
         self.encoded = kind + data
 
@@ -106,8 +104,6 @@ def nested_header(depth):
 
 
 class Message:
-    """One message, and what has to become of it."""
-
     def __init__(self, number, queue, exchange, key, body, fields):
         self.number, self.queue, self.exchange, self.key, self.body, self.fields = number, queue, exchange, key, body, fields
         # Whether whoever reads it has to find it wrong: then it must be told or buried.

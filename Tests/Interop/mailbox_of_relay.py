@@ -11,7 +11,6 @@ DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
 
 
 def messages(address):
-    """The mails to an address, oldest first."""
     if not DIRECTORY.is_dir():
         return []
     box = mailbox.Maildir(DIRECTORY, factory=None, create=False)
@@ -25,7 +24,6 @@ def messages(address):
 
 
 def message(address, timeout=90):
-    """The newest mail to an address, as soon as there is one."""
     deadline = time.monotonic() + timeout
     while True:
         found = messages(address)

@@ -37,7 +37,6 @@ SMALL_DISK_MEGABYTES = size(200, 1000)
 
 
 def stop_coordinators(tests):
-    """Stops those of the stack until the tests of a class are over."""
     stack.require_all_ready()
     for name in COORDINATORS:
         if (stack.DIRECTORY / "pid" / f"{name}.pid").exists():
@@ -66,7 +65,6 @@ class Cluster:
         return done.stdout.strip()
 
     def create(self):
-        """Starts it, and makes roles, schema and tables."""
         self.start()
         done = subprocess.run(
             [*self.wrapper, BINARIES / "countersign", "store", "create", "--url",
@@ -80,7 +78,6 @@ class Cluster:
         return self
 
     def url(self, user):
-        """The address of the database."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{DATABASE}"
 
     def section(self, role, user=None):
@@ -89,11 +86,9 @@ class Cluster:
                 f'passwordFile: "{SECRETS}/postgresql-{role}" }}')
 
     def start(self):
-        """Starts it, and waits until it takes connections."""
         self._control("start")
 
     def follow(self, other):
-        """Starts it as a standby of another server."""
         self._control("copy", str(other.port))
         self.start()
 
@@ -102,7 +97,6 @@ class Cluster:
         self._control("stop")
 
     def kill(self):
-        """Ends it as a crash does."""
         self._control("kill")
 
     def sql(self, statements, database=DATABASE, check=True):
@@ -110,12 +104,10 @@ class Cluster:
         return self._control("sql", database, text=statements, check=check)
 
     def end_connections(self):
-        """Ends every connection of the processes: how many there were."""
         return int(self.sql(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename LIKE 'countersign%'", "postgres"))
 
     def connections(self):
-        """How many connections the processes have."""
         return int(self.sql("SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'countersign%'", "postgres"))
 
     def unknown_calls(self):
@@ -131,7 +123,6 @@ class Cluster:
             FROM {DATABASE}.store_outbox o LEFT JOIN {DATABASE}.store_owner w ON w.number = o.owner ORDER BY o.number LIMIT 10""")
 
     def records(self, kind):
-        """How many records of a kind there are."""
         return int(self.sql(f"SELECT count(*) FROM {DATABASE}.store_record WHERE kind = '{kind}'"))
 
     def set_read_only(self, is_on):
@@ -154,7 +145,6 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def remove(self):
-        """Stops it and removes its files."""
         atexit.unregister(self.remove)
         self._remove()
 
@@ -176,7 +166,6 @@ class Pair(Cluster):
         return super().url(user).replace(f":{self.port}/", f":{self.port},127.0.0.1:{self.standby.port}/")
 
     def fail_over(self):
-        """The server dies, and the standby takes its place."""
         self.kill()
         self.standby.sql("SELECT pg_promote()", "postgres")
 
@@ -218,7 +207,6 @@ class SmallDisk(Cluster):
         return super().create()
 
     def fill(self):
-        """Leaves no byte free."""
         if not self.is_mounted:
             self.filler.touch()
             return
@@ -258,7 +246,6 @@ class Restarting(Process):
         return super().start()
 
     def kill(self):
-        """Ends it as a crash does."""
         self.running.kill()
         self.running.wait()
 
@@ -267,7 +254,6 @@ class Restarting(Process):
         self.running.send_signal(signal.SIGSTOP)
 
     def resume(self):
-        """It goes on where it was."""
         self.running.send_signal(signal.SIGCONT)
 
     def __exit__(self, *arguments):
@@ -293,7 +279,6 @@ def coordinator(test, cluster, user=None, change=None):
 
 
 def worker(test, cluster, name="sms-worker", change=None):
-    """A worker whose ledger is in the cluster, ready, and ended with the test."""
     process = Restarting(name)
     test.addCleanup(process.__exit__, None, None, None)
     process.replace(r"(?<=\n)  ledger: \{[^}]*\}", f"  ledger: {cluster.section(WORKER)}")

@@ -24,7 +24,6 @@ DATABASE = re.compile(r"(postgresql://\w+@[^/]*/)(\w+)")
 
 
 def names():
-    """The processes that the stack has a configuration for."""
     return sorted(path.stem for path in CONFIGURATIONS.glob("*.json5") if (BINARIES / path.stem).exists())
 
 
@@ -142,21 +141,17 @@ class Process:
         return None
 
     def output(self):
-        """What it has said so far."""
         return self.log.read_text()
 
     def end(self):
-        """Waits until it has ended by itself: the exit code and the lines that it said."""
         code = self.running.wait(timeout=END_SECONDS)
         return code, self.output().splitlines()
 
     def stop(self):
-        """Asks it to end, and waits until it has: the exit code."""
         self.running.send_signal(signal.SIGTERM)
         return self.running.wait(timeout=END_SECONDS)
 
     def line(self, text, timeout=READY_SECONDS):
-        """The first line of its log with that text, as soon as there is one."""
         deadline = time.monotonic() + timeout
         while True:
             for line in self.output().splitlines():
@@ -169,7 +164,6 @@ class Process:
             time.sleep(0.05)
 
     def ready(self, timeout=READY_SECONDS):
-        """Waits until it says that it is ready."""
         deadline = time.monotonic() + timeout
         while True:
             try:
@@ -184,7 +178,6 @@ class Process:
             time.sleep(0.1)
 
     def get(self, path):
-        """The status and the body of a page."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
                 return response.status, response.read().decode()

@@ -39,8 +39,6 @@ def captcha(kind, app=CAPTCHA_APP):
 
 
 class AppTest(unittest.TestCase):
-    """Each test uses a device and numbers of its own."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -50,7 +48,6 @@ class AppTest(unittest.TestCase):
         return self.client.command("app.verify", {"app": app, "deviceToken": device, **fields})
 
     def prove(self, device, app=APP, **fields):
-        """What the app has when its push has come."""
         sdk = app_sdk.App()
         sdk.wait_for(self.verify_app(device, app, **fields)["receipt"])
         self.assertTrue(sdk.receive(simulator.push(device)["payload"]))
@@ -61,7 +58,6 @@ class AppTest(unittest.TestCase):
         return self.client.command("verification.start", body | ({"proof": proof} if proof else {}))
 
     def approve(self, started):
-        """Enters the code of the SMS."""
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
         self.client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
 
@@ -80,7 +76,6 @@ class AppTest(unittest.TestCase):
             self.assertNotIn(secret, error.message)
 
     def ended(self, receipt, timeout=90):
-        """The status of a receipt, when it is not running any more."""
         deadline = time.monotonic() + timeout
         while True:
             status = self.client.command("operation.status", {"operationID": receipt})
@@ -91,7 +86,6 @@ class AppTest(unittest.TestCase):
             time.sleep(0.1)
 
     def until(self, condition, timeout):
-        """Waits for something."""
         deadline = time.monotonic() + timeout
         while not condition():
             if time.monotonic() > deadline:
@@ -108,8 +102,6 @@ class AppTest(unittest.TestCase):
 
 
 class PushTest(AppTest):
-    """The way by push."""
-
     def test_push_then_sms_then_code(self):
         device = new_device()
         reply = self.verify_app(device)
@@ -220,8 +212,6 @@ class PushTest(AppTest):
 
 
 class CredentialTest(AppTest):
-    """What is wrong with a pair has its own answer."""
-
     def test_wrong_secret(self):
         pair = self.prove(new_device())
         self.expect("INVALID_APP_CREDENTIAL", "WRONG_SECRET", pair | {"secret": pair["secret"][:-1] + "_"})
@@ -267,8 +257,6 @@ class CredentialTest(AppTest):
 
 
 class CaptchaTest(AppTest):
-    """The way by reCAPTCHA."""
-
     def expect_captcha(self, reason, token):
         self.expect("CAPTCHA_CHECK_FAILED", reason, {"recaptchaToken": token}, CAPTCHA_APP)
 
@@ -313,7 +301,3 @@ class CaptchaTest(AppTest):
         token = captcha("high")
         simulator.inject(provider="recaptcha", fault="hang", to=token, count=10)
         self.expect("APP_NOT_VERIFIED", "CAPTCHA_UNDECIDED", {"recaptchaToken": token}, CAPTCHA_APP)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -39,8 +39,6 @@ class Command:
 
 
 class ReceiptChaosTest(unittest.TestCase):
-    """A crash at any moment repeats a reply, and loses nothing."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -100,7 +98,3 @@ class ReceiptChaosTest(unittest.TestCase):
         self.assertEqual(len(simulator.pushes(command.device)), 1, "a receipt has one push")
         received_at = datetime.datetime.fromisoformat(push["receivedAt"].replace("Z", "+00:00"))
         self.assertGreater(received_at.timestamp() + SLACK_SECONDS, command.answered_at, "a push overtook its reply")
-
-
-if __name__ == "__main__":
-    unittest.main()

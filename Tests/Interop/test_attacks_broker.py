@@ -28,7 +28,6 @@ FIGURES_SECONDS = 60
 
 
 def url(user):
-    """The broker's address with another user's login."""
     known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
     password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
     return f"amqp://{user}:{password}@{known.hostname}:{known.port}"
@@ -58,15 +57,12 @@ class AttackTest(unittest.TestCase):
         return channel
 
     def assert_refused(self, attempt):
-        """The broker closes the channel: the user lacks the right."""
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
             attempt()
         self.assertEqual(caught.exception.reply_code, 403, caught.exception.reply_text)
 
 
 class RightsTest(AttackTest):
-    """The broker refuses them."""
-
     def test_a_service_cannot_send_jobs(self):
         client = self.client("service")
         body = {"to": german_number(), "text": "Hello", "deadline": in_seconds(60)}
@@ -144,8 +140,6 @@ class RightsTest(AttackTest):
 
 
 class CheckTest(AttackTest):
-    """What somebody with an administrator's rights has changed is found, and set right again."""
-
     def topology(self, *arguments, administrator=True):
         environment = dict(os.environ)
         if administrator:
@@ -360,7 +354,3 @@ class PastTheCoordinatorTest(AttackTest):
                 self.assert_refused_job(self.dispatch(number, **fields), "REGION_NOT_ALLOWED", number)
             self.assertEqual(self.dispatch(german_number())["outcome"], "accepted")
             worker.stop()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -49,8 +49,6 @@ def wrong(code):
 
 
 class Attack(unittest.TestCase):
-    """Each test meets budgets that no other has used."""
-
     LIMITS = LIMITS
     # Between two messages to a number; as they are in production, a test would wait for half a minute.
     RESEND_SECONDS = 1
@@ -216,8 +214,6 @@ class BudgetTest(Attack):
 
 
 class NetworkTest(Attack):
-    """What many addresses of one network, and strangers, can do to others."""
-
     LIMITS = f"""
     proofsPerAddressPerHour: 6, receiptsPerAppPerDay: {RECEIPTS}, refusedStartsPerAddressPerHour: 10,
     sendsPerPrefixPer10Minutes: 1000000,"""
@@ -321,7 +317,3 @@ class UsedUpTest(Attack):
         again, code = self.start(number, count=2)
         self.assertNotEqual(again, identifier)
         self.assertEqual(self.check(again, code)["phoneNumber"], number)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -138,7 +138,6 @@ class RoundsTest(unittest.TestCase):
         self.codes = []
 
     def begin(self, requester):
-        """A verification that begins now: its ID and its code."""
         identifier = self.start(requester)
         self.codes.append(simulator.code(simulator.message(self.number, count=len(self.codes) + 1)["body"]))
         return identifier, self.codes[-1]
@@ -152,13 +151,11 @@ class RoundsTest(unittest.TestCase):
         return self.client.command("verification.check", {"verificationID": identifier, "code": code})
 
     def guess(self, identifier, code, step):
-        """A wrong code, and how it is refused."""
         with self.assertRaises(Refused) as caught:
             self.check(identifier, f"{(int(code) + step) % 1_000_000:06d}")
         return caught.exception
 
     def counts(self):
-        """Wrong codes, and checks that the number's limit refused."""
         return (
             self.running.metric("countersign_wrong_codes_total", number="real"),
             self.running.metric("countersign_limited_total", limit="number_checks"),
@@ -199,7 +196,3 @@ class RoundsTest(unittest.TestCase):
             self.check(identifier, code)
         self.assertEqual(caught.exception.code, "TOO_MANY_ATTEMPTS_TRY_LATER")
         self.assertIn(caught.exception.retry_after, range(301, 3601))
-
-
-if __name__ == "__main__":
-    unittest.main()

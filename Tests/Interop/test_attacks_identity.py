@@ -20,7 +20,6 @@ RESEND_AFTER = 15
 
 
 def url_of(user):
-    """The broker as one of its users."""
     operator = pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
     password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
     return f"amqp://{user}:{password}@{operator.host}:{operator.port}"
@@ -37,7 +36,6 @@ class AttackTest(unittest.TestCase):
         return client
 
     def channel_of(self, user):
-        """A channel that publishes what it is told to, and nothing else."""
         connection = pika.BlockingConnection(pika.URLParameters(url_of(user)))
         self.addCleanup(lambda: connection.is_open and connection.close())
         channel = connection.channel()
@@ -59,7 +57,6 @@ class AttackTest(unittest.TestCase):
         return self.victim.command("verification.status", {"verificationID": verification})["state"]
 
     def dead_reason(self, queue, message_id, timeout=30):
-        """Takes a dead letter out of its queue; the reason on it, nothing when there is none."""
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         try:
             channel = connection.channel()
@@ -221,7 +218,3 @@ class AttackTest(unittest.TestCase):
         self.assertEqual((result["jobID"], result["outcome"]), (job, "refused"))
         self.assertEqual((properties.user_id, properties.headers["x-sender"]), ("sms-worker", "sender"))
         self.assertIn(self.state(verification), ["sending", "sent"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -99,8 +99,6 @@ class PlaintextTest(unittest.TestCase):
 
 
 class ReportPortTest(unittest.TestCase):
-    """The port that strangers reach."""
-
     def setUp(self):
         self.worker = Process("sms-worker")
         # On loopback one client has all of them, unless it is said.
@@ -109,7 +107,6 @@ class ReportPortTest(unittest.TestCase):
         self.worker.start().ready()
 
     def ask(self, port, path, method="GET", source="127.0.0.1"):
-        """The status of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=(source, 0))
         with contextlib.closing(connection):
             connection.request(method, path)
@@ -155,7 +152,6 @@ class ReportPortTest(unittest.TestCase):
         self.assertEqual(self.ask(self.worker.receipts_port, "/receipts/twilio?job=a&t=1&mac=A", "POST"), 403)
 
     def turned_away(self, reason):
-        """How many connections were, by the worker's metrics."""
         _, text = self.worker.get("/metrics")
         label = f'countersign_http_turned_away_total{{listener="receipts",reason="{reason}"}} '
         return sum(int(line[len(label):]) for line in text.splitlines() if line.startswith(label))
@@ -306,7 +302,3 @@ class KeysTest(unittest.TestCase):
             spoilt.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
 
         self.check("sms-worker", "can be read by every user", "chmod 600", spoil=spoil)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -56,7 +56,6 @@ class BulkTest(unittest.TestCase):
         return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
 
     def listen(self):
-        """Collects the routing keys and types of all results from now on, by the ID of their job."""
         operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         self.addCleanup(operator.close)
         queue = operator.channel.queue_declare(f"countersign.reply.operator.{uuid.uuid4()}", exclusive=True).method.queue
@@ -156,7 +155,3 @@ class BulkTest(unittest.TestCase):
             time.sleep(0.2)
         self.assertEqual(properties.message_id, "bulk-broken")
         self.assertEqual(properties.headers["x-dead-queue"], "sms.bulk")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -48,8 +48,6 @@ class Verification:
 
 
 class Chaos:
-    """Drives the verifications and the accidents."""
-
     def __init__(self):
         # Distinct mobile numbers that the plan of Germany allows, far apart in prefix.
         self.waiting = [Verification(f"+49151{index * 4801 % 90_000_000 + 10_000_013}") for index in range(VERIFICATIONS)]
@@ -69,7 +67,6 @@ class Chaos:
         ]
 
     def kill(self, name):
-        """As a crash: no handler runs."""
         stack.kill(name)
         time.sleep(DOWN_SECONDS)
         stack.start(name)
@@ -119,7 +116,6 @@ class Chaos:
                 del self.under_way[number]
 
     def take_codes(self):
-        """Whoever has its SMS enters the code."""
         for message in self.codes.read():
             self.received.setdefault(message["to"], message)
         for verification in self.under_way.values():
@@ -154,7 +150,6 @@ class Chaos:
         self.errors += self.failures
 
     def happen(self, what, act):
-        """One accident."""
         try:
             act()
         except Exception as error:  # It is told by the test.
@@ -168,8 +163,6 @@ class Chaos:
 
 
 class ChaosTest(unittest.TestCase):
-    """See the top of the file."""
-
     def test_nothing_is_lost(self):
         stack.require_all_ready()
         simulator.inject(provider="any", fault="latency", count=10 * VERIFICATIONS, delaySeconds=PROVIDER_LATENCY_SECONDS)
@@ -196,7 +189,3 @@ class ChaosTest(unittest.TestCase):
         self.assertEqual(len(chaos.approved), VERIFICATIONS)
         self.assertEqual({n for n, codes in twice.items() if len(set(codes)) > 1}, set(), "two different codes")
         self.assertLessEqual(sum(len(codes) - 1 for codes in twice.values()), unknown)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class ClientPackageTest(unittest.TestCase):
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("no answer to verification.start in time", run.stderr)
         self.assertIn("(may succeed later)", run.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

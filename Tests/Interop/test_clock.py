@@ -125,7 +125,3 @@ class ClockTest(unittest.TestCase):
         self.send()
         eventually(self.is_up, "the lane is up")
         eventually(lambda: self.ended("accepted") >= 1, "a job is accepted")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -25,14 +25,12 @@ WORKERS_OWN = {"x-job-id"}
 
 
 def schemas():
-    """Every schema of the document: the components, and those of messages."""
     yield from contract.DOCUMENT["components"]["schemas"].values()
     for message in contract.DOCUMENT["components"]["messages"].values():
         yield from [message["payload"], *contract.headers(message)]
 
 
 def with_examples(schema):
-    """The schemas within a schema that have examples."""
     if isinstance(schema, list):
         for part in schema:
             yield from with_examples(part)
@@ -44,8 +42,6 @@ def with_examples(schema):
 
 
 class DocumentTest(unittest.TestCase):
-    """The document itself."""
-
     def test_it_keeps_the_rules_of_asyncapi(self):
         self.assertEqual(asyncapi_rules.Rules(contract.DOCUMENT).check(), [])
 
@@ -129,8 +125,6 @@ class DocumentTest(unittest.TestCase):
 
 
 class Listening(Client):
-    """A client that keeps every answer."""
-
     def __init__(self, url):
         self.answers = []
         super().__init__(url)
@@ -162,7 +156,6 @@ class TrafficTest(unittest.TestCase):
         return self.client.command(name, body)
 
     def verify(self):
-        """A wrong code, the right one, a look."""
         number = new_number()
         identifier = self.command(
             "verification.start", phoneNumber=number, app=APP, languageCode="de", requester="contract",
@@ -174,7 +167,6 @@ class TrafficTest(unittest.TestCase):
         self.command("verification.status", verificationID=identifier)
 
     def cancel(self):
-        """A verification that its user gives up."""
         identifier = self.command("verification.start", phoneNumber=new_number(), app=APP)["verificationID"]
         self.command("verification.cancel", verificationID=identifier)
 
@@ -187,7 +179,6 @@ class TrafficTest(unittest.TestCase):
         simulator.message(number)
 
     def revoke(self):
-        """A token of Apple, with a notice to its owner."""
         operation = self.command(
             "revocation.start", app=APP, authorizationCode=simulator.authorization_code(APP),
             notify={"email": f"{secrets.token_hex(8)}@privaterelay.appleid.com"})["operationID"]
@@ -232,7 +223,6 @@ class TrafficTest(unittest.TestCase):
             self.is_as_described(exchange, routing_key, properties, json.loads(body))
 
     def is_as_described(self, exchange, routing_key, properties, body):
-        """One message: its type belongs to its channel, and body and headers fit."""
         place = f"{properties.type} at {exchange} {routing_key}"
         message = contract.message_of(exchange, routing_key, properties.type)
         self.assertIsNotNone(message, place)
@@ -241,7 +231,3 @@ class TrafficTest(unittest.TestCase):
         headers = {name: value for name, value in (properties.headers or {}).items() if name not in WORKERS_OWN}
         for schema in contract.headers(message):
             self.assertEqual(contract.problems(headers, schema), [], place)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -51,7 +51,6 @@ class ConversionTest(unittest.TestCase):
         self.events.append((method.routing_key, properties, json.loads(body)))
 
     def coordinator(self):
-        """Not started yet."""
         running = Process("coordinator")
         running.replace(
             r"apps: \{",
@@ -59,7 +58,6 @@ class ConversionTest(unittest.TestCase):
         return running
 
     def ready(self, running):
-        """Starts it, and waits until it is ready."""
         running.start()
         deadline = time.monotonic() + 180
         while True:
@@ -191,7 +189,3 @@ class ConversionTest(unittest.TestCase):
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker):
             liar.command("conversion.lift", {"key": PREFIX}, user_id="operator")
         self.assertEqual(self.refused().reason, "PREFIX_BLOCKED")
-
-
-if __name__ == "__main__":
-    unittest.main()

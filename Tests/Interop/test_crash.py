@@ -56,7 +56,6 @@ class Supervised(Process):
 
 
 def take_dead(queue):
-    """Takes all that is in a dead queue: message IDs with their reasons."""
     connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
     try:
         found = {}
@@ -71,8 +70,6 @@ def take_dead(queue):
 
 
 class CrashTest(unittest.TestCase):
-    """Each test takes the place of a process of the stack."""
-
     def setUp(self):
         stack.require_all_ready()
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
@@ -80,7 +77,6 @@ class CrashTest(unittest.TestCase):
         self.culprit = f"culprit-{uuid.uuid4()}"
 
     def replace(self, *names):
-        """Stops processes of the stack until the test is over."""
         stack.stop_for(self, *names)
 
     def send(self, exchange, key, bodies, culprit):
@@ -144,7 +140,6 @@ class CrashTest(unittest.TestCase):
 
     @staticmethod
     def unknown_calls(process):
-        """Calls that had begun when the process ended, of which its ledger knows."""
         if process.database():
             return int(stack.sql("SELECT COALESCE(SUM(unknown_calls), 0) FROM countersign.ledger_job", process.database()))
         path = process.file.parent.parent / "data" / "sms-ledger.sqlite"
@@ -169,7 +164,3 @@ class CrashTest(unittest.TestCase):
         self.assertEqual(outcomes, {"accepted": INNOCENTS})
         # A job that comes again counts as begun: at its first delivery, and once more when the culprit was in its group.
         self.assertLessEqual(doubled, 2 * INNOCENTS)
-
-
-if __name__ == "__main__":
-    unittest.main()

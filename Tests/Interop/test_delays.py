@@ -33,7 +33,6 @@ FIGURES_SECONDS = 60
 
 
 def countersign(*arguments):
-    """Runs the command line as operator: its exit code and its output."""
     done = subprocess.run(
         [BINARIES / "countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
         check=False)
@@ -41,7 +40,6 @@ def countersign(*arguments):
 
 
 def figures(queue):
-    """What the broker says of a queue."""
     return broker.management(f"/api/queues/%2F/{queue}")
 
 
@@ -72,7 +70,6 @@ class DelayTest(unittest.TestCase):
         return channel
 
     def send_delayed(self, number):
-        """Sends a job that its provider wants later, once."""
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         body = {"to": number, "text": "Hello", "lane": "twilio", "deadline": in_seconds(300)}
         return self.client.send("countersign.jobs", "sms.dispatch", body)
@@ -261,7 +258,3 @@ class EventQueueTest(DelayTest):
             with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
                 attempt(self.channel(user))
             self.assertEqual(caught.exception.reply_code, 403)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -35,7 +35,6 @@ ALL_STATUSES = ["failed", "follows", "warning", "note", "skipped", "ok"]
 
 
 def library(directory, name):
-    """A library to be loaded before the C library."""
     built = pathlib.Path(directory) / f"{name}.so"
     compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
     subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True, timeout=180)
@@ -60,8 +59,6 @@ def certificate(directory, days):
 
 
 class TLSServer:
-    """A server that shows a certificate and says nothing."""
-
     def __init__(self, path):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
@@ -103,7 +100,6 @@ class DoctorTest(unittest.TestCase):
         self.settings = {}
 
     def worker(self, **variables):
-        """A worker with one lane, and variables of its unit."""
         worker = Process("sms-worker")
         text = worker.file.read_text()
         lane = re.search(r'    \{\n      name: "twilio",.*?\n    \},\n', text, re.DOTALL).group(0)
@@ -113,13 +109,11 @@ class DoctorTest(unittest.TestCase):
         return self.enterContext(worker)
 
     def healthy_worker(self, **variables):
-        """The same, started and ready."""
         worker = self.worker(**variables).start()
         worker.ready()
         return worker
 
     def coordinator(self, **variables):
-        """A coordinator in the place of the stack's."""
         stack.stop_for(self, "coordinator")
         coordinator = self.enterContext(Process("coordinator"))
         coordinator.variables |= variables
@@ -128,12 +122,10 @@ class DoctorTest(unittest.TestCase):
         return coordinator
 
     def know_coordinators(self, *coordinators):
-        """The doctor asks these."""
         urls = [f"http://127.0.0.1:{one.port}" for one in coordinators]
         self.settings |= {"COUNTERSIGN_COORDINATOR_URL": urls[0], "COUNTERSIGN_COORDINATOR_URLS": ",".join(urls)}
 
     def doctor(self, *options):
-        """What the doctor finds, and its exit code."""
         done = subprocess.run(
             [BINARIES / "countersign", "--json", "doctor", *options], cwd="/", stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=DOCTOR_SECONDS, check=False, env=os.environ | self.settings)
@@ -171,14 +163,12 @@ class DoctorTest(unittest.TestCase):
         return found
 
     def send(self, count=1):
-        """Jobs for the worker's lane."""
         deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         for _ in range(count):
             body = {"to": f"+49172{uuid.uuid4().int % 10_000_000:07d}", "text": "Hello", "deadline": deadline, "onUnknown": "resend"}
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def wait_for_lane(self, worker, condition):
-        """Waits until the worker tells of its lane what is wanted."""
         deadline = time.monotonic() + PATIENCE_SECONDS
         while not condition(json.loads(worker.get("/runtime")[1])["lanes"][0]):
             self.assertLess(time.monotonic(), deadline, worker.get("/runtime")[1])
@@ -407,7 +397,3 @@ class DoctorTest(unittest.TestCase):
         self.assert_cause("^process coordinator", "no space is left")
         full.unlink()
         self.assert_healthy()
-
-
-if __name__ == "__main__":
-    unittest.main()

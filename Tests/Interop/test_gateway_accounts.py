@@ -39,14 +39,11 @@ CLOSED_SECONDS = REQUEST_SECONDS + 15
 
 
 class AccountTest(Assertions, unittest.TestCase):
-    """Each test uses accounts of its own."""
-
     def setUp(self):
         self.web, self.apple = Web(), Apple()
 
     @property
     def clients(self):
-        """Both SDKs, one after the other."""
         for client in [self.web, self.apple]:
             with self.subTest(type(client).__name__):
                 yield client
@@ -83,8 +80,6 @@ class SchemaTest(unittest.TestCase):
 
 
 class AnonymousTest(AccountTest):
-    """Accounts without anything."""
-
     def test_an_account_with_a_session(self):
         for client in self.clients:
             answer = client.anonymous()
@@ -117,8 +112,6 @@ class AnonymousTest(AccountTest):
 
 
 class UpdateTest(AccountTest):
-    """Profiles."""
-
     def test_name_and_photo(self):
         for client in self.clients:
             user = client.anonymous()
@@ -185,8 +178,6 @@ class UpdateTest(AccountTest):
 
 
 class DeleteTest(AccountTest):
-    """Accounts that are gone."""
-
     def test_nothing_of_it_is_good_any_more(self):
         for client in self.clients:
             number = new_number()
@@ -239,8 +230,6 @@ class EndedTest(AccountTest):
 
 
 class IDTokenTest(AccountTest):
-    """ID tokens that are none."""
-
     CALLS = ["accounts:lookup", "accounts:update", "accounts:delete"]
 
     def refused_everywhere(self, code, id_token):
@@ -293,8 +282,6 @@ class IDTokenTest(AccountTest):
 
 
 class RefreshTest(AccountTest):
-    """New ID tokens for a refresh token."""
-
     def test_in_every_form(self):
         user = self.web.sign_in_as(new_number())
         claims = self.web.claims(user["idToken"])
@@ -350,8 +337,6 @@ class RefreshTest(AccountTest):
 
 
 class KeysTest(AccountTest):
-    """Stock verifiers check tokens by what is published."""
-
     def get(self, path):
         answer = send(self.web.url, "GET", path)
         self.assertEqual(answer.status, 200)
@@ -401,7 +386,6 @@ class KeysTest(AccountTest):
 
     @staticmethod
     def rotate(*options):
-        """The next key, made by an operator."""
         done = subprocess.run(
             [BINARIES / "countersign", "--json", "--timeout", "50s", "keys", "rotate", *options], stdin=subprocess.DEVNULL,
             capture_output=True, text=True, timeout=60, check=False)
@@ -462,8 +446,6 @@ class KeysTest(AccountTest):
 
 
 class CORSTest(AccountTest):
-    """Pages of other origins call the gateway."""
-
     ASKED = "content-type,x-client-version,x-firebase-client,x-firebase-gmpid,x-firebase-locale"
 
     def require_cors(self, answer, origin):
@@ -505,8 +487,6 @@ class CORSTest(AccountTest):
 
 
 class CommonTest(AccountTest):
-    """What is the same for every call."""
-
     def refused_request(self, method, path, body=b"{}", **headers):
         answer = send(self.web.url, method, path, body, {"Content-Type": "application/json", **headers})
         self.assertGreaterEqual(answer.status, 400)
@@ -683,8 +663,6 @@ class CommonTest(AccountTest):
 
 
 class DevelopmentTest(AccountTest):
-    """Calls that show secrets, for this machine alone."""
-
     CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
     ACCOUNTS = f"/emulator/v1/projects/{PROJECT}/accounts"
 
@@ -789,7 +767,3 @@ class OutageTest(AccountTest):
         self.assertEqual(self.refused_with(self.web, 503).word, "UNAVAILABLE")
         stack.start("accounts")
         self.assertEqual(self.web.lookup(user["idToken"])["localId"], user["localId"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -58,18 +58,13 @@ await fetch("/result", {method: "POST", body: JSON.stringify(result)});
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """The page, what it needs to know, and what it tells."""
-
     def __init__(self):
         super().__init__(("127.0.0.1", 0), functools.partial(SiteHandler))
         self.result, self.told = None, threading.Event()
 
 
 class SiteHandler(http.server.BaseHTTPRequestHandler):
-    """See above."""
-
     def answer(self, text, kind):
-        """Answers with a text."""
         data = text.encode()
         self.send_response(200)
         self.send_header("Content-Type", kind)
@@ -78,7 +73,6 @@ class SiteHandler(http.server.BaseHTTPRequestHandler):
         self.wfile.write(data)
 
     def do_GET(self):
-        """The page, and the code that somebody reads on a phone."""
         url = urllib.parse.urlsplit(self.path)
         if url.path == "/code":
             self.answer(received_code(urllib.parse.parse_qs(url.query)["to"][0]), "text/plain")
@@ -87,7 +81,6 @@ class SiteHandler(http.server.BaseHTTPRequestHandler):
             self.answer(page, "text/html")
 
     def do_POST(self):
-        """What the page has to tell."""
         self.server.result = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         self.answer("{}", "application/json")
         self.server.told.set()
@@ -97,8 +90,6 @@ class SiteHandler(http.server.BaseHTTPRequestHandler):
 
 
 class BrowserTest(unittest.TestCase):
-    """See the top of the file."""
-
     def setUp(self):
         self.site = Site()
         threading.Thread(target=self.site.serve_forever, daemon=True).start()
@@ -106,7 +97,6 @@ class BrowserTest(unittest.TestCase):
         self.addCleanup(self.site.shutdown)
 
     def open_page(self, **query):
-        """What the page has told."""
         with tempfile.TemporaryDirectory(prefix="countersign-", ignore_cleanup_errors=True) as directory:
             address = f"http://localhost:{self.site.server_port}/?{urllib.parse.urlencode(query)}"
             log = pathlib.Path(directory) / "log"
@@ -144,7 +134,3 @@ class BrowserTest(unittest.TestCase):
         """So that the other test shows something: a server that answers preflights otherwise is not read."""
         result = self.open_page(gateway=f"http://127.0.0.1:{self.site.server_port}", number=new_number())
         self.assertIn("error", result)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -42,7 +42,6 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.accounts.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.step)}
 
     def start(self):
-        """Starts both: the clients."""
         for process in [self.accounts, self.gateway]:
             process.start()
         for process in [self.accounts, self.gateway]:
@@ -167,7 +166,3 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
             float(line.split()[-1]) for line in self.gateway.get("/metrics")[1].splitlines()
             if line.startswith("countersign_gateway_misconfigured_total{")), 1)
         self.gateway.line("keys")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -39,14 +39,11 @@ VERIFICATION_EXPIRES_AT, VERIFICATION_RESEND_AFTER, RECEIPT_EXPIRES_AT = 14, 15,
 
 
 class PhoneTest(Assertions, unittest.TestCase):
-    """Each test uses numbers of its own."""
-
     def setUp(self):
         self.web, self.apple = Web(), Apple()
         self.addCleanup(simulator.clear_faults)
 
     def new_user(self, client=None):
-        """A new account with a number: the number and the answer."""
         number = new_number()
         answer = (client or self.web).sign_in_as(number)
         self.assertIs(answer["isNewUser"], True)
@@ -59,8 +56,6 @@ class PhoneTest(Assertions, unittest.TestCase):
 
 
 class SignInTest(PhoneTest):
-    """A number alone."""
-
     def test_a_new_number_is_a_new_account_and_a_known_one_the_same(self):
         for client in [self.web, self.apple]:
             with self.subTest(type(client).__name__):
@@ -173,8 +168,6 @@ class SignInTest(PhoneTest):
 
 
 class CodeTest(PhoneTest):
-    """What is wrong with a code is told apart, and guessing ends."""
-
     def start(self):
         number = new_number()
         session = self.web.send_code(number)
@@ -259,8 +252,6 @@ class CodeTest(PhoneTest):
 
 
 class SignedInTest(PhoneTest):
-    """A signed-in user adds a number, changes it, proves it again."""
-
     def require_same_session(self, before, after):
         self.assertEqual(self.session_of(after), self.session_of(before))
 
@@ -384,8 +375,6 @@ class SignedInTest(PhoneTest):
 
 
 class FictionalTest(PhoneTest):
-    """Numbers that get no SMS."""
-
     NUMBER, OTHER = FICTIONAL
 
     def test_they_sign_in_hundreds_of_times_without_sms(self):
@@ -517,8 +506,6 @@ class ProofModesTest(PhoneTest):
 
 
 class PushTest(PhoneTest):
-    """An app proves itself by push before an SMS is spent."""
-
     def setUp(self):
         super().setUp()
         self.app = Apple(PUSH_APP)
@@ -621,8 +608,6 @@ class PushTest(PhoneTest):
 
 
 class CaptchaTest(PhoneTest):
-    """The way by reCAPTCHA."""
-
     def setUp(self):
         super().setUp()
         self.app = Apple(CAPTCHA_APP)
@@ -680,7 +665,3 @@ class CaptchaTest(PhoneTest):
             self.assertTrue(any(
                 urllib.parse.urlsplit("//" + domain).hostname.endswith(("firebaseapp.com", "web.app"))
                 for domain in project["authorizedDomains"]), "the Apple SDK needs one")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -50,7 +50,6 @@ _clients = itertools.count(1)
 
 
 def new_client():
-    """An address that no other test sends from."""
     number = next(_clients)
     return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
@@ -60,8 +59,6 @@ def ports(urls):
 
 
 class Front:
-    """nginx before gateways, for the length of a `with` block."""
-
     def __init__(self, *gateways):
         self.directory = tempfile.TemporaryDirectory(prefix="countersign-")
         self.port = free_port()
@@ -88,12 +85,10 @@ class Front:
         self.directory.cleanup()
 
     def log(self):
-        """What it has logged."""
         with open(f"{self.directory.name}/log.refusals.log", encoding="utf-8") as file:
             return file.read()
 
     def connect(self, client, plain=False, timeout=30):
-        """A connection from an address."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=timeout, source_address=(client, 0))
         if plain:
             return connection
@@ -101,14 +96,12 @@ class Front:
         return context.wrap_socket(connection, server_hostname="auth.localhost")
 
     def send(self, client, request, plain=False):
-        """The answer to the bytes of one request."""
         with self.connect(client, plain) as connection:
             with contextlib.suppress(OSError):  # It may refuse before it has read all.
                 connection.sendall(request)
             return read(connection)
 
     def call(self, client, method, path, body=b"", host="auth.localhost", **headers):
-        """The answer to one request in order."""
         return self.send(client, request(method, path, body, host, **headers))
 
     def curl(self, client, path, *options, host="auth.localhost"):
@@ -132,7 +125,6 @@ class Front:
 
 
 def request(method, path, body=b"", host="auth.localhost", **headers):
-    """The bytes of a request."""
     fields = {"Host": host, "Origin": ORIGIN, **{name.replace("_", "-"): text for name, text in headers.items()}}
     if body:
         fields.setdefault("Content-Length", str(len(body)))
@@ -142,7 +134,6 @@ def request(method, path, body=b"", host="auth.localhost", **headers):
 
 
 def read(connection):
-    """The answer on a connection."""
     response = http.client.HTTPResponse(connection, method="POST")
     response.begin()
     return Answer(response.status, response.headers, response.read())
@@ -192,8 +183,6 @@ class Upstream:
 
 
 class ProxyTest(Assertions, unittest.TestCase):
-    """What all tests here assert."""
-
     def require_refusal(self, answer, status, message=None, origin=ORIGIN):
         """The answer is an error of the protocol, which a page of an origin may read, or none may."""
         self.assertEqual(answer.status, status, answer.body)
@@ -213,8 +202,6 @@ class ProxyTest(Assertions, unittest.TestCase):
 
 
 class RefusalTest(ProxyTest):
-    """What nginx itself refuses, before the gateways of the stack."""
-
     @classmethod
     def setUpClass(cls):
         cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
@@ -287,7 +274,6 @@ class RefusalTest(ProxyTest):
         self.require_refusal(answer, 400)
 
     def test_same_words_as_the_gateway(self):
-        """nginx refuses in the gateway's own words."""
         gateway = stack.gateway_urls()[0]
         web = Web(gateway)
         body = b" " * (MAX_BODY + 1)
@@ -301,7 +287,6 @@ class RefusalTest(ProxyTest):
             self.assertEqual(ours.headers["Cache-Control"], theirs.headers["Cache-Control"])
 
     def test_origins(self):
-        """An origin is reflected as the gateway does it."""
         for origin in [None, "null", "x" * 1_024]:
             self.require_refusal(self.front.call(self.client, "GET", "/emulator", Origin=origin), 404, origin=origin)
         for origin in ["x" * 1_025, "https://\u00e9.example"]:
@@ -343,8 +328,6 @@ class RefusalTest(ProxyTest):
 
 
 class NameTest(ProxyTest):
-    """TLS, HTTP/2 and host names, before the gateways of the stack."""
-
     @classmethod
     def setUpClass(cls):
         cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
@@ -399,7 +382,6 @@ class NameTest(ProxyTest):
                     self.require_refusal(answer, status)
 
     def test_sign_in_over_http2(self):
-        """A whole sign-in by phone, by names."""
         number = new_number()
         host = "identitytoolkit.auth.localhost"
         _, answer = self.front.curl(
@@ -413,8 +395,6 @@ class NameTest(ProxyTest):
 
 
 class SlowTest(ProxyTest):
-    """Clients that take their time."""
-
     def test_slow_clients_are_closed(self):
         begin = request("POST", "/slow", b"{}", Content_Length="60000")
         slow = {
@@ -462,8 +442,6 @@ class SlowTest(ProxyTest):
 
 
 class LimitTest(ProxyTest):
-    """What one client may ask."""
-
     def test_connections_of_one_client(self):
         client, other = new_client(), new_client()
         begin = request("POST", "/held", b"{}", Content_Length="60000")
@@ -523,7 +501,6 @@ class LimitTest(ProxyTest):
                     self.assertEqual(read(connection).status, 503)
 
     def until(self, status, call):
-        """Repeats a call until it is answered so."""
         deadline = time.monotonic() + LATE_SECONDS
         while True:
             answer = call()
@@ -589,7 +566,6 @@ class RushTest(ProxyTest):
             time.sleep(0.05)
 
     def times(self, front, calls):
-        """Seconds that calls of another client take."""
         times = []
         with front.connect(new_client()) as connection:
             for call in calls * 8:
@@ -601,8 +577,6 @@ class RushTest(ProxyTest):
 
 
 class ForwardingTest(ProxyTest):
-    """What reaches a gateway, and how often."""
-
     def test_clients_cannot_name_their_address(self):
         forged = {name: "10.9.8.7" for name in ["X_Forwarded_For", "X_Real_IP", "Forwarded", "X-Forwarded-For", "x_forwarded_for"]}
         forged["Forwarded"] = "for=10.9.8.7"
@@ -641,7 +615,6 @@ class ForwardingTest(ProxyTest):
                 self.require_refusal(front.call(client, "POST", f"{SIGN_UP}:lookup", b"{}"), 503)
 
     def test_gateways_that_come_back(self):
-        """Gateways that all failed get calls again at once."""
         client = new_client()
         with Upstream() as first, Upstream() as second, Front(first.port, second.port) as front:
             first.dies = second.dies = True
@@ -652,7 +625,6 @@ class ForwardingTest(ProxyTest):
             self.until_both(front, client, first, second)
 
     def test_gateways_restart_one_after_the_other(self):
-        """No call fails while one of two gateways is there."""
         client = new_client()
         gateways = [free_port(), free_port()]
         with Front(*gateways) as front:
@@ -663,7 +635,6 @@ class ForwardingTest(ProxyTest):
                         self.assertEqual(front.call(client, "POST", SIGN_UP, b"{}").status, 200)
 
     def until_both(self, front, client, first, second):
-        """Calls until both gateways have got one."""
         before = [len(first.requests), len(second.requests)]
         begun = time.monotonic()
         while not (len(first.requests) > before[0] and len(second.requests) > before[1]):
@@ -672,7 +643,6 @@ class ForwardingTest(ProxyTest):
             time.sleep(0.05)
 
     def test_one_gateway_is_dead(self):
-        """A gateway that is gone costs no call."""
         with Upstream() as living, Front(free_port(), living.port) as front:
             client = new_client()
             for number in range(50):
@@ -704,7 +674,3 @@ class ForwardingTest(ProxyTest):
             while first.requests[-1][0] != "GET":
                 self.assertEqual(front.call(client, "GET", PROJECTS).status, 200)
                 self.assertLess(time.monotonic() - begun, RETURN_SECONDS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -34,13 +34,10 @@ IN_MESSAGES = {"number", "name"}
 
 
 class Planted:
-    """What was planted, by its kind."""
-
     def __init__(self):
         self.values = {}
 
     def add(self, kind, value):
-        """Remembers a value and returns it."""
         self.values.setdefault(kind, set()).add(value)
         return value
 
@@ -60,7 +57,6 @@ class Planted:
         return [value.lower(), raw.hex(), base64.b64encode(raw).decode().rstrip("=")[:-1].lower()]
 
     def found(self, data):
-        """The kinds of which something stands in the data."""
         text = (data.decode("utf-8", "replace") if isinstance(data, bytes) else data).lower()
         kinds = {}
         for kind, values in self.values.items():
@@ -76,8 +72,6 @@ class Planted:
 
 
 class SearchTest(unittest.TestCase):
-    """The search finds what it has to find."""
-
     def test_it_finds_every_form(self):
         planted = Planted()
         number, token = planted.add("number", new_number()), planted.add("token", secrets.token_urlsafe(32))
@@ -92,8 +86,6 @@ class SearchTest(unittest.TestCase):
 
 
 class SecretsTest(Assertions, unittest.TestCase):
-    """One run, searched in the end."""
-
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
@@ -102,7 +94,6 @@ class SecretsTest(Assertions, unittest.TestCase):
 
     @staticmethod
     def logs():
-        """The logs of our processes."""
         return [stack.DIRECTORY / "log" / f"{one}.log" for name in PROCESSES for one in stack.processes(name)]
 
     @staticmethod
@@ -146,7 +137,6 @@ class SecretsTest(Assertions, unittest.TestCase):
         return session, code, self.planted.add_tokens(client.sign_in(session, code, **fields))
 
     def run_all(self):
-        """Everything that a client can do, well and badly."""
         number = self.new_number()
         session, code, user = self.sign_in(self.web, number)
         self.refuse(self.web.sign_in, session, code)
@@ -218,14 +208,12 @@ class SecretsTest(Assertions, unittest.TestCase):
     # --- what is told to others -------------------------------------------------------------------------------------
 
     def listen(self):
-        """From now on all events are kept."""
         queue = f"/api/queues/%2F/{EVENTS}"
         broker.management(queue, "PUT", {"auto_delete": False, "durable": True, "arguments": {"x-queue-type": "classic"}})
         self.addCleanup(broker.management, queue, "DELETE")
         broker.management(f"/api/bindings/%2F/e/countersign.events/q/{EVENTS}", "POST", {"routing_key": "#"})
 
     def events(self):
-        """What was said in events."""
         found = broker.management(
             f"/api/queues/%2F/{EVENTS}/get", "POST", {"count": 10000, "ackmode": "ack_requeue_false", "encoding": "auto"})
         kinds = {one["routing_key"] for one in found}
@@ -238,7 +226,6 @@ class SecretsTest(Assertions, unittest.TestCase):
     # --- what is searched -------------------------------------------------------------------------------------------
 
     def urls(self):
-        """Where the processes show their metrics."""
         urls = [*stack.coordinator_urls(), *stack.accounts_urls(), *stack.gateway_health_urls()]
         self.assertGreaterEqual(len(urls), 3)
         return urls
@@ -258,7 +245,6 @@ class SecretsTest(Assertions, unittest.TestCase):
         yield from self.files()
 
     def files(self):
-        """The databases of the processes."""
         if stack.IS_POSTGRESQL:
             for process, database in stack.DATABASES.items():
                 dump = self.dump(database)
@@ -304,14 +290,12 @@ class SecretsTest(Assertions, unittest.TestCase):
         return bodies + [text for name in dead for text in self.read(name, with_body=False)]
 
     def unanswered(self, call, *arguments):
-        """Nobody answers."""
         try:
             call(*arguments)
         except APIError:
             pass
 
     def waiting(self, queue, count):
-        """The messages of a queue, as soon as it has so many."""
         deadline = time.monotonic() + 60
         while True:
             found = self.read(queue)
@@ -360,14 +344,9 @@ class SecretsTest(Assertions, unittest.TestCase):
         self.assertTrue(any({"number", "name"} <= set(found) for found in seen.values()), seen.keys())
 
     def around(self, data, value):
-        """Where it was found."""
         text = data.decode("utf-8", "replace")
         for form in self.planted.forms(value.lstrip("+")):
             at = text.lower().find(form)
             if at >= 0:
                 return repr(text[max(0, at - 120):at + len(form) + 40])
         return "somewhere"
-
-
-if __name__ == "__main__":
-    unittest.main()

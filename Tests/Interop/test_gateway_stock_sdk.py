@@ -52,8 +52,6 @@ return {uid, phoneNumber, isAnonymous, providers: providerData.map((entry) => en
 
 
 class Site(http.server.ThreadingHTTPServer):
-    """The page and its script."""
-
     def __init__(self, script):
         super().__init__(("127.0.0.1", 0), functools.partial(SiteHandler))
         self.script = script
@@ -62,10 +60,7 @@ class Site(http.server.ThreadingHTTPServer):
 
 
 class SiteHandler(http.server.BaseHTTPRequestHandler):
-    """See above."""
-
     def do_GET(self):
-        """One of the two."""
         is_script = self.path == "/sdk.js"
         data = self.server.script if is_script else PAGE.encode()
         self.send_response(200)
@@ -122,7 +117,6 @@ class StockTest(unittest.TestCase):
     web = Web()
 
     def gateway_url(self):
-        """The server that a page is told of."""
         return os.environ["COUNTERSIGN_GATEWAY_URL"]
 
     def new_page(self):
@@ -132,22 +126,18 @@ class StockTest(unittest.TestCase):
         return page
 
     def begin(self, page=None, **options):
-        """A page with an app, as the page of an app begins."""
         page = page or self.new_page()
         values = {"key": KEY, "url": self.gateway_url(), "appId": "1:100000000001:web:0123456789abcdef05", **options}
         page.run(BEGIN, **values)
         return page
 
     def send_code(self, page, number, call="signInWithPhoneNumber(auth, number, verifier)"):
-        """Has a code sent: the page keeps the confirmation."""
         page.run(f"{VERIFIER} globalThis.confirmation = await {call};", number=number)
 
     def confirm(self, page, code):
-        """Enters a code: the user."""
         return page.run(f"const result = await confirmation.confirm(code); const {{user}} = result; {USER}", code=code)
 
     def sign_in(self, page, number=None):
-        """A whole sign-in: the number and the user."""
         number = number or new_number()
         self.send_code(page, number)
         return number, self.confirm(page, shown_code(number))
@@ -159,21 +149,17 @@ class StockTest(unittest.TestCase):
         return self.confirm(page, simulator.code(simulator.message(number, count=count + 1)["body"]))
 
     def user(self, page):
-        """The user that a page has, or None."""
         return page.run(f"const user = auth.currentUser; if (!user) return null; {USER}")
 
     def claims(self, page, fresh=False):
-        """The claims of the page's ID token, verified."""
         return self.web.claims(page.run("return await auth.currentUser.getIdToken(fresh);", fresh=fresh))
 
     def refused(self, error, page, text, /, **values):
-        """Code of a page throws an error of the SDK."""
         with self.assertRaises(PageError) as caught:
             page.run(text, **values)
         self.assertEqual(caught.exception.code, error, caught.exception)
 
     def calls(self, page):
-        """The paths of the gateway's calls that a page has made."""
         found = page.run("return performance.getEntriesByType('resource').map((entry) => entry.name);")
         paths = [urllib.parse.urlsplit(name).path for name in found]
         return [path for path in paths if path != "/sdk.js"]
@@ -188,8 +174,6 @@ class StockTest(unittest.TestCase):
 
 
 class SignInTest(StockTest):
-    """A number and a code."""
-
     def test_the_lines_of_the_readme(self):
         [lines] = LINES.findall(README.read_text())
         self.assertIn(README_URL, lines)
@@ -282,8 +266,6 @@ class SignInTest(StockTest):
 
 
 class SessionTest(StockTest):
-    """What a page keeps."""
-
     def test_a_page_finds_its_user_again(self):
         page = self.begin()
         number, user = self.sign_in(page)
@@ -349,8 +331,6 @@ class SessionTest(StockTest):
 
 
 class NumberTest(StockTest):
-    """Numbers of a user who is signed in."""
-
     LINK = "linkWithPhoneNumber(auth.currentUser, number, verifier)"
     REAUTHENTICATE = "reauthenticateWithPhoneNumber(auth.currentUser, number, verifier)"
     VERIFY = "new PhoneAuthProvider(auth).verifyPhoneNumber(number, verifier)"
@@ -420,8 +400,6 @@ class NumberTest(StockTest):
 
 
 class SecuredTest(StockTest):
-    """Through nginx, over TLS."""
-
     def gateway_url(self):
         return os.environ["COUNTERSIGN_GATEWAY_TLS_URL"]
 
@@ -486,7 +464,3 @@ class UnchangedTest(StockTest):
         code = shown_code(number)
         self.refused("auth/invalid-verification-code", page, "await confirmation.confirm(code);", code=wrong(code))
         self.assertEqual(self.confirm(page, code)["phoneNumber"], number)
-
-
-if __name__ == "__main__":
-    unittest.main()

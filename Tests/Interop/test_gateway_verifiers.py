@@ -40,14 +40,11 @@ EXAMPLE = "https://auth.example.com"
 
 
 def altered(token):
-    """The token with another signature."""
     head, body, signature = token.split(".")
     return f"{head}.{body}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"
 
 
 class VerifierTest(unittest.TestCase):
-    """One user's token for all."""
-
     @classmethod
     def setUpClass(cls):
         cls.url = os.environ["COUNTERSIGN_GATEWAY_URL"]
@@ -56,14 +53,11 @@ class VerifierTest(unittest.TestCase):
         cls.token, cls.user = answer["idToken"], answer["localId"]
 
     def require_user(self, claims):
-        """The claims are the user's."""
         self.assertEqual((claims["sub"], claims["phone_number"], claims["iss"]), (self.user, self.number, ISSUER))
         self.assertEqual(claims["firebase"], {"identities": {"phone": [self.number]}, "sign_in_provider": "phone"})
 
 
 class GoogleAuthTest(VerifierTest):
-    """google-auth, by both addresses of keys."""
-
     def verify(self, token, audience=PROJECT, path=CERTIFICATES):
         request = google.auth.transport.requests.Request()
         return google.oauth2.id_token.verify_token(token, request, audience=audience, certs_url=self.url + path)
@@ -85,8 +79,6 @@ class GoogleAuthTest(VerifierTest):
 
 
 class PyJWTTest(VerifierTest):
-    """PyJWT with its client of key sets."""
-
     def verify(self, token, audience=PROJECT, **options):
         key = jwt.PyJWKClient(self.url + JWK_SET).get_signing_key_from_jwt(token)
         return jwt.decode(token, key, algorithms=["RS256"], audience=audience, issuer=ISSUER, **options)
@@ -123,7 +115,6 @@ class AdminTest(VerifierTest):
     """The Admin SDK, whose address of keys is Google's: led to ours, as by a name server."""
 
     def app(self, project):
-        """An app of the SDK, and what it fetches keys with."""
         app = firebase_admin.initialize_app(
             google.auth.credentials.AnonymousCredentials(), {"projectId": project}, name=f"{self.id()}-{project}")
         self.addCleanup(firebase_admin.delete_app, app)
@@ -280,7 +271,6 @@ class Keys(http.server.BaseHTTPRequestHandler):
 
 
 def certificate(key):
-    """A certificate of a key, as the gateway shows one."""
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
     now = datetime.datetime.now(datetime.timezone.utc)
     built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
@@ -289,8 +279,6 @@ def certificate(key):
 
 
 class PageTest(VerifierTest):
-    """The verifiers of docs/verifying-tokens.md."""
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -355,9 +343,4 @@ class PageTest(VerifierTest):
 
 
 def base64url(value):
-    """A part of a token."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-if __name__ == "__main__":
-    unittest.main()

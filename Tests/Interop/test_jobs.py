@@ -28,8 +28,6 @@ def in_seconds(seconds):
 
 
 class JobTest(unittest.TestCase):
-    """Each test uses a number and message IDs of its own."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -42,7 +40,6 @@ class JobTest(unittest.TestCase):
         return {"to": number, "text": "Your table is ready.", "deadline": in_seconds(120), **fields}
 
     def dead_letter(self, message_id):
-        """Takes the dead letter with that message ID out of the dead queue."""
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         try:
             channel = connection.channel()
@@ -131,7 +128,3 @@ class JobTest(unittest.TestCase):
                 self.assertEqual(dead[1], expected, "the message is kept as it came")
         # The worker goes on.
         self.assertEqual(self.dispatch(self.text_job(new_number()))["outcome"], "accepted")
-
-
-if __name__ == "__main__":
-    unittest.main()

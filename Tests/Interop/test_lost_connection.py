@@ -22,8 +22,6 @@ DEADLINE_SECONDS = 3600
 
 
 class BusyProvider(http.server.BaseHTTPRequestHandler):
-    """Takes its time, and then takes nothing."""
-
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -112,7 +110,3 @@ class LostConnectionTest(unittest.TestCase):
         count = broker.settled_jobs(at_least=JOBS)
         # A connection that is lost between the copy for the delay and the acknowledgement leaves two of one job.
         self.assertLess(count, 2 * JOBS)
-
-
-if __name__ == "__main__":
-    unittest.main()

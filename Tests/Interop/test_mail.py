@@ -63,7 +63,6 @@ def parsed(raw):
 
 
 def content(part):
-    """The text of a part, with the line breaks of this system."""
     return part.get_content().replace("\r\n", "\n")
 
 
@@ -175,8 +174,6 @@ class SignatureTest(unittest.TestCase):
 
 
 class DeliveryTest(unittest.TestCase):
-    """Jobs that other services enqueue, and what the relay gets of them."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -283,7 +280,3 @@ class DeliveryTest(unittest.TestCase):
             stack.start("relay")
         self.assertEqual(self.client.wait(job, timeout=400)[1]["outcome"], "accepted")
         self.assertEqual(len(received(to)), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

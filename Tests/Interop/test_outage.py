@@ -80,8 +80,6 @@ class Road:
 
 
 class Traffic:
-    """Messages at a steady rate, and what became of them."""
-
     def __init__(self):
         self.run = uuid.uuid4().hex[:12]
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
@@ -121,7 +119,6 @@ class Traffic:
             correlation_id=identifier, reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
 
     def has_result(self, lane, since=0.0):
-        """Whether a message was taken by that lane."""
         return any(by == lane and at > since for at, by in reversed(self.lanes))
 
     def finish(self, timeout):
@@ -215,7 +212,3 @@ class OutageTest(unittest.TestCase):
         # The second lane has carried the outage, the first one what was before and is after.
         for lane, since, until in [("webhook", down + 1, up), ("twilio", 0, down), ("twilio", back, float("inf"))]:
             self.assertTrue([1 for at, by in traffic.lanes if by == lane and since < at < until], (lane, since, until))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -61,7 +61,6 @@ class EchoHandler(http.server.BaseHTTPRequestHandler):
     """Repeats the body in the body, a header, the address to go to and the reason."""
 
     def do_POST(self):
-        """Answers with each status in turn."""
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         data = json.loads(body)["data"]
         status = self.server.statuses[self.server.asked % len(self.server.statuses)]
@@ -81,13 +80,10 @@ class EchoHandler(http.server.BaseHTTPRequestHandler):
 
 
 class Planted:
-    """What was planted, by its kind."""
-
     def __init__(self):
         self.values = {}
 
     def add(self, kind, value):
-        """Remembers a value and returns it."""
         self.values.setdefault(kind, set()).add(value)
         return value
 
@@ -109,8 +105,6 @@ class Planted:
 
 
 class PlantedSecretsTest(unittest.TestCase):
-    """One run, searched in the end."""
-
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
@@ -125,7 +119,6 @@ class PlantedSecretsTest(unittest.TestCase):
 
     @classmethod
     def restart(cls):
-        """As the other tests want it."""
         for name in PROCESSES:
             stack.stop(name)
             stack.start(name)
@@ -152,7 +145,6 @@ class PlantedSecretsTest(unittest.TestCase):
             self.assertEqual(self.planted.found(f"{error} {error.reason}"), {})
 
     def verify(self, prefix="+49171"):
-        """Start, SMS, wrong codes, right code, the same again, a receipt."""
         number = self.planted.add("number", new_number(prefix))
         started = self.client.command("verification.start", {
             "phoneNumber": number, "app": APP, "languageCode": "de",
@@ -171,14 +163,12 @@ class PlantedSecretsTest(unittest.TestCase):
         self.client.command("verification.status", {"verificationID": started})
 
     def refused_numbers(self):
-        """Numbers that get nothing: of no plan, dear, of no allowed region; and one that is no number at all."""
         for prefix in ["+1900555", "+4990055", "+88213", "+9991", "+49 (0) 171-x"]:
             number = self.planted.add("number", new_number(prefix))
             self.tried("verification.start", {"phoneNumber": number, "app": APP})
             self.client.job("sms.dispatch", {"to": number, "text": "Hello.", "deadline": in_seconds(30)})
 
     def prove(self):
-        """An app proves itself by push and by reCAPTCHA, rightly and wrongly."""
         sdk = app_sdk.App()
         device = self.planted.add("device token", new_device(PUSH_APP))
         sdk.wait_for(self.client.command("app.verify", {"app": PUSH_APP, "deviceToken": device})["receipt"])
@@ -206,7 +196,6 @@ class PlantedSecretsTest(unittest.TestCase):
         self.tried("app.verify", {"app": PUSH_APP, "deviceToken": none})
 
     def revoke(self):
-        """Tokens of Apple, good and bad, with a notice to their owner."""
         address = self.planted.add("mail address", f"{secrets.token_hex(8)}@privaterelay.appleid.com")
         code = simulator.authorization_code(APP)
         for fields in [
@@ -229,7 +218,6 @@ class PlantedSecretsTest(unittest.TestCase):
             self.planted.add("refresh token of the exchange", entry["token"])
 
     def mail(self):
-        """A link and a code by mail, to one who takes it and to addresses that are none."""
         for _ in range(CODES):
             address = self.planted.add("mail address", f"ada.{secrets.token_hex(8)}@example.org")
             code = self.planted.add("code mailed", str(secrets.randbelow(900_000) + 100_000))
@@ -273,7 +261,6 @@ class PlantedSecretsTest(unittest.TestCase):
                 self.assertEqual(self.planted.found(json.dumps(answer)), {}, (key, body))
 
     def provider_errors(self):
-        """A provider that repeats in its errors what it was sent."""
         for name in SMS_WORKERS:
             stack.stop(name)
         echo = Echo(self.planted)
@@ -344,7 +331,6 @@ class PlantedSecretsTest(unittest.TestCase):
         self.assertGreater(count, 0, "the malformed messages have left dead letters")
 
     def everything(self):
-        """Whatever has been written: the name of the place and what stands there."""
         for path in self.logs():
             with path.open("rb") as log:
                 # A log begins anew when its process does.
@@ -393,11 +379,6 @@ class PlantedSecretsTest(unittest.TestCase):
 
     @staticmethod
     def around(data, value):
-        """Where it was found."""
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         at = text.lower().find(value.lower().lstrip("+"))
         return repr(text[max(0, at - 120):at + len(value) + 40])
-
-
-if __name__ == "__main__":
-    unittest.main()

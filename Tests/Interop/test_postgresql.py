@@ -37,18 +37,14 @@ def countersign(*arguments, **variables):
 
 
 def figure(process, name):
-    """The value of a metric without labels."""
     return next(float(line.split()[-1]) for line in process.get("/metrics")[1].splitlines() if line.startswith(f"{name} "))
 
 
 def status_of(done):
-    """Findings of the command line as (check, status)."""
     return [(one["check"], one["status"]) for one in json.loads(done[1])["findings"]]
 
 
 class PostgreSQLTest(unittest.TestCase):
-    """With coordinators of its own, on a server of its own."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -215,7 +211,6 @@ class CopyTest(PostgreSQLTest):
         return countersign(*self.arguments(source or self.path, target or self.url))
 
     def kill(self, process):
-        """As a crash leaves its database."""
         process.running.kill()
         process.running.wait()
 
@@ -370,7 +365,3 @@ ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_ti
                 break
             time.sleep(0.2)
         print(f"  a coordinator behind it: {process.output().splitlines()[-1]}", flush=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -52,7 +52,6 @@ class AccountsTest(unittest.TestCase):
         self.clients = [Web(), Apple()]
 
     def accounts(self):
-        """A process on the cluster, ended with the test."""
         process = Restarting("accounts")
         self.addCleanup(process.__exit__, None, None, None)
         url = f"postgresql://countersign_accounts@127.0.0.1:{self.cluster.port}/{DATABASE}"
@@ -64,17 +63,14 @@ class AccountsTest(unittest.TestCase):
         return process
 
     def records(self, kind):
-        """How many records of a kind there are in the database."""
         return int(self.cluster.sql(f"SELECT count(*) FROM countersign.store_record WHERE kind = '{kind}'", DATABASE))
 
     def conflicts(self):
-        """How often the two have met."""
         pages = [one.get("/metrics")[1] for one in self.processes]
         return sum(int(float(text)) for page in pages
                    for text in re.findall(r"^countersign_database_conflicts_total(?:\{\})? (\S+)$", page, re.MULTILINE))
 
     def codes(self, number):
-        """A session and a code of each app."""
         found = []
         for count, client in enumerate(self.clients, 1):
             session = client.send_code(number)
@@ -102,7 +98,6 @@ class AccountsTest(unittest.TestCase):
             return list(pool.map(one, calls))
 
     def sign_in_together(self):
-        """One round of first sign-ins: the accounts."""
         numbers = [new_number() for _ in range(NUMBERS)]
         with concurrent.futures.ThreadPoolExecutor(NUMBERS) as pool:
             codes = list(pool.map(self.codes, numbers))
@@ -165,7 +160,3 @@ class AccountsTest(unittest.TestCase):
             loser = self.clients[0].lookup(pair[1 - winner[0]]["idToken"])
             self.assertNotIn("phoneNumber", loser)
         self.assertEqual(self.records("account"), 2 * NUMBERS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,8 +18,6 @@ PROVIDER_LATENCY_SECONDS = 0.3
 
 
 class ChaosTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         postgresql.stop_coordinators(cls)
@@ -33,7 +31,6 @@ class ChaosTest(unittest.TestCase):
 
     @staticmethod
     def kill(process):
-        """As a crash: no handler runs."""
         process.kill()
         time.sleep(DOWN_SECONDS)
         process.start()
@@ -77,7 +74,3 @@ class ChaosTest(unittest.TestCase):
             process.ready()
         load.verify(self, self.cluster.unknown_calls())
         postgresql.assert_settled(self, self.cluster, load)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -56,8 +56,6 @@ class Clock:
 
 
 class ClocksTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         directory = tempfile.TemporaryDirectory(prefix="countersign-")
@@ -107,7 +105,6 @@ class ClocksTest(unittest.TestCase):
         return [f"+49152{index * 4801 % 90_000_000 + 10_000_013}" for index in range(first, first + count)]
 
     def chunks(self, count):
-        """New numbers, some at a time."""
         numbers = self.numbers(count)
         return [numbers[at:at + AT_ONCE] for at in range(0, count, AT_ONCE)]
 
@@ -204,7 +201,3 @@ class ClocksTest(unittest.TestCase):
                 # Their sender's clock is behind now.
                 asked = self.send("verification.start", {"phoneNumber": self.numbers(1)[0], "app": APP})
                 self.assertEqual(self.reply(asked, "error.v1")["error"]["reason"], "COMMAND_TOO_OLD")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -30,8 +30,6 @@ MAX_PAUSES = 300
 
 
 class CoordinatorsTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -109,7 +107,3 @@ class CoordinatorsTest(unittest.TestCase):
         self.assertLess(load.gaps()[0][0], MAX_HANG_SECONDS + 2 * load.longest_calm_gap())
         for process in self.coordinators:
             process.ready()
-
-
-if __name__ == "__main__":
-    unittest.main()

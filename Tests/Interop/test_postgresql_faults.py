@@ -18,8 +18,6 @@ RECOVERY_SECONDS = 90
 
 
 class FaultsTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -111,7 +109,3 @@ class FaultsTest(unittest.TestCase):
             cluster.free()
 
         self.run_faults(cluster, [("its disk is full", fill, TIMES, "(?i)disk|space")])
-
-
-if __name__ == "__main__":
-    unittest.main()

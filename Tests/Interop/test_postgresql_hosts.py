@@ -53,7 +53,6 @@ class HostsTest(unittest.TestCase):
         return postgresql.worker(self, self.cluster, change=change)
 
     def begin(self):
-        """Has all jobs called: their texts by their IDs, for each kind."""
         self.provider.goes_on.clear()
         deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {kind: {} for kind in KINDS}
@@ -81,7 +80,6 @@ class HostsTest(unittest.TestCase):
         return found
 
     def assert_nothing_happened(self, what, texts):
-        """Each job was sent once, and each was told of as accepted."""
         self.assertEqual(self.end(what, texts), [({1: JOBS}, {"accepted": JOBS})] * 2)
 
     def test_a_connection_is_cut(self):
@@ -161,7 +159,3 @@ class ReceiptsTest(unittest.TestCase):
         self.assertEqual(
             {(body["jobID"], body["reference"]) for _, _, body in found},
             {(result["jobID"], result["reference"]) for result in results})
-
-
-if __name__ == "__main__":
-    unittest.main()

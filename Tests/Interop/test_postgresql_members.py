@@ -27,8 +27,6 @@ SHUT = "countersign_shut"
 
 
 class MembersTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -38,7 +36,6 @@ class MembersTest(unittest.TestCase):
         self.addCleanup(self.cluster.remove)
 
     def aside(self, process, reason):
-        """Whether a process has stepped aside for a reason."""
         return process.metric("countersign_stepped_aside", reason=reason) == 1
 
     def starts(self, client, first):
@@ -87,7 +84,6 @@ class MembersTest(unittest.TestCase):
         self.assertGreater(shut.metric("countersign_commands_total", command="verification.start", code="OK"), before)
 
     def pepper(self):
-        """The path of a new pepper."""
         directory = tempfile.TemporaryDirectory(prefix="countersign-pepper-")
         self.addCleanup(directory.cleanup)
         path = pathlib.Path(directory.name) / "pepper"
@@ -97,7 +93,6 @@ class MembersTest(unittest.TestCase):
 
     @staticmethod
     def use(process, pepper, previous=None):
-        """Names the peppers of a process."""
         also = f' previousPepperFile: "{previous}",' if previous else ""
         process.replace(r'\bpepperFile: "[^"]*",(?: previousPepperFile: "[^"]*",)?', f'pepperFile: "{pepper}",{also}')
 
@@ -106,7 +101,6 @@ class MembersTest(unittest.TestCase):
         return Load(RATE * seconds, RATE, limit_seconds=600).start()
 
     def end(self, load):
-        """Everything that has begun is approved."""
         load.end_soon()
         load.wait()
         load.verify(self, stack.ledger_unknown_calls() - self.unknown_before)
@@ -190,7 +184,3 @@ class MembersTest(unittest.TestCase):
         self.assertLess(longest, MAX_STOPPED_SECONDS + 2 * load.longest_calm_gap())
         for process in coordinators:
             process.ready()
-
-
-if __name__ == "__main__":
-    unittest.main()

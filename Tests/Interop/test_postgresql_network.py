@@ -17,8 +17,6 @@ MAX_GAP_SECONDS = 3
 
 
 class RemoteCluster(Cluster):
-    """A server on a network of its own."""
-
     def __init__(self, network):
         super().__init__("network")
         self.network = network
@@ -33,7 +31,6 @@ class RemoteCluster(Cluster):
         return super().create()
 
     def section_at(self, address):
-        """The section of a coordinator that reaches it at an address."""
         return self.section(COORDINATOR).replace("127.0.0.1", address).replace(" }", ", allowPlaintext: true }")
 
     def backends(self, process):
@@ -45,8 +42,6 @@ class RemoteCluster(Cluster):
 
 
 class NetworkTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -108,7 +103,3 @@ class NetworkTest(unittest.TestCase):
         self.assertNotEqual(self.cluster.backends(dead)[1], owner)
         self.assertEqual([one.restarts for one in self.coordinators], [0, 0])
         self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS + 2 * load.longest_calm_gap())
-
-
-if __name__ == "__main__":
-    unittest.main()

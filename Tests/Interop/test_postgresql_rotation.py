@@ -41,12 +41,10 @@ APPEND = "jq -s '{keys: map(.keys[])}' \"$1\" \"$2\""
 
 
 def run(*command):
-    """What a command prints."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def key_ids(path):
-    """The IDs of the keys of a file, in their order."""
     return [key["kid"] for key in json.loads(path.read_text())["keys"]]
 
 
@@ -109,14 +107,12 @@ class SignIns:
         return None
 
     def send_code(self, client):
-        """A number and its session."""
         number = new_number()
         app = client.headers.get("X-Ios-Bundle-Identifier")
         proof = {"recaptchaToken": captcha(app)} if app == CAPTCHA_APP else {}
         return number, self.call(client.send_code, number, **proof)
 
     def sign_in(self, client, number, session):
-        """Enters the code of a session: the user."""
         return User(client, number, self.call(client.sign_in, session, received_code(number)))
 
     def _run(self, index):
@@ -135,8 +131,6 @@ class SignIns:
 
 
 class RotationTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stack.require_all_ready()
@@ -171,7 +165,6 @@ class RotationTest(unittest.TestCase):
         return self.workers + self.coordinators + self.accounts + self.gateways
 
     def process(self, name, section=None, role=None):
-        """A process on the cluster, ended with the test."""
         process = Restarting(name)
         self.addCleanup(process.__exit__, None, None, None)
         if section:
@@ -183,13 +176,11 @@ class RotationTest(unittest.TestCase):
 
     @staticmethod
     def dead_letters():
-        """How many messages are dead letters of any queue."""
         return len(json.loads(run(BINARIES / "countersign", "--json", "dead", "list", "--limit", "1000"))["letters"])
 
     # Files
 
     def file(self, name, content):
-        """A file with keys, as an operator makes one."""
         path = self.directory / name
         path.touch(mode=0o600)
         path.write_text(content)
@@ -291,7 +282,3 @@ class RotationTest(unittest.TestCase):
         while self.cluster.unpublished() and time.monotonic() < while_published:
             time.sleep(0.2)
         self.assertEqual(self.cluster.unpublished(), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

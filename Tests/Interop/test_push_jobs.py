@@ -29,7 +29,6 @@ def in_seconds(seconds):
 
 
 def public_key():
-    """What Apple has of the team's key."""
     private = serialization.load_pem_private_key(
         (stack.DIRECTORY / "secrets" / "apns-key.p8").read_bytes(), password=None)
     return private.public_key()
@@ -56,7 +55,6 @@ class PushTest(unittest.TestCase):
             "COUNTERSIGN_LANES_0_ANSWER_TIMEOUT_SECONDS": "30", "COUNTERSIGN_LANES_0_TIMEOUT_SECONDS": "40"}
 
     def push(self, device, **fields):
-        """Enqueues a push: its ID, which is the correlation ID too."""
         job_id = str(uuid.uuid4())
         body = {
             "app": APP, "deviceToken": device, "environment": "production", "receipt": f"r-{job_id}",
@@ -65,7 +63,6 @@ class PushTest(unittest.TestCase):
         return job_id
 
     def result(self, job_id):
-        """What came back of a job."""
         properties, result = self.client.wait(job_id, 90)
         self.assertEqual(properties.type, "push.verify.result.v1")
         self.assertEqual(result["jobID"], job_id)
@@ -121,8 +118,6 @@ class PushTest(unittest.TestCase):
 
 
 class Apple(http.server.ThreadingHTTPServer):
-    """Takes pushes whose provider token verifies with PyJWT."""
-
     LONGEST_LIFE = datetime.timedelta(hours=1)
 
     def __init__(self, key):
@@ -152,8 +147,6 @@ class Apple(http.server.ThreadingHTTPServer):
 
 
 class AppleHandler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
-
     protocol_version = "HTTP/1.1"
     # Headers and body are written apart.
     disable_nagle_algorithm = True
@@ -187,7 +180,3 @@ class AppleHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
-
-
-if __name__ == "__main__":
-    unittest.main()

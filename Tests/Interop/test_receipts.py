@@ -25,22 +25,18 @@ def new_number(prefix="+49171", digits=7):
 
 
 def british():
-    """A number that the stack sends to by Vonage."""
     return new_number("+447400", 6)
 
 
 def french():
-    """A number that the stack sends to by MessageBird."""
     return new_number("+33612", 6)
 
 
 def spanish():
-    """A number that the stack sends to by AWS."""
     return new_number("+34612", 6)
 
 
 def italian():
-    """A number that the stack sends to by SMPP."""
     return new_number("+39347", 7)
 
 
@@ -199,7 +195,3 @@ class ReceiptTest(unittest.TestCase):
         with urllib.request.urlopen(worker + "/metrics", timeout=60) as response:
             self.assertRegex(
                 response.read().decode(), rf'countersign_sms_receipts_total\{{lane="{lane}",kind="forged"\}} [1-9]')
-
-
-if __name__ == "__main__":
-    unittest.main()

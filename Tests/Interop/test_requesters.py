@@ -13,8 +13,6 @@ FICTIONAL = "+16505553434"
 
 
 class RequesterTest(unittest.TestCase):
-    """Each test uses a number of its own."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -123,7 +121,3 @@ class RequesterTest(unittest.TestCase):
                 pass
             time.sleep(1)
         self.fail(f"{number} is not fictional within 60 s")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -18,13 +18,10 @@ PATIENCE_SECONDS = 150
 
 
 def new_address():
-    """An address of Apple's relay that no other test uses."""
     return f"{secrets.token_hex(8)}@privaterelay.appleid.com"
 
 
 class RevocationTest(unittest.TestCase):
-    """Each test uses codes and addresses of its own."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -48,7 +45,6 @@ class RevocationTest(unittest.TestCase):
             time.sleep(0.1)
 
     def expect(self, ending, timeout=180, **fields):
-        """A revocation that ends so."""
         status = self.ended(self.start(**fields), timeout)
         self.assertEqual(status["ending"], ending, status)
         for field in ["authorizationCode", "refreshToken", "accessToken"]:
@@ -66,8 +62,6 @@ class RevocationTest(unittest.TestCase):
 
 
 class FlowTest(RevocationTest):
-    """From the code to the mail."""
-
     def test_code_then_token_then_revoked_then_mail(self):
         address = new_address()
         code = simulator.authorization_code(APP)
@@ -135,7 +129,6 @@ class KillTest(RevocationTest):
         self.addCleanup(stack.start, WORKER)
 
     def restart(self):
-        """A crash, and the start after it, with providers that work again."""
         stack.kill(WORKER)
         simulator.clear_faults()
         stack.start(WORKER)
@@ -199,7 +192,3 @@ class KillTest(RevocationTest):
             status = self.ended(operation_id, PATIENCE_SECONDS)
             self.assertIn(status["ending"], {"REVOKED", "LOST"})
             self.assertEqual(bool(simulator.revocations(code=code)), status["ending"] == "REVOKED", status)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -50,8 +50,6 @@ def alarm(on):
 
 
 class WorkerTest(unittest.TestCase):
-    """Each test has a worker and a ledger of its own; the stack's stands aside."""
-
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, WORKER)
@@ -65,7 +63,6 @@ class WorkerTest(unittest.TestCase):
         self.worker.variables["COUNTERSIGN_LANES_0_TIMEOUT_SECONDS"] = "6"
 
     def send(self, **fields):
-        """Enqueues a job: its ID, which is the correlation ID too."""
         job_id = str(uuid.uuid4())
         self.client.send(
             "countersign.jobs", "apple.revoke", {"app": APP, "deadline": in_seconds(300), **fields},
@@ -73,7 +70,6 @@ class WorkerTest(unittest.TestCase):
         return job_id
 
     def result(self, job_id, timeout=PATIENCE_SECONDS):
-        """What came back of a job, which is reported under its own ID."""
         properties, result = self.client.wait(job_id, timeout)
         self.assertEqual(result["jobID"], job_id)
         self.assertEqual(properties.message_id, f"{job_id}.result")
@@ -81,7 +77,6 @@ class WorkerTest(unittest.TestCase):
         return result
 
     def begun(self):
-        """Waits until a request was hit by the fault that was ordered."""
         eventually(lambda: any(entry["hits"] for entry in simulator.faults()), "a request")
 
     def kill(self):
@@ -89,7 +84,6 @@ class WorkerTest(unittest.TestCase):
         self.worker.running.wait()
 
     def settled(self, job_id):
-        """Whether the ledger has the end of a message."""
         if stack.IS_POSTGRESQL:
             return stack.sql(
                 f"SELECT count(*) FROM countersign.ledger_job WHERE state = 2 AND position('{job_id}'::bytea IN key) > 0",
@@ -105,7 +99,6 @@ class WorkerTest(unittest.TestCase):
         return False
 
     def ledger_text(self):
-        """Everything that the ledger's files and its journal hold."""
         if stack.IS_POSTGRESQL:
             found = [content for _, content in stack.database_files(self.worker.database())]
             return b"".join([*found, stack.database_changes()])
@@ -114,8 +107,6 @@ class WorkerTest(unittest.TestCase):
 
 
 class JobTest(WorkerTest):
-    """What a service gets back."""
-
     def setUp(self):
         super().setUp()
         self.worker.start()
@@ -161,8 +152,6 @@ class JobTest(WorkerTest):
 
 
 class WrongClientTest(WorkerTest):
-    """A key that Apple does not know."""
-
     def test_lane_is_down_and_says_why(self):
         self.worker.variables["COUNTERSIGN_LANES_0_KEY_ID"] = "WRONGKEY01"
         self.worker.start()
@@ -294,8 +283,6 @@ class Apple(http.server.ThreadingHTTPServer):
 
 
 class AppleHandler(http.server.BaseHTTPRequestHandler):
-    """Exchanges and revokes whatever comes with a client secret that verifies."""
-
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):  # pylint: disable=invalid-name
@@ -320,8 +307,6 @@ class AppleHandler(http.server.BaseHTTPRequestHandler):
 
 
 class ClientSecretTest(WorkerTest):
-    """The client secret, as somebody else's library reads it."""
-
     def test_it_verifies_with_pyjwt(self):
         key = subprocess.run(
             ["openssl", "pkey", "-in", stack.DIRECTORY / "secrets" / "apple-key.p8", "-pubout"],
@@ -339,7 +324,3 @@ class ClientSecretTest(WorkerTest):
             self.assertEqual(len(apple.verified), 4)
             self.assertEqual({claims["sub"] for _, claims in apple.verified}, {APP, "com.example.web"})
             self.assertTrue(all(header["kid"] == "SIWAKEY001" for header, _ in apple.verified))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -29,7 +29,6 @@ class SkipTest(unittest.TestCase):
 
 
 def start(command, **variables):
-    """Starts a command after the scripts of deploy/test."""
     names = ["common", "packages", "broker", "postgresql", "front", "mail", "stack", "tests"]
     sources = "; ".join(f'source "$0/deploy/lib/{name}.sh"' for name in names)
     return subprocess.Popen(
@@ -38,7 +37,6 @@ def start(command, **variables):
 
 
 def script(command, **variables):
-    """Runs it to its end."""
     with start(command, **variables) as running:
         output, errors = running.communicate(timeout=PATIENCE_SECONDS)
     return subprocess.CompletedProcess(command, running.returncode, output, errors)
@@ -53,7 +51,6 @@ def is_running(pid):
 
 
 def assert_gone(test, pid):
-    """Waits until a process has ended."""
     deadline = time.monotonic() + PATIENCE_SECONDS
     while is_running(pid):
         test.assertLess(time.monotonic(), deadline, f"process {pid} runs on")
@@ -61,8 +58,6 @@ def assert_gone(test, pid):
 
 
 class ModulesTest(unittest.TestCase):
-    """See the top of the file."""
-
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="countersign-")
         self.addCleanup(directory.cleanup)
@@ -71,7 +66,6 @@ class ModulesTest(unittest.TestCase):
         self.log.mkdir()
 
     def runner(self, command, name="runner"):
-        """A program that runs a module, whose name is its argument, in the directory of the test."""
         path = self.directory / name
         path.write_text(f"#!/bin/sh\ncd '{self.directory}' || exit\n{command}\n")
         path.chmod(0o755)
@@ -89,7 +83,6 @@ class ModulesTest(unittest.TestCase):
         return running
 
     def end(self, running):
-        """Its exit status, and what it said."""
         output, _ = running.communicate(timeout=PATIENCE_SECONDS)
         return running.returncode, output
 
@@ -151,8 +144,6 @@ class ModulesTest(unittest.TestCase):
 
 
 class ScriptTest(unittest.TestCase):
-    """The decisions of deploy/test."""
-
     def test_the_stacks_fit_the_machine_or_are_asked_for(self):
         self.assertIn(int(script("tests_stacks").stdout), range(1, 5))
         self.assertEqual(script("tests_stacks", COUNTERSIGN_TEST_STACKS="9").stdout.strip(), "9")
@@ -189,7 +180,3 @@ class ScriptTest(unittest.TestCase):
         self.assertEqual(modules, {path.stem for path in HERE.glob("test_*.py")})
         lines = (HERE / "seconds.txt").read_text().splitlines()
         self.assertLessEqual({line.split()[0] for line in lines if not line.startswith("#")}, modules)
-
-
-if __name__ == "__main__":
-    unittest.main()

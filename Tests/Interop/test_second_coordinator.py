@@ -18,8 +18,6 @@ FIGURES_SECONDS = 60
 
 
 class SecondCoordinatorTest(unittest.TestCase):
-    """The stack's coordinator is the first."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -85,7 +83,3 @@ class SecondCoordinatorTest(unittest.TestCase):
         stack.stop("coordinator")
         self.assert_takes_over()
         self.check(begun[1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -37,7 +37,6 @@ def in_seconds(seconds):
 
 
 def doctor():
-    """What the doctor finds about the service account."""
     done = subprocess.run(
         [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
         stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
@@ -46,15 +45,12 @@ def doctor():
 
 
 class JobTest(unittest.TestCase):
-    """Assessments as another service enqueues them."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
         self.addCleanup(simulator.clear_faults)
 
     def assess(self):
-        """Enqueues the assessment of a new token: its ID."""
         job_id = str(uuid.uuid4())
         body = {"app": APP, "token": f"high.{ACTION}.{secrets.token_hex(8)}@{APP}", "expectedAction": ACTION,
                 "deadline": in_seconds(120)}
@@ -62,7 +58,6 @@ class JobTest(unittest.TestCase):
         return job_id
 
     def accepted(self, job_id, timeout=90):
-        """The job is done."""
         _, result = self.client.wait(job_id, timeout)
         self.assertEqual((result["outcome"], result["lane"]), ("accepted", LANE), result)
         return result
@@ -181,8 +176,6 @@ class GoogleTest(JobTest):
 
 
 class ConfigurationTest(unittest.TestCase):
-    """What an operator is told before the worker starts."""
-
     def check(self, pattern, text):
         worker = self.enterContext(Process(WORKER))
         worker.replace(pattern, text)
@@ -223,7 +216,6 @@ class Google(http.server.ThreadingHTTPServer):
         """A worker that is killed at the end of a test resets its connections."""
 
     def token(self, form):
-        """What a request for a token is answered with."""
         if form.get("grant_type") != [GRANT_TYPE]:
             return 400, {"error": "unsupported_grant_type", "error_description": "Invalid grant_type"}
         try:
@@ -243,7 +235,6 @@ class Google(http.server.ThreadingHTTPServer):
         return 200, {"access_token": token, "expires_in": self.life, "token_type": "Bearer"}
 
     def assessment(self, authorization, event):
-        """What a question is answered with."""
         kind, _, token = (authorization or "").partition(" ")
         if kind != "Bearer" or not self.takes_tokens or self.tokens.get(token, 0) < time.monotonic():
             self.refused.append(kind)
@@ -255,8 +246,6 @@ class Google(http.server.ThreadingHTTPServer):
 
 
 class GoogleHandler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
-
     protocol_version = "HTTP/1.1"
     # Headers and body are written apart.
     disable_nagle_algorithm = True
@@ -279,7 +268,3 @@ class GoogleHandler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):  # pylint: disable=arguments-differ
         """Says nothing."""
-
-
-if __name__ == "__main__":
-    unittest.main()

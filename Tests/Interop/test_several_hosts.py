@@ -29,8 +29,6 @@ PATIENCE_SECONDS = 170
 
 
 class SlowProvider(http.server.BaseHTTPRequestHandler):
-    """Takes its time, and then takes the message."""
-
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
@@ -162,7 +160,3 @@ class SeveralHostsTest(unittest.TestCase):
         self.assertLessEqual(max(times), 3)
         for identifier in texts:
             self.assertIn("accepted", self.told[identifier])
-
-
-if __name__ == "__main__":
-    unittest.main()

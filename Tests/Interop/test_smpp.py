@@ -52,8 +52,6 @@ def wait_until(condition, timeout=120):
 
 @unittest.skipUnless(smpp34, "the Python package smpp34 is not installed")
 class SMPPTest(unittest.TestCase):
-    """One worker with one lane, in the place of the stack's."""
-
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, *WORKERS)
@@ -95,7 +93,6 @@ class SMPPTest(unittest.TestCase):
         return {"to": number, "text": text, "deadline": in_seconds(300), "onUnknown": "report", **fields}
 
     def send(self, count=1, **fields):
-        """Enqueues jobs; their correlation IDs."""
         return [self.client.send("countersign.jobs", "sms.dispatch", self.job(**fields)) for _ in range(count)]
 
     def in_bulk(self, jobs):
@@ -361,7 +358,3 @@ class SMPPTest(unittest.TestCase):
         self.assertEqual(worker.stop(), 0)
         self.assertEqual({one["outcome"] for one in self.results(ids)}, {"accepted"})
         self.assertIn("session with the SMPP server closed", worker.output())
-
-
-if __name__ == "__main__":
-    unittest.main()

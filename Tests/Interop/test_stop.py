@@ -16,8 +16,6 @@ STOP_LIMIT_SECONDS = 15
 
 
 class StopTest(unittest.TestCase):
-    """See the top of the file."""
-
     def test_workers_stop_in_seconds_and_lose_nothing(self):
         stack.require_all_ready()
         client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
@@ -45,7 +43,3 @@ class StopTest(unittest.TestCase):
         self.assertEqual({result["outcome"] for result in results}, {"accepted"})
         received = [message["to"] for message in simulator.messages() if message["body"] == text]
         self.assertEqual(sorted(received), numbers, "each exactly once")
-
-
-if __name__ == "__main__":
-    unittest.main()

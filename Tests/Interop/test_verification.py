@@ -19,8 +19,6 @@ def new_number():
 
 
 class VerificationTest(unittest.TestCase):
-    """Each test uses a number of its own."""
-
     def setUp(self):
         self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
         self.addCleanup(self.client.close)
@@ -166,7 +164,3 @@ class VerificationTest(unittest.TestCase):
         self.refused_check(identifier, code)
         status = self.client.command("verification.status", {"verificationID": identifier})
         self.assertEqual(status["state"], "canceled")
-
-
-if __name__ == "__main__":
-    unittest.main()
