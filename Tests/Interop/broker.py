@@ -10,10 +10,37 @@ import urllib.request
 
 import pika
 
+import stack
+from countersign_client import Client
+
 JOBS = "sms.dispatch"
 DELAYS = f"countersign.retry.{JOBS}."
 # How long a message may be on its way from one queue to another.
 MOVE_SECONDS = 2
+
+
+def url(user):
+    known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
+    password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
+    return f"amqp://{user}:{password}@{known.hostname}:{known.port}"
+
+
+def client(test, user):
+    return Client.of(test, url(user))
+
+
+def channel(test, user):
+    """A channel with confirms, whose connection ends with the test."""
+    connection = pika.BlockingConnection(pika.URLParameters(url(user)))
+    test.addCleanup(lambda: connection.is_open and connection.close())
+    opened = connection.channel()
+    opened.confirm_delivery()
+    return opened
+
+
+def figures(queue):
+    """What the broker says of a queue: some seconds old."""
+    return management(f"/api/queues/%2F/{queue}")
 
 
 def management(path, method="GET", body=None):

@@ -10,6 +10,8 @@ import json
 import random
 import struct
 
+from samples import in_seconds
+
 MARK = "x-hostile"
 TEXT_255 = "x" * 255
 # Most of these stand for one rule that a decoder or a database could forget.
@@ -115,11 +117,6 @@ class Message:
 
     def describe(self):
         return f"#{self.number} {self.queue} {self.changes} {self.fields} {self.body[:200]!r}"
-
-
-def in_seconds(seconds):
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def encoded(value):

@@ -5,7 +5,8 @@ import email.policy
 import mailbox
 import os
 import pathlib
-import time
+
+from waiting import eventually
 
 DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
 
@@ -24,11 +25,4 @@ def messages(address):
 
 
 def message(address, timeout=90):
-    deadline = time.monotonic() + timeout
-    while True:
-        found = messages(address)
-        if found:
-            return found[-1]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"no mail within {timeout} s")
-        time.sleep(0.1)
+    return eventually("a mail is there", lambda: messages(address), timeout)[-1]

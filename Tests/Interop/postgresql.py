@@ -7,10 +7,10 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 
 import stack
 from process import BINARIES, Process, free_port
+from waiting import eventually
 
 DATABASE = "countersign"
 CONTROL = stack.ROOT / "deploy/lib/postgresql-ctl"
@@ -292,10 +292,7 @@ def worker(test, cluster, name="sms-worker", change=None):
 def assert_settled(test, cluster, load):
     """Checks in the database that each verification is there once, and that nothing is left to be published."""
     test.assertEqual(cluster.records("verification"), load.count)
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while cluster.unpublished() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    test.assertEqual(cluster.unpublished(), "", "messages that are not published")
+    eventually(lambda: f"all is published: {cluster.unpublished()}", lambda: not cluster.unpublished(), SETTLE_SECONDS)
 
 
 class Readiness:

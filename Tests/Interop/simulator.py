@@ -3,9 +3,10 @@
 import json
 import os
 import re
-import time
 import urllib.parse
 import urllib.request
+
+from waiting import eventually
 
 
 def _url():
@@ -34,14 +35,8 @@ def newest(limit):
 
 
 def message(number, timeout=90, count=1):
-    deadline = time.monotonic() + timeout
-    while True:
-        found = messages(number)
-        if len(found) >= count:
-            return found[-1]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"no SMS within {timeout} s")
-        time.sleep(0.05)
+    return eventually(
+        f"{count} SMS", lambda: len(found := messages(number)) >= count and found, timeout, pause=0.05)[-1]
 
 
 def pushes(device_token):
@@ -49,14 +44,8 @@ def pushes(device_token):
 
 
 def push(device_token, timeout=90, count=1):
-    deadline = time.monotonic() + timeout
-    while True:
-        found = pushes(device_token)
-        if len(found) >= count:
-            return found[-1]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"no push within {timeout} s")
-        time.sleep(0.05)
+    return eventually(
+        f"{count} push", lambda: len(found := pushes(device_token)) >= count and found, timeout, pause=0.05)[-1]
 
 
 def device(device_token, topic, **order):

@@ -1,7 +1,5 @@
 """An app proves itself before an SMS is spent: by push, by reCAPTCHA where that cannot work, and what every mistake is answered with."""
 
-import os
-import random
 import secrets
 import time
 import unittest
@@ -9,8 +7,9 @@ import unittest
 import app_sdk
 import records
 import simulator
-import stack
 from countersign_client import Client, Refused
+from samples import new_number
+from waiting import eventually
 
 APP = "com.example.push"
 STRING_FORM_APP = "com.example.audit"
@@ -19,11 +18,6 @@ CAPTCHA_APP = "com.example.recaptcha"
 EXPIRES_AT = 8
 # What the coordinator expects of a token unless the app is configured otherwise.
 ACTION = "sendVerificationCode"
-
-
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49171{random.randrange(10_000_000):07d}"
 
 
 def new_device(app=APP, **order):
@@ -40,8 +34,7 @@ def captcha(kind, app=CAPTCHA_APP):
 
 class AppTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def verify_app(self, device, app=APP, **fields):
@@ -75,22 +68,8 @@ class AppTest(unittest.TestCase):
         for secret in (proof or {}).values():
             self.assertNotIn(secret, error.message)
 
-    def ended(self, receipt, timeout=90):
-        deadline = time.monotonic() + timeout
-        while True:
-            status = self.client.command("operation.status", {"operationID": receipt})
-            if status["state"] != "running":
-                return status
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"still running: {status}")
-            time.sleep(0.1)
-
-    def until(self, condition, timeout):
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {timeout} s")
-            time.sleep(0.2)
+    def ended(self, receipt):
+        return self.client.ended_operation(receipt, timeout=90)
 
     def push_events(self, receipt):
         status = self.client.command("operation.status", {"operationID": receipt})
@@ -198,7 +177,7 @@ class PushTest(AppTest):
         # Other devices are not held up either.
         self.prove(new_device())
         # Nobody knows whether it will come after all, and the timeline says so.
-        self.until(lambda: "push.unknown" in self.push_events(reply["receipt"]), timeout=90)
+        eventually("the timeline says so", lambda: "push.unknown" in self.push_events(reply["receipt"]), timeout=90)
 
     def test_throttled_push_comes_later(self):
         device = new_device(reason="TooManyRequests", count=1)

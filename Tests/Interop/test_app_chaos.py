@@ -5,7 +5,6 @@ reply.
 """
 
 import datetime
-import os
 import secrets
 import threading
 import time
@@ -40,8 +39,7 @@ class Command:
 
 class ReceiptChaosTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(stack.start, "coordinator")
         self.failure = None
         self.commands = [Command() for _ in range(COMMANDS)]

@@ -5,7 +5,6 @@ A coordinator of its own stands in the place of the stack's, whose budgets are m
 
 import os
 import pathlib
-import random
 import sqlite3
 import subprocess
 import time
@@ -16,7 +15,8 @@ import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
-from test_verification import new_number
+from samples import new_number
+from waiting import eventually
 
 APP = "com.example.app"
 PUSH_APP = "com.example.push"
@@ -65,8 +65,7 @@ class Attack(unittest.TestCase):
         self.running.start()
         self.addCleanup(self.running.__exit__)
         self.running.ready()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def command(self, name, body):
         return self.client.command(name, body, timeout=180)
@@ -102,7 +101,7 @@ class RepeatTest(Attack):
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def test_commands_that_change_nothing_fill_no_table(self):
-        number = new_number()
+        number = new_number("+49160")
         self.command("verification.start", {"phoneNumber": number, "app": APP})
         before = self.rows("store_inbox")
         for _ in range(30):
@@ -119,7 +118,7 @@ class BudgetTest(Attack):
     def test_codes_of_many_numbers_are_tried_out_from_one_address(self):
         begun = []
         for _ in range(5):
-            number = new_number()
+            number = new_number("+49160")
             started = self.command("verification.start", {"phoneNumber": number, "app": APP, "client": ATTACKER})
             begun.append((started["verificationID"], simulator.code(simulator.message(number)["body"])))
 
@@ -171,7 +170,7 @@ class BudgetTest(Attack):
         proof = {"receipt": receipt, "secret": value["secret"]}
 
         def start(_):
-            self.command("verification.start", {"phoneNumber": new_number(), "app": PUSH_APP, "proof": proof})
+            self.command("verification.start", {"phoneNumber": new_number("+49160"), "app": PUSH_APP, "proof": proof})
 
         error = self.until_refused(start, DEVICE_SENDS, 20)
         self.assertEqual((error.code, error.field), ("TOO_MANY_ATTEMPTS_TRY_LATER", "proof.receipt"))
@@ -181,7 +180,7 @@ class BudgetTest(Attack):
             token = f"low.sendVerificationCode.{uuid.uuid4().hex}@{CAPTCHA_APP}"
             self.command(
                 "verification.start",
-                {"phoneNumber": new_number(), "app": CAPTCHA_APP, "proof": {"recaptchaToken": token}})
+                {"phoneNumber": new_number("+49160"), "app": CAPTCHA_APP, "proof": {"recaptchaToken": token}})
 
         error = self.until_refused(start, ASSESSMENTS, 20)
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
@@ -199,7 +198,7 @@ class BudgetTest(Attack):
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
 
     def test_number_is_forgotten_by_operators_only(self):
-        number = new_number()
+        number = new_number("+49160")
         begun = self.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]
         self.assertEqual(self.refused("number.forget", {"phoneNumber": number}).code, "OPERATION_NOT_ALLOWED")
         program = os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign")
@@ -223,10 +222,8 @@ class NetworkTest(Attack):
             "app.verify", {"app": PUSH_APP, "deviceToken": uuid.uuid4().hex * 2, "environment": "production", "client": {"ip": ip}})
 
     def wait_for_refused_pushes(self, count):
-        deadline = time.monotonic() + 60
-        while (self.running.metric("countersign_app_proofs_total", method="push", outcome="push_refused") or 0) < count:
-            self.assertLess(time.monotonic(), deadline, "pushes to made-up devices were not refused")
-            time.sleep(0.1)
+        eventually("pushes to made-up devices are refused", lambda: (
+            self.running.metric("countersign_app_proofs_total", method="push", outcome="push_refused") or 0) >= count, 60)
 
     def test_addresses_of_one_network_do_not_use_up_the_receipts_of_a_day(self):
         taken, refused = 0, []
@@ -302,11 +299,11 @@ class UsedUpTest(Attack):
     def test_right_code_after_a_typing_error_is_approved_by_starting_again(self):
         guesses = 0
         while guesses < CODES_OF_APP:
-            identifier, code = self.start(new_number())
+            identifier, code = self.start(new_number("+49160"))
             for _ in range(min(5, CODES_OF_APP - guesses)):
                 self.assertRaises(Refused, self.check, identifier, wrong(code))
                 guesses += 1
-        number = new_number()
+        number = new_number("+49160")
         identifier, code = self.start(number)
         self.assertEqual(self.refused("verification.check", {"verificationID": identifier, "code": wrong(code)}).code, "INVALID_CODE")
         error = self.refused("verification.check", {"verificationID": identifier, "code": code})

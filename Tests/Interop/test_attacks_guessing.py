@@ -3,14 +3,14 @@
 The attacker is a client of the same app with a requester of its own; it speaks through a service, as all clients do.
 """
 
-import os
 import unittest
 
 import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
-from test_verification import APP, new_number
+from samples import new_number
+from test_verification import APP
 
 CHECKS = 6
 GUESSES_OF_OTHERS = 2
@@ -21,9 +21,8 @@ class GuessingTest(unittest.TestCase):
     """The victim asks first, the attacker for the same number a moment later."""
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.number = new_number()
+        self.client = Client.of(self)
+        self.number = new_number("+49160")
         self.mine = self.start("victim")
         self.code = simulator.code(simulator.message(self.number)["body"])
         self.theirs = self.start("attacker")
@@ -111,7 +110,7 @@ class GuessingTest(unittest.TestCase):
     def test_a_code_of_one_account_is_not_one_of_another(self):
         first = {"purpose": "secondFactorSignIn", "subject": "victim's account"}
         second = {"purpose": "secondFactorSignIn", "subject": "attacker's account"}
-        self.number = new_number()
+        self.number = new_number("+49160")
         victims = self.start("gateway", **first)
         code = simulator.code(simulator.message(self.number)["body"])
         attackers = self.start("gateway", **second)
@@ -132,9 +131,8 @@ class RoundsTest(unittest.TestCase):
         self.addCleanup(self.running.__exit__)
         self.running.replace_limits(ROUNDS_LIMITS)
         self.running.start().ready()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.number = new_number()
+        self.client = Client.of(self)
+        self.number = new_number("+49160")
         self.codes = []
 
     def begin(self, requester):

@@ -5,14 +5,11 @@ import contextlib
 import http.client
 import json
 import os
-import random
 import secrets
 import socket
 import subprocess
 import time
 import unittest
-import urllib.error
-import urllib.request
 import uuid
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -21,17 +18,13 @@ import simulator
 import stack
 from countersign_client import Client
 from process import BINARIES, CONFIGURATIONS, Process
-from test_jobs import in_seconds
+from samples import in_seconds, new_number
+from waiting import eventually
 
 CONFIGURATION_EXIT = 78
 WORKERS = ["sms-worker-1", "sms-worker-2"]
 # As many as the port for reports has in all.
 HALF_REQUESTS = 1024
-
-
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49171{random.randrange(10_000_000):07d}"
 
 
 def base64url(data):
@@ -161,8 +154,7 @@ class TextTest(unittest.TestCase):
     """A job's own text cannot be what only templates may write, or another than it looks."""
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def test_forged_domain_line_and_hidden_text(self):
         for text in [
@@ -188,8 +180,7 @@ class SealTest(unittest.TestCase):
     """Who can rewrite a queue keeps a sealed code for what it was sealed for, or loses it."""
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def test_a_code_is_shown_for_its_own_domain_only(self):
         number, message_id = new_number(), str(uuid.uuid4())
@@ -239,16 +230,10 @@ class MemoryTest(unittest.TestCase):
             timeout=180, check=False)
         return done.stdout.decode() if done.returncode == 0 else None
 
-    def wait(self, condition):
-        deadline = time.monotonic() + 180
-        while not condition():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-
     def test_what_protects_nothing_is_read(self):
         with subprocess.Popen([*self.WRAPPER, "sleep", "60"], env={**os.environ, "PLANTED": "hunter2"}) as plain:
             try:
-                self.wait(lambda: self.read(plain.pid, "comm") == "sleep\n")
+                eventually("it runs", lambda: self.read(plain.pid, "comm") == "sleep\n")
                 self.assertIn("PLANTED=hunter2", self.read(plain.pid, "environ") or "")
             finally:
                 plain.kill()
@@ -259,7 +244,7 @@ class MemoryTest(unittest.TestCase):
                 process.wrapper = self.WRAPPER
                 process.variables["PLANTED"] = "hunter2"
                 process.start()
-                self.wait(lambda: self.lives(process))
+                eventually("it lives", lambda process=process: self.lives(process), 180)
                 self.assertIsNone(self.read(process.running.pid, "environ"))
                 self.assertIsNone(self.read(process.running.pid, "maps"))
                 limits = self.read(process.running.pid, "limits") or ""

@@ -13,6 +13,8 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
+from samples import new_number
+from waiting import eventually
 
 # Calls under way at once on the lane; the bulk has one of them.
 CONCURRENCY = 4
@@ -22,11 +24,6 @@ BACKLOG = 150
 CODES = 12
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
-
-
 class BulkTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -34,8 +31,7 @@ class BulkTest(unittest.TestCase):
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         self.worker = Process("sms-worker")
         self.addCleanup(self.end)
@@ -52,12 +48,11 @@ class BulkTest(unittest.TestCase):
 
     def send(self, key, number=None):
         deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
-        body = {"to": number or new_number(), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        body = {"to": number or new_number("+49172"), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
         return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
 
     def listen(self):
-        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
-        self.addCleanup(operator.close)
+        operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         queue = operator.channel.queue_declare(f"countersign.reply.operator.{uuid.uuid4()}", exclusive=True).method.queue
         operator.channel.queue_bind(queue, "countersign.results", "#")
         heard = {}
@@ -91,10 +86,8 @@ class BulkTest(unittest.TestCase):
 
     def assert_counts(self, bulk, codes, timeout=90):
         """A job is counted when its result is out and it is acknowledged, so after its sender has heard of it."""
-        deadline = time.monotonic() + timeout
-        while (self.count("sms.bulk", "accepted"), self.count("sms.dispatch", "accepted")) != (bulk, codes):
-            self.assertLess(time.monotonic(), deadline, "not all are counted")
-            time.sleep(0.1)
+        eventually("all are counted", lambda: (
+            self.count("sms.bulk", "accepted"), self.count("sms.dispatch", "accepted")) == (bulk, codes), timeout)
 
     def test_codes_pass_a_long_backlog(self):
         simulator.inject(fault="latency", delaySeconds=CALL_SECONDS, provider="twilio", count=10_000)
@@ -124,16 +117,15 @@ class BulkTest(unittest.TestCase):
         bulk = [self.client.wait(self.send("sms.bulk"), timeout=180)[1]["jobID"] for _ in range(3)]
         code = self.client.wait(self.send("sms.dispatch"), timeout=180)[1]["jobID"]
         # They were published before the one that is there.
-        deadline = time.monotonic() + 120
-        while f"{code}.result" not in (waiting := self.waiting_results()):
-            self.assertLess(time.monotonic(), deadline, "the result of a code does not wait for the coordinator")
-            time.sleep(0.2)
+        waiting = eventually(
+            "the result of a code waits for the coordinator",
+            lambda: f"{code}.result" in (found := self.waiting_results()) and found)
         self.assertEqual(waiting[f"{code}.result"], "sms.dispatch.accepted")
         self.assertFalse({f"{job}.result" for job in bulk} & set(waiting))
         self.assertFalse([key for key in waiting.values() if key.startswith("sms.bulk.")])
 
     def test_one_that_is_tried_again_comes_back_to_its_queue(self):
-        number = new_number()
+        number = new_number("+49172")
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         result_of = self.listen()
         result = self.client.wait(self.send("sms.bulk", number), timeout=180)[1]
@@ -144,14 +136,8 @@ class BulkTest(unittest.TestCase):
 
     def test_a_broken_one_dies_in_its_own_dead_queue(self):
         self.client.send("countersign.jobs", "sms.bulk", b"{", type="sms.dispatch.v1", message_id="bulk-broken")
-        deadline = time.monotonic() + 120
-        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
-        self.addCleanup(operator.close)
-        while True:
-            method, properties, _ = operator.channel.basic_get("sms.bulk.dead", auto_ack=True)
-            if method:
-                break
-            self.assertLess(time.monotonic(), deadline, "no dead letter")
-            time.sleep(0.2)
+        operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        _, properties, _ = eventually(
+            "a dead letter", lambda: (got := operator.channel.basic_get("sms.bulk.dead", auto_ack=True))[0] and got)
         self.assertEqual(properties.message_id, "bulk-broken")
         self.assertEqual(properties.headers["x-dead-queue"], "sms.bulk")

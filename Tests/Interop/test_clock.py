@@ -1,6 +1,5 @@
 """The wall clock of a worker's host is set while calls are under way: none ends otherwise for it, and no lane stays down."""
 
-import os
 import pathlib
 import shutil
 import subprocess
@@ -15,6 +14,8 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
+from samples import new_number
+from waiting import eventually
 
 JOBS = 25
 # How long the provider takes for one message: long enough for all to be under way, and for the clock to be set meanwhile. The lane waits for
@@ -23,20 +24,6 @@ CALL_SECONDS = 5
 LANE_SECONDS = 60
 # Longer than a lane that is down may take to be tried again.
 PATIENCE_SECONDS = 150
-
-
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
-
-
-def eventually(condition, what, timeout=PATIENCE_SECONDS):
-    """Waits for something outside."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {timeout} s: {what}")
-        time.sleep(0.05)
 
 
 class ClockTest(unittest.TestCase):
@@ -53,8 +40,7 @@ class ClockTest(unittest.TestCase):
     def setUp(self):
         # What other tests have left in delay steps would be counted with these jobs.
         broker.empty_job_queues()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         self.worker = Process("sms-worker")
         self.addCleanup(self.end)
@@ -79,7 +65,7 @@ class ClockTest(unittest.TestCase):
 
     def send(self):
         deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
-        body = {"to": new_number(), "text": f"Hello {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        body = {"to": new_number("+49172"), "text": f"Hello {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
         self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def metric(self, name, **labels):
@@ -107,9 +93,9 @@ class ClockTest(unittest.TestCase):
                 expected = self.ended("accepted") + JOBS
                 for _ in range(JOBS):
                     self.send()
-                eventually(lambda: self.calls() >= JOBS, "all calls are under way")
+                eventually("all calls are under way", lambda: self.calls() >= JOBS, PATIENCE_SECONDS)
                 self.set_clock(step)
-                eventually(lambda: self.ended("accepted") >= expected, "all are accepted")
+                eventually("all are accepted", lambda: self.ended("accepted") >= expected, PATIENCE_SECONDS)
                 self.assertEqual(sum(self.ended(outcome) for outcome in ["unknown", "refused", "expired"]), 0)
                 self.assertTrue(self.is_up())
                 self.assertEqual(self.metric("countersign_worker_paused"), 0)
@@ -119,9 +105,9 @@ class ClockTest(unittest.TestCase):
     def test_a_lane_that_is_down_comes_up_though_the_clock_was_set_back(self):
         simulator.inject(provider="twilio", fault="401", count=1000)
         self.send()
-        eventually(lambda: not self.is_up(), "the lane is down")
+        eventually("the lane is down", lambda: not self.is_up(), PATIENCE_SECONDS)
         self.set_clock(-3600)
         simulator.clear_faults()
         self.send()
-        eventually(self.is_up, "the lane is up")
-        eventually(lambda: self.ended("accepted") >= 1, "a job is accepted")
+        eventually("the lane is up", self.is_up, PATIENCE_SECONDS)
+        eventually("a job is accepted", lambda: self.ended("accepted") >= 1, PATIENCE_SECONDS)

@@ -15,8 +15,10 @@ import asyncapi_rules
 import contract
 import simulator
 from countersign_client import Client, Refused
+from samples import new_number
 from test_app import new_device
-from test_verification import APP, new_number
+from test_verification import APP
+from waiting import eventually
 
 PUSH_APP = "com.example.push"
 PATIENCE_SECONDS = 60
@@ -156,7 +158,7 @@ class TrafficTest(unittest.TestCase):
         return self.client.command(name, body)
 
     def verify(self):
-        number = new_number()
+        number = new_number("+49160")
         identifier = self.command(
             "verification.start", phoneNumber=number, app=APP, languageCode="de", requester="contract",
             client={"ip": "203.0.113.9"})["verificationID"]
@@ -167,12 +169,12 @@ class TrafficTest(unittest.TestCase):
         self.command("verification.status", verificationID=identifier)
 
     def cancel(self):
-        identifier = self.command("verification.start", phoneNumber=new_number(), app=APP)["verificationID"]
+        identifier = self.command("verification.start", phoneNumber=new_number("+49160"), app=APP)["verificationID"]
         self.command("verification.cancel", verificationID=identifier)
 
     def prove(self):
         """A push, and a verification that it pays for."""
-        sdk, device, number = app_sdk.App(), new_device(PUSH_APP), new_number()
+        sdk, device, number = app_sdk.App(), new_device(PUSH_APP), new_number("+49160")
         sdk.wait_for(self.command("app.verify", app=PUSH_APP, deviceToken=device)["receipt"])
         self.assertTrue(sdk.receive(simulator.push(device)["payload"]))
         self.command("verification.start", phoneNumber=number, app=PUSH_APP, proof=sdk.credential)
@@ -182,10 +184,9 @@ class TrafficTest(unittest.TestCase):
         operation = self.command(
             "revocation.start", app=APP, authorizationCode=simulator.authorization_code(APP),
             notify={"email": f"{secrets.token_hex(8)}@privaterelay.appleid.com"})["operationID"]
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while self.command("operation.status", operationID=operation)["state"] == "running":
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        eventually(
+            "it has ended", lambda: self.command("operation.status", operationID=operation)["state"] != "running",
+            PATIENCE_SECONDS)
 
     def heard(self, wanted):
         """What passed the exchanges, as soon as each of the types is among it."""

@@ -39,8 +39,7 @@ class ConversionTest(unittest.TestCase):
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.events = []
         queue = self.client.channel.queue_declare("", exclusive=True).method.queue
         self.client.channel.queue_bind(queue, "countersign.events", "conversion.*")
@@ -58,17 +57,7 @@ class ConversionTest(unittest.TestCase):
         return running
 
     def ready(self, running):
-        running.start()
-        deadline = time.monotonic() + 180
-        while True:
-            try:
-                if running.get("/readyz")[0] == 200:
-                    return
-            except OSError:
-                pass
-            self.assertIsNone(running.running.poll(), running.output())
-            self.assertLess(time.monotonic(), deadline, running.output())
-            time.sleep(0.1)
+        running.start().ready()
 
     def start(self, prefix=PREFIX):
         number = f"{prefix}{next(self.numbers):04d}"
@@ -78,11 +67,7 @@ class ConversionTest(unittest.TestCase):
         """A verification of which the coordinator knows that a provider took its message, and its code."""
         started = self.start(prefix)
         code = simulator.code(simulator.message(started["phoneNumber"], timeout=120)["body"])
-        deadline = time.monotonic() + 180
-        while self.client.command(
-                "verification.status", {"verificationID": started["verificationID"]}, timeout=180)["state"] != "sent":
-            self.assertLess(time.monotonic(), deadline, "the result did not come")
-            time.sleep(0.05)
+        self.client.until_sent(started["verificationID"])
         return started["verificationID"], code
 
     def fail(self, prefix=PREFIX):
@@ -184,8 +169,7 @@ class ConversionTest(unittest.TestCase):
             self.client.command("conversion.lift", {"key": PREFIX}, timeout=180)
         self.assertEqual((caught.exception.code, caught.exception.field), ("OPERATION_NOT_ALLOWED", "user_id"))
         # Who says that he is somebody else is thrown out by the broker.
-        liar = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(liar.close)
+        liar = Client.of(self)
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker):
             liar.command("conversion.lift", {"key": PREFIX}, user_id="operator")
         self.assertEqual(self.refused().reason, "PREFIX_BLOCKED")

@@ -17,7 +17,7 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
-from test_jobs import in_seconds
+from samples import in_seconds
 
 INNOCENTS = 100
 # The first delivery, the group, and three times alone.
@@ -72,8 +72,7 @@ def take_dead(queue):
 class CrashTest(unittest.TestCase):
     def setUp(self):
         stack.require_all_ready()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.culprit = f"culprit-{uuid.uuid4()}"
 
     def replace(self, *names):

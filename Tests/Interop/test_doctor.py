@@ -26,6 +26,7 @@ import simulator
 import stack
 from countersign_client import Client
 from process import BINARIES, Process, free_port
+from waiting import eventually
 
 HERE = pathlib.Path(__file__).parent
 PATIENCE_SECONDS = 180
@@ -93,8 +94,7 @@ class DoctorTest(unittest.TestCase):
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         # What the doctor is told beside the stack's addresses.
         self.settings = {}
@@ -169,10 +169,8 @@ class DoctorTest(unittest.TestCase):
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def wait_for_lane(self, worker, condition):
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition(json.loads(worker.get("/runtime")[1])["lanes"][0]):
-            self.assertLess(time.monotonic(), deadline, worker.get("/runtime")[1])
-            time.sleep(0.1)
+        eventually(lambda: worker.get("/runtime")[1], lambda: condition(
+            json.loads(worker.get("/runtime")[1])["lanes"][0]), PATIENCE_SECONDS)
 
     # Healthy.
 
@@ -390,10 +388,7 @@ class DoctorTest(unittest.TestCase):
         self.client.send(
             "countersign.commands", "verification.start", {"phoneNumber": "+491721234567", "app": "com.example.app"},
             type="verification.start.v1")
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while coordinator.get("/readyz")[0] == 200:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        eventually("it is not ready", lambda: coordinator.get("/readyz")[0] != 200, PATIENCE_SECONDS)
         self.assert_cause("^process coordinator", "no space is left")
         full.unlink()
         self.assert_healthy()

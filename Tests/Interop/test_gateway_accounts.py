@@ -27,6 +27,7 @@ from gateway_client import (
     CERTIFICATES, IDENTITY_TOOLKIT, ISSUER, JWK_SET, KEY, PROJECT, PROJECT_NUMBER, RELYING_PARTY, SECURE_TOKEN, TOKENS, APIError, Apple,
     Assertions, Web, new_number, received_code, send)
 from process import BINARIES, Process, free_port
+from waiting import eventually
 
 # Within so long an event has reached the gateway and processes have read what another one has stored; alone, a gateway asks once a
 # minute.
@@ -395,11 +396,8 @@ class KeysTest(AccountTest):
 
     def wait_for_keys(self, *wanted):
         """Every gateway shows these, long before it asks by itself."""
-        deadline = time.monotonic() + EVENT_SECONDS
         for url in stack.gateway_urls():
-            while (shown := set(Web(url).keys())) != set(wanted):
-                self.assertLess(time.monotonic(), deadline, shown)
-                time.sleep(0.1)
+            eventually(f"{url} shows {wanted}", lambda url=url: set(Web(url).keys()) == set(wanted), EVENT_SECONDS)
 
     def wait_for_signers(self, begun, rotated):
         """Every process of accounts signs with a key that is younger than the first time, soon after the second one."""

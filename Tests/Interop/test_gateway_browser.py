@@ -1,7 +1,5 @@
 """A page signs in by phone in a browser: what `fetch` may send and read across origins is the browser's to decide."""
 
-import functools
-import http.server
 import json
 import os
 import pathlib
@@ -14,6 +12,7 @@ import urllib.parse
 
 from chromium import FLAGS, program
 from gateway_client import IDENTITY_TOOLKIT, KEY, PROJECT, SECURE_TOKEN, Web, new_number, received_code
+from local_server import Handler, Server
 
 PAGE_SECONDS = 90
 # The headers are those of the JavaScript SDK, each of which needs a preflight's leave.
@@ -57,44 +56,30 @@ await fetch("/result", {method: "POST", body: JSON.stringify(result)});
 """
 
 
-class Site(http.server.ThreadingHTTPServer):
+class Site(Server):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), functools.partial(SiteHandler))
+        super().__init__(SiteHandler)
         self.result, self.told = None, threading.Event()
 
 
-class SiteHandler(http.server.BaseHTTPRequestHandler):
-    def answer(self, text, kind):
-        data = text.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
+class SiteHandler(Handler):
     def do_GET(self):
         url = urllib.parse.urlsplit(self.path)
         if url.path == "/code":
-            self.answer(received_code(urllib.parse.parse_qs(url.query)["to"][0]), "text/plain")
+            self.answer(200, received_code(urllib.parse.parse_qs(url.query)["to"][0]).encode(), "text/plain")
         else:
             page = PAGE.replace("IDENTITY_TOOLKIT", IDENTITY_TOOLKIT).replace("SECURE_TOKEN", SECURE_TOKEN).replace("KEY", KEY)
-            self.answer(page, "text/html")
+            self.answer(200, page.encode(), "text/html")
 
     def do_POST(self):
-        self.server.result = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.answer("{}", "application/json")
+        self.server.result = json.loads(self.body())
+        self.answer(200, b"{}")
         self.server.told.set()
-
-    def log_message(self, *_):
-        """Says nothing."""
 
 
 class BrowserTest(unittest.TestCase):
     def setUp(self):
-        self.site = Site()
-        threading.Thread(target=self.site.serve_forever, daemon=True).start()
-        self.addCleanup(self.site.server_close)
-        self.addCleanup(self.site.shutdown)
+        self.site = Site().start(self.addCleanup)
 
     def open_page(self, **query):
         with tempfile.TemporaryDirectory(prefix="countersign-", ignore_cleanup_errors=True) as directory:

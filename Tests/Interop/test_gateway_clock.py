@@ -7,13 +7,13 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 import unittest
 
 import simulator
 import stack
 from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code
 from process import Process
+from waiting import eventually
 
 HOUR = 3600
 # Deletion, and the change or removal of a number, need a sign-in of the last five minutes.
@@ -119,10 +119,7 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
             self.assertEqual(count, 1)
             process.projects.write_text(changed)
         # It is read again without a restart.
-        deadline = time.monotonic() + 120
-        while not (self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other)):
-            self.assertLess(time.monotonic(), deadline, "the change is not noticed")
-            time.sleep(0.5)
+        eventually("the change is noticed", lambda: self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other))
         # No SMS is paid for, and a code that was sent before is good for nothing.
         refused = new_number()
         self.refused("OPERATION_NOT_ALLOWED", self.web.send_code, refused)

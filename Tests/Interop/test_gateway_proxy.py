@@ -25,6 +25,7 @@ import uuid
 import stack
 from gateway_client import IDENTITY_TOOLKIT, JWK_SET, KEY, SECURE_TOKEN, Answer, Assertions, Web, new_number, received_code, send
 from process import free_port
+from waiting import eventually
 
 # The limits of deploy/nginx/gateway.conf.
 MAX_BODY = 64 * 1024
@@ -317,9 +318,7 @@ class RefusalTest(ProxyTest):
         self.front.call(self.client, "POST", f"/logged?key={secret}", b" " * (MAX_BODY + 1))
         self.front.send(self.client, f"GET /bad?key={secret} HTTP/1.1\r\nHost: a b\r\n\r\n".encode())
         self.front.send(self.client, f"GET  /worse?key={secret} HTTP/1.1\r\n\r\n".encode())
-        deadline = time.monotonic() + 10
-        while self.front.log().count(f" {self.client} ") < 4 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually("all four are logged", lambda: self.front.log().count(f" {self.client} ") >= 4, 10)
         log = self.front.log()
         for line in ['"GET /emulator/x" 404', '"POST /logged" 413', '"GET /bad" 400']:
             self.assertIn(f" {self.client} {line} ", log)
@@ -501,13 +500,8 @@ class LimitTest(ProxyTest):
                     self.assertEqual(read(connection).status, 503)
 
     def until(self, status, call):
-        deadline = time.monotonic() + LATE_SECONDS
-        while True:
-            answer = call()
-            if answer.status == status or time.monotonic() > deadline:
-                self.assertEqual(answer.status, status)
-                return answer
-            time.sleep(0.05)
+        return eventually(
+            f"it is answered {status}", lambda: (answer := call()).status == status and answer, LATE_SECONDS, pause=0.05)
 
 
 class RushTest(ProxyTest):
@@ -560,10 +554,7 @@ class RushTest(ProxyTest):
 
     def wait_until_full(self, before):
         """Waits until the first one has found no place."""
-        deadline = time.monotonic() + self.RUSH_SECONDS
-        while self.refused() == before:
-            self.assertLess(time.monotonic(), deadline, "everybody finds a place")
-            time.sleep(0.05)
+        eventually("one finds no place", lambda: self.refused() != before, self.RUSH_SECONDS)
 
     def times(self, front, calls):
         times = []

@@ -12,7 +12,6 @@ import secrets
 import shutil
 import subprocess
 import threading
-import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -23,6 +22,7 @@ import broker
 import stack
 from countersign_client import Client, Refused
 from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code, send, wrong
+from waiting import eventually
 
 PROCESSES = ["coordinator", "accounts", "gateway"]
 EVENTS = "gateway-secrets.events"
@@ -189,8 +189,7 @@ class SecretsTest(Assertions, unittest.TestCase):
         """Commands that break the contract, as a gateway of another version might send them: secrets that are not sealed, no JSON."""
         url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
         password = (stack.DIRECTORY / "secrets" / "broker-gateway").read_text().strip()
-        client = Client(f"amqp://gateway:{password}@{url.hostname}:{url.port}")
-        self.addCleanup(client.close)
+        client = Client.of(self, f"amqp://gateway:{password}@{url.hostname}:{url.port}")
         token, number = self.planted.add("bad token", secrets.token_urlsafe(40)), self.new_number()
         for name, body, overrides in [
             ("account.lookup", {"project": "example", "idToken": token}, {}),
@@ -296,13 +295,7 @@ class SecretsTest(Assertions, unittest.TestCase):
             pass
 
     def waiting(self, queue, count):
-        deadline = time.monotonic() + 60
-        while True:
-            found = self.read(queue)
-            if len(found) >= count:
-                return found
-            self.assertLess(time.monotonic(), deadline, f"{queue} has {len(found)} messages")
-            time.sleep(0.2)
+        return eventually(f"{queue} has {count} messages", lambda: len(found := self.read(queue)) >= count and found, 60)
 
     @staticmethod
     def read(queue, with_body=True):

@@ -1,15 +1,12 @@
 """The stock Firebase JavaScript SDK signs in with a phone number, in a browser: what apps see of every answer and every error."""
 
 import base64
-import functools
 import hashlib
-import http.server
 import os
 import pathlib
 import re
 import socket
 import ssl
-import threading
 import time
 import unittest
 import urllib.parse
@@ -23,6 +20,8 @@ import stack
 import stock_sdk
 from chromium import Browser, PageError
 from gateway_client import KEY, PROJECT, Web, new_number, send, wrong
+from local_server import Handler, Server
+from waiting import eventually
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 # The lines of the README, and the address in them.
@@ -51,35 +50,25 @@ return {uid, phoneNumber, isAnonymous, providers: providerData.map((entry) => en
 """
 
 
-class Site(http.server.ThreadingHTTPServer):
+class Site(Server):
     def __init__(self, script):
-        super().__init__(("127.0.0.1", 0), functools.partial(SiteHandler))
+        super().__init__(SiteHandler)
         self.script = script
         self.url = f"http://localhost:{self.server_port}/"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-class SiteHandler(http.server.BaseHTTPRequestHandler):
+class SiteHandler(Handler):
     def do_GET(self):
         is_script = self.path == "/sdk.js"
         data = self.server.script if is_script else PAGE.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/javascript; charset=utf-8" if is_script else "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        """Says nothing."""
+        self.answer(200, data, "text/javascript; charset=utf-8" if is_script else "text/html; charset=utf-8")
 
 
 def setUpModule():
     """One browser for all tests: it reaches Google's hosts at nginx, and trusts the key of nginx's certificate."""
     tls = urllib.parse.urlsplit(os.environ["COUNTERSIGN_GATEWAY_TLS_URL"])
     hosts = ["identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com"]
-    site = Site(stock_sdk.script())
-    unittest.addModuleCleanup(site.server_close)
-    unittest.addModuleCleanup(site.shutdown)
+    site = Site(stock_sdk.script()).start(unittest.addModuleCleanup)
     browser = Browser(
         "--host-resolver-rules=" + ",".join(f"MAP {host}:443 127.0.0.1:{tls.port}" for host in hosts),
         f"--ignore-certificate-errors-spki-list={key_hash(tls.hostname, tls.port)}")
@@ -99,15 +88,9 @@ def key_hash(host, port):
 
 def shown_code(number):
     """The code that a gateway shows of a number, as soon as the SMS has arrived. Of several, one knows it."""
-    deadline = time.monotonic() + CODE_SECONDS
-    while True:
-        for url in stack.gateway_urls():
-            for entry in send(url, "GET", CODES).json()["verificationCodes"]:
-                if entry["phoneNumber"] == number:
-                    return entry["code"]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the gateway shows no code within {CODE_SECONDS} s")
-        time.sleep(0.05)
+    return eventually("the gateway shows the code", lambda: next((
+        entry["code"] for url in stack.gateway_urls() for entry in send(url, "GET", CODES).json()["verificationCodes"]
+        if entry["phoneNumber"] == number), None), CODE_SECONDS)
 
 
 class StockTest(unittest.TestCase):
@@ -166,11 +149,7 @@ class StockTest(unittest.TestCase):
 
     def require_noted(self, expected, read):
         """What is read of a page's notes of its calls is as expected, as soon as Chromium has taken them."""
-        deadline = time.monotonic() + NOTED_SECONDS
-        while (found := read()) != expected:
-            if time.monotonic() > deadline:
-                self.assertEqual(found, expected)
-            time.sleep(0.05)
+        eventually(lambda: f"{read()} is {expected}", lambda: read() == expected, NOTED_SECONDS)
 
 
 class SignInTest(StockTest):

@@ -4,7 +4,6 @@ docs/verifying-tokens.md shows, which refuse everything else."""
 import base64
 import datetime
 import hmac
-import http.server
 import json
 import os
 import pathlib
@@ -12,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import unittest.mock
@@ -30,6 +28,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway_client import CERTIFICATES, ISSUER, JWK_SET, PROJECT, Web, new_number
+from local_server import Handler, Server
 
 GOOGLE = "https://www.googleapis.com"
 OTHER_PROJECT = "other-project"
@@ -253,21 +252,13 @@ class Verify {
 PAGES += [page for page in OPTIONAL if page.language in os.environ.get("COUNTERSIGN_VERIFIERS", "").split(",")]
 
 
-class Keys(http.server.BaseHTTPRequestHandler):
+class Keys(Handler):
     """A gateway of the test's own key: both addresses of keys, and how often they were asked for."""
 
     def do_GET(self):
         self.server.asked += 1
         body = json.dumps(self.server.answers[self.path]).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Cache-Control", "public, max-age=3600, must-revalidate, no-transform")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(200, body, Cache_Control="public, max-age=3600, must-revalidate, no-transform")
 
 
 def certificate(key):
@@ -283,10 +274,7 @@ class PageTest(VerifierTest):
     def setUpClass(cls):
         super().setUpClass()
         cls.key, cls.other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keys)
-        cls.addClassCleanup(cls.server.server_close)
-        cls.addClassCleanup(cls.server.shutdown)
-        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        cls.server = Server(Keys).start(cls.addClassCleanup)
         jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(cls.key.public_key()))
         cls.pem = certificate(cls.key)
         cls.server.answers = {

@@ -193,8 +193,7 @@ class HostileTest(unittest.TestCase):
         self.verify_a_number()
 
     def verify_a_number(self):
-        client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(client.close)
+        client = Client.of(self)
         number = f"+49176{uuid.uuid4().int % 10_000_000:07d}"
         started = client.command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
         code = simulator.code(simulator.message(number)["body"])

@@ -1,8 +1,6 @@
 """Jobs that are being retried when their connection to the broker is lost: as many as before."""
 
-import http.server
 import json
-import os
 import threading
 import time
 import unittest
@@ -11,7 +9,9 @@ import uuid
 import broker
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from waiting import eventually
 
 JOBS = 20
 LOSSES = 3
@@ -21,51 +21,22 @@ CALL_SECONDS = 3
 DEADLINE_SECONDS = 3600
 
 
-class BusyProvider(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class BusyProvider(Handler):
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         self.server.called()
         time.sleep(CALL_SECONDS)
-        body = json.dumps({"code": 20429, "message": "Too Many Requests", "status": 429}).encode()
-        self.send_response(429)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(429, json.dumps({"code": 20429, "message": "Too Many Requests", "status": 429}).encode())
 
 
-class BusyServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class BusyServer(Server):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), BusyProvider)
+        super().__init__(BusyProvider)
         self.calls, self.lock = 0, threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def called(self):
         with self.lock:
             self.calls += 1
-
-    def handle_error(self, *_):
-        """A worker that stops resets its connections."""
-
-
-def eventually(what, condition, timeout=120):
-    """Waits until a condition holds; the value that it had."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what} within {timeout} s")
-        time.sleep(0.1)
 
 
 class LostConnectionTest(unittest.TestCase):
@@ -74,11 +45,8 @@ class LostConnectionTest(unittest.TestCase):
         # What other tests have left in delay steps would leave them in the middle of this one; and nobody needs what this one leaves.
         broker.empty_job_queues()
         self.addCleanup(broker.empty_job_queues)
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.provider = BusyServer()
-        self.addCleanup(self.provider.server_close)
-        self.addCleanup(self.provider.shutdown)
+        self.client = Client.of(self)
+        self.provider = BusyServer().start(self.addCleanup)
         self.worker = Process("sms-worker")
         self.addCleanup(self.end)
         self.worker.replace(

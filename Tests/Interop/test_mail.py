@@ -17,7 +17,7 @@ import dkim
 
 import stack
 from countersign_client import Client
-from test_jobs import in_seconds
+from samples import in_seconds
 
 MAILDIR = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
 RECORDS = json.loads((stack.DIRECTORY / "secrets" / "dkim-records.json").read_text())
@@ -175,8 +175,7 @@ class SignatureTest(unittest.TestCase):
 
 class DeliveryTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def address(self, word="ada"):
         return f"{word}+{uuid.uuid4().hex[:12]}@privaterelay.appleid.com"

@@ -1,18 +1,14 @@
 """Codes, tokens, numbers and addresses are planted in a full run, with everything that goes wrong besides; then all that the processes have
 written is searched for them: logs at their most talkative, metrics, dead letters' headers, the broker's listings, database files."""
 
-import http.server
 import json
 import os
 import pathlib
 import re
 import secrets
 import tempfile
-import threading
-import time
 import unittest
 import urllib.request
-import uuid
 
 import pika
 
@@ -21,9 +17,10 @@ import broker
 import simulator
 import stack
 from countersign_client import Client, Refused
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 from test_app import ACTION, new_device
-from test_jobs import in_seconds
 
 APP, PUSH_APP, CAPTCHA_APP = "com.example.app", "com.example.push", "com.example.recaptcha"
 SMS_WORKERS = ["sms-worker-1", "sms-worker-2"]
@@ -47,21 +44,21 @@ def new_number(prefix="+49171"):
     return prefix + str(secrets.randbelow(9_000_000) + 1_000_000)
 
 
-class Echo(http.server.ThreadingHTTPServer):
+class Echo(Server):
     """A provider that refuses everything and repeats what it was sent, wherever an answer has room."""
 
     def __init__(self, planted):
-        super().__init__(("127.0.0.1", 0), EchoHandler)
+        super().__init__(EchoHandler)
         self.planted = planted
         self.statuses = [400, 422, 302, 500, 503, 429, 200]
         self.asked = 0
 
 
-class EchoHandler(http.server.BaseHTTPRequestHandler):
+class EchoHandler(Handler):
     """Repeats the body in the body, a header, the address to go to and the reason."""
 
     def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        body = self.body().decode()
         data = json.loads(body)["data"]
         status = self.server.statuses[self.server.asked % len(self.server.statuses)]
         self.server.asked += 1
@@ -74,9 +71,6 @@ class EchoHandler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(answer)))
         self.end_headers()
         self.wfile.write(answer)
-
-    def log_message(self, *_):
-        """Says nothing."""
 
 
 class Planted:
@@ -130,8 +124,7 @@ class PlantedSecretsTest(unittest.TestCase):
 
     def setUp(self):
         self.planted = Planted()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         self.extra_logs = {}
 
@@ -207,10 +200,7 @@ class PlantedSecretsTest(unittest.TestCase):
                 if kind != "notify":
                     self.planted.add(kind, value)
             operation = self.client.command("revocation.start", {"app": APP, **fields})["operationID"]
-            deadline = time.monotonic() + 180
-            while self.client.command("operation.status", {"operationID": operation})["state"] == "running":
-                self.assertLess(time.monotonic(), deadline, fields.keys())
-                time.sleep(0.1)
+            self.client.ended_operation(operation)
         # Those of other tests may be texts that stand elsewhere as well.
         revocations = simulator.revocations(code=code)
         self.assertTrue(revocations)
@@ -263,10 +253,7 @@ class PlantedSecretsTest(unittest.TestCase):
     def provider_errors(self):
         for name in SMS_WORKERS:
             stack.stop(name)
-        echo = Echo(self.planted)
-        threading.Thread(target=echo.serve_forever, daemon=True).start()
-        self.addCleanup(echo.server_close)
-        self.addCleanup(echo.shutdown)
+        echo = Echo(self.planted).start(self.addCleanup)
         try:
             with Process("sms-worker") as worker, tempfile.TemporaryDirectory() as directory:
                 lane = WEBHOOK_LANE.format(port=echo.server_port, secret="../secrets/webhook-secret")

@@ -14,11 +14,12 @@ import time
 import unittest
 
 import simulator
-import stack
 from countersign_client import Client, Refused
 from postgresql import COORDINATOR, SECRETS, WORKER, Cluster, coordinator, stop_coordinators
 from process import BINARIES, CONFIGURATIONS, Process, free_port
-from test_verification import APP, new_number
+from samples import new_number
+from test_verification import APP
+from waiting import eventually
 
 MINIMUM = 3
 FOUND, UNAVAILABLE, CONFIGURATION, BAD_INPUT = 1, 69, 78, 65
@@ -52,14 +53,13 @@ class PostgreSQLTest(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.remove)
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def command(self, name, body):
         return self.client.command(name, body, timeout=180)
 
     def start(self, number=None):
-        number = number or new_number()
+        number = number or new_number("+49160")
         started = self.command("verification.start", {"phoneNumber": number, "app": APP})
         return started["verificationID"], simulator.code(simulator.message(number)["body"])
 
@@ -115,10 +115,7 @@ class CoordinatorsTest(PostgreSQLTest):
         for _ in range(MINIMUM):
             started = start()
             code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-            deadline = time.monotonic() + 120
-            while self.command("verification.status", {"verificationID": started["verificationID"]})["state"] != "sent":
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.05)
+            self.client.until_sent(started["verificationID"])
             with self.assertRaises(Refused):
                 self.command("verification.check", {
                     "verificationID": started["verificationID"], "code": f"{(int(code) + 1) % 1_000_000:06d}"})
@@ -174,10 +171,7 @@ class CoordinatorsTest(PostgreSQLTest):
         process.ready()
         # A restart under way.
         self.cluster.kill()
-        deadline = time.monotonic() + 120
-        while process.get("/readyz")[0] != 503:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.2)
+        eventually("it is not ready", lambda: process.get("/readyz")[0] == 503)
         self.cluster.start()
         process.ready()
         self.check(self.start())
@@ -341,13 +335,8 @@ ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_ti
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(pooler.wait)
         self.addCleanup(pooler.kill)
-        deadline = time.monotonic() + 180
-        while True:
-            done = self.check_store(port=port)
-            if "cannot be reached" not in done[1]:
-                break
-            self.assertLess(time.monotonic(), deadline, done[1])
-            time.sleep(0.2)
+        done = eventually(
+            "the pooler is reached", lambda: "cannot be reached" not in (said := self.check_store(port=port))[1] and said, 180)
         self.assertEqual(done[0], FOUND, done)
         print(f"\n  behind the pooler: {status_of(done)}", flush=True)
         process = Process("coordinator")

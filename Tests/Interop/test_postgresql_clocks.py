@@ -4,7 +4,6 @@ Counts what reaches the phones. The long form (COUNTERSIGN_TEST_ALL=1) has 1,000
 """
 
 import collections
-import os
 import pathlib
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ import simulator
 from countersign_client import Client
 from load import APP, Load
 from postgresql import Cluster, Restarting, COORDINATOR, size, stop_coordinators
+from waiting import eventually
 
 PAIRS = size(100, 1000)
 VERIFICATIONS = size(30, 300)
@@ -24,15 +24,6 @@ AT_ONCE = 20
 SET = "or this host stood still"
 DIFFERENCE = "countersign_database_clock_difference_seconds"
 PATIENCE_SECONDS = 60
-
-
-def eventually(condition, what):
-    """Waits for something outside."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {PATIENCE_SECONDS} s: {what}")
-        time.sleep(0.05)
 
 
 class Clock:
@@ -75,8 +66,7 @@ class ClocksTest(unittest.TestCase):
             "POSTGRESQL_PRELOAD": self.server.variables["LD_PRELOAD"], "CLOCK_STEP_FILE": self.server.variables["CLOCK_STEP_FILE"]}
         self.addCleanup(self.cluster.remove)
         self.cluster.create()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def begin(self, *seconds):
         """Two coordinators whose hosts' clocks are so far off."""
@@ -192,9 +182,9 @@ class ClocksTest(unittest.TestCase):
             self.server.set(step)
             for process in self.coordinators:
                 eventually(
-                    lambda process=process: process.output().count(SET) == times,
-                    "it has taken the server's time over")
-                eventually(lambda process=process: process.get("/readyz")[0] == 200, "it is ready")
+                    "it has taken the server's time over", lambda process=process: process.output().count(SET) == times,
+                    PATIENCE_SECONDS)
+                eventually("it is ready", lambda process=process: process.get("/readyz")[0] == 200, PATIENCE_SECONDS)
             if step == 0:
                 self.assertEqual(self.verify(AT_ONCE), AT_ONCE)
             else:

@@ -7,7 +7,7 @@ import unittest
 import stack
 from load import Load
 from postgresql import Pair, Readiness, SmallDisk, assert_settled, coordinator, size, stop_coordinators
-from test_lost_connection import eventually
+from waiting import eventually
 
 TIMES = size(1, 3)
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(40, 60)))

@@ -3,7 +3,6 @@
 import collections
 import itertools
 import json
-import os
 import pathlib
 import re
 import time
@@ -17,7 +16,7 @@ import stack
 import test_several_hosts
 import test_smpp
 from countersign_client import Client
-from test_lost_connection import eventually
+from waiting import eventually
 
 # Of each kind.
 JOBS = 40
@@ -125,8 +124,7 @@ class ReceiptsTest(unittest.TestCase):
         self.cluster = postgresql.Cluster().create()
         self.addCleanup(self.cluster.remove)
         self.smsc = self.server()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def worker(self):
         def change(process):
@@ -151,8 +149,7 @@ class ReceiptsTest(unittest.TestCase):
         for message in self.smsc.messages:
             other, = [session for number, session in self.smsc.sessions.items() if number != message.event.session_id]
             # A server asks again when it is told to.
-            test_smpp.wait_until(
-                lambda message=message, other=other: self.smsc.call(message.report(session=other)) == 0)
+            eventually("it is taken", lambda message=message, other=other: self.smsc.call(message.report(session=other)) == 0)
         found = reports(len(sent))
         self.assertEqual({key for key, _, _ in found}, {"sms.delivery.delivered"})
         self.assertEqual(sorted(correlated for _, correlated, _ in found), sorted(sent))

@@ -11,7 +11,7 @@ import stack
 from countersign_client import Client
 from load import APP, Load
 from postgresql import COORDINATOR, SECRETS, Cluster, Restarting, assert_settled, coordinator, size, stop_coordinators
-from test_lost_connection import eventually
+from waiting import eventually
 
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(30, 60)))
 STARTS = 60

@@ -19,7 +19,7 @@ import jwt
 import stack
 from gateway_client import APIError, Apple, Web, new_number, received_code
 from load import Load
-from postgresql import COORDINATOR, COORDINATORS, SECRETS, WORKER, Cluster, Restarting, assert_settled, size
+from postgresql import COORDINATOR, COORDINATORS, SECRETS, WORKER, Cluster, Restarting, size
 from process import BINARIES
 from test_gateway_proxy import Front
 

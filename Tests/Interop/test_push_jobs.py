@@ -1,9 +1,7 @@
 """Pushes as another service enqueues them: provider tokens checked with PyJWT, payloads read as the app's SDK reads them."""
 
 import datetime
-import http.server
 import json
-import os
 import threading
 import unittest
 import uuid
@@ -13,19 +11,15 @@ from cryptography.hazmat.primitives import serialization
 
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 
 APP = "com.example.app"
 WORKER = "push-worker"
 TEAM, KEY = "EXAMPLE001", "APNSKEY001"
 PUSHES = 100
 TOGETHER_SECONDS = 20
-
-
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def public_key():
@@ -42,12 +36,8 @@ class PushTest(unittest.TestCase):
         stack.stop_for_class(cls, WORKER)
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.apple = Apple(public_key())
-        threading.Thread(target=self.apple.serve_forever, daemon=True).start()
-        self.addCleanup(self.apple.server_close)
-        self.addCleanup(self.apple.shutdown)
+        self.client = Client.of(self)
+        self.apple = Apple(public_key()).start(self.addCleanup)
         self.worker = self.enterContext(Process(WORKER))
         # Python speaks HTTP/1.1 only, so that a push waits for the ones before it on its connection.
         self.worker.variables |= {
@@ -117,11 +107,11 @@ class PushTest(unittest.TestCase):
         self.assertEqual(result["unregisteredAt"], "2026-07-01T10:00:00.123Z")
 
 
-class Apple(http.server.ThreadingHTTPServer):
+class Apple(Server):
     LONGEST_LIFE = datetime.timedelta(hours=1)
 
     def __init__(self, key):
-        super().__init__(("127.0.0.1", 0), AppleHandler)
+        super().__init__(AppleHandler)
         self.key = key
         self.lock = threading.Condition()
         # Pushes that have to be in hand before the first one is answered: a fast server is asked over one connection.
@@ -131,9 +121,6 @@ class Apple(http.server.ThreadingHTTPServer):
         self.connections = set()
         self.refused = []
         self.unregistered = {}
-
-    def handle_error(self, *_):
-        """A worker that is killed at the end of a test resets its connections."""
 
     def check(self, token):
         header = jwt.get_unverified_header(token)
@@ -146,13 +133,9 @@ class Apple(http.server.ThreadingHTTPServer):
             self.tokens[token] = (header, claims)
 
 
-class AppleHandler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # Headers and body are written apart.
-    disable_nagle_algorithm = True
-
-    def do_POST(self):  # pylint: disable=invalid-name
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+class AppleHandler(Handler):
+    def do_POST(self):
+        body = self.body()
         device = self.path.removeprefix("/3/device/")
         status, answer = 200, {}
         try:
@@ -171,12 +154,4 @@ class AppleHandler(http.server.BaseHTTPRequestHandler):
         except (jwt.PyJWTError, KeyError, ValueError) as error:
             self.server.refused.append(repr(error))
             status, answer = 403, {"reason": "InvalidProviderToken"}
-        text = json.dumps(answer).encode() if answer else b""
-        self.send_response(status)
-        self.send_header("apns-id", self.headers["apns-id"])
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        """Says nothing."""
+        self.answer(status, json.dumps(answer).encode() if answer else b"", apns_id=self.headers["apns-id"])

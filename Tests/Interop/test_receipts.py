@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import time
 import unittest
 import urllib.error
@@ -12,16 +11,13 @@ import pika
 
 import simulator
 from countersign_client import Client
+from samples import new_number
+from waiting import eventually
 
 APP = "com.example.app"
 # A provider's report that overtakes the worker's own proves by itself that the message was accepted. Where a test looks at both, it comes when
 # the worker has told.
 LATER = {"delaySeconds": 4}
-
-
-def new_number(prefix="+49171", digits=7):
-    """A mobile number that no other test uses: of the plan of Germany, unless told otherwise."""
-    return prefix + "".join(random.choices("0123456789", k=digits))
 
 
 def british():
@@ -43,8 +39,7 @@ def italian():
 class ReceiptTest(unittest.TestCase):
     def setUp(self):
         url = os.environ["COUNTERSIGN_AMQP_URL"]
-        self.client = Client(url)
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self, url)
         self.listener = pika.BlockingConnection(pika.URLParameters(url))
         self.addCleanup(self.listener.close)
         self.channel = self.listener.channel()
@@ -67,12 +62,11 @@ class ReceiptTest(unittest.TestCase):
 
     def timeline(self, verification_id, event, timeout=120):
         """The timeline as soon as it has an event of that name."""
-        deadline = time.monotonic() + timeout
-        while True:
+        def status():
             status = self.client.command("verification.status", {"verificationID": verification_id})
-            if any(entry["event"] == event for entry in status["timeline"]) or time.monotonic() > deadline:
-                return status
-            time.sleep(0.1)
+            return any(entry["event"] == event for entry in status["timeline"]) and status
+
+        return eventually(event, status, timeout)
 
     def start(self, number):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]

@@ -1,6 +1,5 @@
 """Tokens of Sign in with Apple are revoked, and their owner gets a mail; a kill at any step leaves an ending that is the truth."""
 
-import os
 import secrets
 import time
 import unittest
@@ -9,6 +8,7 @@ import mailbox_of_relay
 import simulator
 import stack
 from countersign_client import Client
+from waiting import eventually
 
 APP = "com.example.app"
 WEB_CLIENT = "com.example.web"
@@ -23,8 +23,7 @@ def new_address():
 
 class RevocationTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def start(self, **fields):
@@ -34,15 +33,7 @@ class RevocationTest(unittest.TestCase):
         return self.client.command("operation.status", {"operationID": operation_id})
 
     def ended(self, operation_id, timeout=180):
-        """The status of an operation that is over."""
-        deadline = time.monotonic() + timeout
-        while True:
-            status = self.status(operation_id)
-            if status["state"] != "running":
-                return status
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"still running: {status}")
-            time.sleep(0.1)
+        return self.client.ended_operation(operation_id, timeout)
 
     def expect(self, ending, timeout=180, **fields):
         status = self.ended(self.start(**fields), timeout)
@@ -51,14 +42,6 @@ class RevocationTest(unittest.TestCase):
             if field in fields:
                 self.assertNotIn(fields[field], str(status))
         return status
-
-    def until(self, condition, what):
-        """Waits for something outside."""
-        deadline = time.monotonic() + 120
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within 120 s: {what}")
-            time.sleep(0.02)
 
 
 class FlowTest(RevocationTest):
@@ -142,7 +125,7 @@ class KillTest(RevocationTest):
         simulator.inject(provider=provider, fault="hang", processed=processed, count=100)
         code = simulator.authorization_code(APP)
         operation_id = self.start(authorizationCode=code)
-        self.until(lambda: self.hits(provider) > 0, "the call")
+        eventually("the call", lambda: self.hits(provider) > 0)
         self.restart()
         return code, operation_id
 

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+from waiting import eventually
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -50,11 +51,8 @@ def is_running(pid):
         return False
 
 
-def assert_gone(test, pid):
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while is_running(pid):
-        test.assertLess(time.monotonic(), deadline, f"process {pid} runs on")
-        time.sleep(0.05)
+def assert_gone(pid):
+    eventually(f"process {pid} ends", lambda: not is_running(pid), PATIENCE_SECONDS)
 
 
 class ModulesTest(unittest.TestCase):
@@ -128,19 +126,17 @@ class ModulesTest(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertEqual(self.said("failed"), ["stuck"])
         self.assertIn("stuck took longer than 1 s and was killed", output)
-        assert_gone(self, (self.directory / "child").read_text().strip())
+        assert_gone((self.directory / "child").read_text().strip())
 
     def test_a_run_that_is_interrupted_ends_its_modules(self):
         running = self.start(["a", "b"], self.runner("sleep 1000 &\necho $! >child.new\nmv child.new child\nwait"))
-        child, deadline = self.directory / "child", time.monotonic() + PATIENCE_SECONDS
-        while not child.exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        child = self.directory / "child"
+        eventually("it has begun", child.exists, PATIENCE_SECONDS)
         running.send_signal(signal.SIGTERM)
         status, output = self.end(running)
         self.assertEqual(status, 130, output)
         self.assertFalse((self.log / "b.log").exists(), "the next one has begun")
-        assert_gone(self, child.read_text().strip())
+        assert_gone(child.read_text().strip())
 
 
 class ScriptTest(unittest.TestCase):
@@ -173,7 +169,7 @@ class ScriptTest(unittest.TestCase):
                 running.terminate()
                 running.communicate(timeout=PATIENCE_SECONDS)
             self.assertEqual(running.returncode, 130)
-            assert_gone(self, child)
+            assert_gone(child)
 
     def test_all_that_has_a_figure_is_a_module(self):
         modules = set(script("COUNTERSIGN_TEST_ALL=1; tests_interop_modules sqlite").stdout.split())

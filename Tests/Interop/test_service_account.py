@@ -1,7 +1,5 @@
 """reCAPTCHA Enterprise with a service account: assertions checked with PyJWT, access tokens renewed, revoked, refused, and what the operator sees."""
 
-import datetime
-import http.server
 import json
 import os
 import secrets
@@ -18,7 +16,9 @@ from cryptography.hazmat.primitives import serialization
 import simulator
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 
 APP = "com.example.recaptcha"
 LANE = "recaptcha-account"
@@ -28,12 +28,6 @@ SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 GRANT_TYPE = "urn:ietf:params:oauth:grant-type:jwt-bearer"
 ACCOUNT = stack.DIRECTORY / "secrets" / "google-service-account.json"
 JOBS = 40
-
-
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def doctor():
@@ -46,8 +40,7 @@ def doctor():
 
 class JobTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def assess(self):
@@ -108,10 +101,7 @@ class GoogleTest(JobTest):
     def setUp(self):
         super().setUp()
         self.account = json.loads(ACCOUNT.read_text())
-        self.google = Google(self.account)
-        threading.Thread(target=self.google.serve_forever, daemon=True).start()
-        self.addCleanup(self.google.server_close)
-        self.addCleanup(self.google.shutdown)
+        self.google = Google(self.account).start(self.addCleanup)
         self.worker = self.enterContext(Process(WORKER))
         url = f"http://127.0.0.1:{self.google.server_port}"
         # The fourth lane is that of the service account.
@@ -195,11 +185,11 @@ class ConfigurationTest(unittest.TestCase):
             self.assertIn(message, "\n".join(lines))
 
 
-class Google(http.server.ThreadingHTTPServer):
+class Google(Server):
     """Gives access tokens for assertions that verify with PyJWT, and takes no other ones."""
 
     def __init__(self, account):
-        super().__init__(("127.0.0.1", 0), GoogleHandler)
+        super().__init__(GoogleHandler)
         private = serialization.load_pem_private_key(account["private_key"].encode(), password=None)
         self.key = private.public_key()
         self.account = account
@@ -211,9 +201,6 @@ class Google(http.server.ThreadingHTTPServer):
         self.tokens = {}
         self.assertions = []
         self.refused = []
-
-    def handle_error(self, *_):
-        """A worker that is killed at the end of a test resets its connections."""
 
     def token(self, form):
         if form.get("grant_type") != [GRANT_TYPE]:
@@ -245,13 +232,9 @@ class Google(http.server.ThreadingHTTPServer):
             "tokenProperties": {"valid": True, "action": event["expectedAction"], "iosBundleId": APP}}
 
 
-class GoogleHandler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    # Headers and body are written apart.
-    disable_nagle_algorithm = True
-
-    def do_POST(self):  # pylint: disable=invalid-name
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+class GoogleHandler(Handler):
+    def do_POST(self):
+        body = self.body().decode()
         if self.path == "/token":
             if self.server.silent:
                 self.server.silent -= 1
@@ -259,12 +242,4 @@ class GoogleHandler(http.server.BaseHTTPRequestHandler):
             status, answer = self.server.token(urllib.parse.parse_qs(body))
         else:
             status, answer = self.server.assessment(self.headers["Authorization"], json.loads(body)["event"])
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        """Says nothing."""
+        self.answer(status, json.dumps(answer).encode())

@@ -1,7 +1,6 @@
 """Workers of two hosts, each with a ledger of its own: the connection of one is cut while its calls are under way."""
 
 import collections
-import http.server
 import json
 import os
 import threading
@@ -14,8 +13,9 @@ import pika
 
 import broker
 import stack
+from local_server import Handler, Server
 from process import Process
-from test_lost_connection import eventually
+from waiting import eventually
 
 JOBS = 40
 # How long the provider takes to accept a message from then on that a connection is cut: long enough for its jobs to come to the other worker.
@@ -28,35 +28,21 @@ QUIET_SECONDS = CALL_SECONDS + 6
 PATIENCE_SECONDS = 170
 
 
-class SlowProvider(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
+class SlowProvider(Handler):
     def do_POST(self):
-        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        form = urllib.parse.parse_qs(self.body().decode())
         self.server.called(form["Body"][0])
         self.server.goes_on.wait(HOLD_SECONDS)
         time.sleep(CALL_SECONDS)
-        body = json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode()
-        self.send_response(201)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(201, json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode())
 
 
-class SlowServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class SlowServer(Server):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), SlowProvider)
+        super().__init__(SlowProvider)
         self.sent, self.lock = collections.Counter(), threading.Lock()
         # Until then every call is under way.
         self.goes_on = threading.Event()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def called(self, text):
         with self.lock:
@@ -66,17 +52,12 @@ class SlowServer(http.server.ThreadingHTTPServer):
         with self.lock:
             return all(self.sent[text] for text in texts)
 
-    def handle_error(self, *_):
-        """A worker that stops resets its connections."""
-
 
 class SeveralHostsTest(unittest.TestCase):
     def setUp(self):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         broker.empty_job_queues()
-        self.provider = SlowServer()
-        self.addCleanup(self.provider.server_close)
-        self.addCleanup(self.provider.shutdown)
+        self.provider = SlowServer().start(self.addCleanup)
         # As on two hosts: each has a data directory, and so a ledger, of its own.
         self.workers = [self.worker(), self.worker()]
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
