@@ -154,10 +154,10 @@ class Client:
     def sign_in_with_proof(self, number, proof, **fields):
         return self.call("accounts:signInWithPhoneNumber", {"phoneNumber": number, "temporaryProof": proof, **fields})
 
-    def sign_in_as(self, number, **fields):
-        """A whole sign-in by SMS. The number has no other SMS than this one's."""
+    def sign_in_as(self, number, count=1, **fields):
+        """A whole sign-in by SMS, which is the number's `count`th."""
         session = self.send_code(number)
-        return self.sign_in(session, received_code(number), **fields)
+        return self.sign_in(session, received_code(number, count=count), **fields)
 
     def anonymous(self):
         return self.call("accounts:signUp", {"returnSecureToken": True})

@@ -189,8 +189,7 @@ class DeleteTest(AccountTest):
             self.refused("USER_NOT_FOUND", client.delete, user["idToken"])
             self.refused("USER_NOT_FOUND", client.refresh, user["refreshToken"])
             # The number is free.
-            session = client.send_code(number)
-            again = client.sign_in(session, received_code(number, count=2))
+            again = client.sign_in_as(number, count=2)
             self.assertIs(again["isNewUser"], True)
             self.assertNotEqual(again["localId"], user["localId"])
             self.refused("USER_NOT_FOUND", client.lookup, user["idToken"])
@@ -223,8 +222,7 @@ class EndedTest(AccountTest):
             for call in [client.lookup, client.update, client.delete]:
                 self.refused("TOKEN_EXPIRED", call, user["idToken"])
             self.refused("TOKEN_EXPIRED", client.refresh, user["refreshToken"])
-        session = self.web.send_code(number)
-        again = self.web.sign_in(session, received_code(number, count=2))
+        again = self.web.sign_in_as(number, count=2)
         self.assertEqual(again["localId"], user["localId"])
         self.assertEqual(self.web.lookup(again["idToken"])["phoneNumber"], number)
         self.assertEqual(self.web.refresh(again["refreshToken"])["user_id"], user["localId"])
@@ -686,8 +684,7 @@ class DevelopmentTest(AccountTest):
         self.refused("USER_NOT_FOUND", self.web.refresh, user["refreshToken"])
         # The limits of the number are empty, too.
         for count in range(2, 7):
-            session = self.web.send_code(number)
-            answer = self.web.sign_in(session, received_code(number, count=count))
+            answer = self.web.sign_in_as(number, count=count)
             self.assertIs(answer.get("isNewUser", False), count == 2)
 
     def test_reset_ends_live_verifications(self):

@@ -91,8 +91,7 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         # Nor is a first number one, which the account may have at any time.
         linked = self.web.sign_in(session, code, idToken=anonymous["idToken"])
         self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, linked["idToken"])
-        session = self.web.send_code(old)
-        again = self.web.sign_in(session, received_code(old, count=2), operation="REAUTH")
+        again = self.web.sign_in_as(old, count=2, operation="REAUTH")
         self.assertEqual(again["localId"], user["localId"])
         self.web.update(again["idToken"], deleteProvider=["phone"])
         self.web.delete(again["idToken"])

@@ -65,8 +65,7 @@ class SignInTest(PhoneTest):
                 self.assertEqual(first["phoneNumber"], number)
                 self.require_tokens(first, client, "phone", number)
                 self.assertEqual(len(simulator.messages(number)), 1)
-                session = client.send_code(number)
-                second = client.sign_in(session, received_code(number, count=2))
+                second = client.sign_in_as(number, count=2)
                 self.assertEqual(second["localId"], first["localId"])
                 self.assertFalse(second.get("isNewUser", False))
                 self.assertNotEqual(second["refreshToken"], first["refreshToken"])
@@ -78,8 +77,7 @@ class SignInTest(PhoneTest):
 
     def test_both_sdks_reach_the_same_account(self):
         number, first = self.new_user(self.web)
-        session = self.apple.send_code(number)
-        second = self.apple.sign_in(session, received_code(number, count=2))
+        second = self.apple.sign_in_as(number, count=2)
         self.assertEqual(second["localId"], first["localId"])
 
     def test_asking_again_sends_nothing(self):
@@ -262,8 +260,7 @@ class SignedInTest(PhoneTest):
                 # Linking is no new sign-in, so the time of it would be told apart.
                 time.sleep(1.1)
                 number = new_number()
-                session = client.send_code(number)
-                answer = client.sign_in(session, received_code(number), idToken=anonymous["idToken"], operation="LINK")
+                answer = client.sign_in_as(number, idToken=anonymous["idToken"], operation="LINK")
                 self.assertEqual(answer["localId"], anonymous["localId"])
                 self.assertEqual(answer["phoneNumber"], number)
                 self.assertFalse(answer.get("isNewUser", False))
@@ -277,8 +274,7 @@ class SignedInTest(PhoneTest):
                 self.assertEqual(user["phoneNumber"], number)
                 self.assertEqual([(entry["providerId"], entry["phoneNumber"]) for entry in user["providerUserInfo"]], [("phone", number)])
                 # From now on the number signs in to it.
-                session = client.send_code(number)
-                again = client.sign_in(session, received_code(number, count=2))
+                again = client.sign_in_as(number, count=2)
                 self.assertEqual(again["localId"], anonymous["localId"])
                 self.require_tokens(again, client, "phone", number)
 
@@ -293,26 +289,22 @@ class SignedInTest(PhoneTest):
 
     def test_number_is_changed_and_the_old_one_free(self):
         old, user = self.new_user()
-        session = self.web.send_code(old)
-        elsewhere = self.web.sign_in(session, received_code(old, count=2))
+        elsewhere = self.web.sign_in_as(old, count=2)
         number = new_number()
-        session = self.apple.send_code(number)
-        answer = self.apple.sign_in(session, received_code(number), idToken=user["idToken"], operation="UPDATE")
+        answer = self.apple.sign_in_as(number, idToken=user["idToken"], operation="UPDATE")
         self.assertEqual((answer["localId"], answer["phoneNumber"]), (user["localId"], number))
         self.require_same_session(user["idToken"], answer["idToken"])
         self.assertEqual(self.web.lookup(user["idToken"])["phoneNumber"], number)
         # The other sessions have ended.
         self.refused("TOKEN_EXPIRED", self.web.lookup, elsewhere["idToken"])
         self.refused("TOKEN_EXPIRED", self.web.refresh, elsewhere["refreshToken"])
-        session = self.web.send_code(old)
-        other = self.web.sign_in(session, received_code(old, count=3))
+        other = self.web.sign_in_as(old, count=3)
         self.assertIs(other["isNewUser"], True)
         self.assertNotEqual(other["localId"], user["localId"])
 
     def foreign_number(self, id_token, number, count):
         """Proves the number of another account with an ID token: the temporary proof."""
-        session = self.web.send_code(number)
-        answer = self.web.sign_in(session, received_code(number, count=count), idToken=id_token, operation="LINK")
+        answer = self.web.sign_in_as(number, count=count, idToken=id_token, operation="LINK")
         self.assertEqual(set(answer), {"phoneNumber", "temporaryProof", "temporaryProofExpiresIn"})
         self.assertEqual((answer["phoneNumber"], answer["temporaryProofExpiresIn"]), (number, PROOF_SECONDS))
         return answer["temporaryProof"]
@@ -344,15 +336,13 @@ class SignedInTest(PhoneTest):
     def test_reauthentication_moves_the_time_and_makes_no_account(self):
         number, user = self.new_user()
         time.sleep(1.1)
-        session = self.apple.send_code(number)
-        again = self.apple.sign_in(session, received_code(number, count=2), operation="REAUTH")
+        again = self.apple.sign_in_as(number, count=2, operation="REAUTH")
         self.assertEqual(again["localId"], user["localId"])
         self.assertGreater(self.session_of(again["idToken"])[0], self.session_of(user["idToken"])[0])
         unknown = new_number()
         session = self.apple.send_code(unknown)
         self.refused("USER_NOT_FOUND", self.apple.sign_in, session, received_code(unknown), operation="REAUTH")
-        session = self.apple.send_code(unknown)
-        answer = self.apple.sign_in(session, received_code(unknown, count=2))
+        answer = self.apple.sign_in_as(unknown, count=2)
         self.assertIs(answer["isNewUser"], True, "the refusal has made an account")
 
     def test_code_with_a_token_that_is_none_is_not_used_up(self):
@@ -369,8 +359,7 @@ class SignedInTest(PhoneTest):
         found = self.web.lookup(user["idToken"])
         self.assertNotIn("phoneNumber", found)
         self.assertEqual(found.get("providerUserInfo", []), [])
-        session = self.web.send_code(number)
-        other = self.web.sign_in(session, received_code(number, count=2))
+        other = self.web.sign_in_as(number, count=2)
         self.assertNotEqual(other["localId"], user["localId"])
 
 
@@ -394,8 +383,7 @@ class FictionalTest(PhoneTest):
         # For this app the number is a real one, which its owner proves by SMS.
         owner = Apple(AUDIT_APP)
         before = len(simulator.messages(self.OTHER))
-        session = owner.send_code(self.OTHER)
-        real = owner.sign_in(session, received_code(self.OTHER, count=before + 1))
+        real = owner.sign_in_as(self.OTHER, count=before + 1)
         self.addCleanup(lambda: owner.delete(real["idToken"]))
         self.assertEqual(real["localId"], fictional["localId"])
         self.refused("TOKEN_EXPIRED", self.web.lookup, fictional["idToken"])
