@@ -160,7 +160,6 @@ import Testing
     #expect(openingCode(try JWE.seal([1], with: other)) == .authenticationFailed)
   }
 
-  /// Every single character of a sealed text is changed in turn: nothing may open.
   @Test func `Tampering is noticed everywhere`() throws {
     let sealed = Array(try JWE.seal(ascii("482913"), with: key, header: ["recipient": "+14155550123"]).utf8)
     for index in sealed.indices {
@@ -176,7 +175,6 @@ import Testing
     }
   }
 
-  /// The parts of two texts, sealed with the same key, do not mix.
   @Test func `Parts do not move to another text`() throws {
     func parts(_ recipient: String) throws -> [String] {
       try JWE.seal(ascii("482913"), with: key, header: ["recipient": recipient])

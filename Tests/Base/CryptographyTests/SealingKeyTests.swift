@@ -176,7 +176,6 @@ enum RFC7518 {
   }
 }
 
-/// Keys whose point is not on the curve.
 enum InvalidPoint {
   static func jwk(x: [UInt8], y: [UInt8], id: String) -> String {
     #"{"kty":"EC","crv":"P-256","kid":"\#(id)","x":"\#(Base64URL.encode(x))","y":"\#(Base64URL.encode(y))"}"#

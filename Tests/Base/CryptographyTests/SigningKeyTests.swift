@@ -3,7 +3,6 @@ import Testing
 
 @testable import CountersignCryptography
 
-/// A key like that of the standard, but another one.
 enum OtherKey {
   static let p8 = """
     -----BEGIN PRIVATE KEY-----

@@ -28,7 +28,6 @@ import Testing
     JobLifecycle(facts, rules: JobRules(), callTimeouts: facts.lanes.map { _ in .seconds(10) })
   }
 
-  /// A life whose call has begun.
   private func calling(_ facts: JobFacts, claim: ClaimAnswer = .claimed(unknownCalls: 0)) -> JobLifecycle {
     var life = life(facts)
     _ = life.begin(now: start)
@@ -43,8 +42,6 @@ import Testing
     .delay(
       JobDelay(step: step, countsAttempt: counts, reason: reason, notBefore: notBefore, unknownCalls: unknownCalls))
   }
-
-  // MARK: The common way
 
   @Test func `Accepted is settled then published then acknowledged`() {
     var life = life(facts())
@@ -103,8 +100,6 @@ import Testing
     _ = life.begin(now: start)
     #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
   }
-
-  // MARK: Deadline
 
   @Test(arguments: [-1, 0, 999]) func `Without time for a call it expires`(
     milliseconds: Int
@@ -188,8 +183,6 @@ import Testing
     #expect(life.handle(.claimAnswered(.settled(result: [1])), now: start) == .publish(recorded: [1]))
   }
 
-  // MARK: Claim
-
   @Test func `Settled before is published again without a call`() {
     var life = life(facts())
     _ = life.begin(now: start)
@@ -245,8 +238,6 @@ import Testing
     var absent = calling(facts(onUnknown: .report), claim: .abandoned(lane: "a", unknownCalls: 1))
     #expect(absent.handle(.lookedUp(.retry(noRoute)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
   }
-
-  // MARK: Retry
 
   @Test(
     arguments: zip(
@@ -321,8 +312,6 @@ import Testing
     #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
-  // MARK: Unknown
-
   @Test func `Unknown with rule report is never repeated`() {
     var life = calling(facts(onUnknown: .report))
     #expect(life.handle(.classified(.unknown(timedOut)), now: start) == .lookUp(lane: "a"))
@@ -383,8 +372,6 @@ import Testing
         == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 1)))
   }
 
-  // MARK: Lane down
-
   @Test func `Lane down takes the next lane else waits uncounted`() {
     var two = calling(facts(lanes: ["a", "b"]))
     #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
@@ -427,8 +414,6 @@ import Testing
     #expect(
       life.handle(.slotBusy, now: start + .seconds(60)) == delay(.fiveSeconds, counts: false, .laneBusy))
   }
-
-  // MARK: The end
 
   @Test func `Unbegun jobs are handed back`() {
     var life = life(facts())

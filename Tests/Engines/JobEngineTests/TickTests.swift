@@ -5,7 +5,6 @@ import Testing
 
 @testable import JobEngine
 
-/// When the engine wakes.
 @Suite struct TickTests {
   @Test func `An idle worker ticks once a second and a busy one at every grain`() async throws {
     let gate = Gate()

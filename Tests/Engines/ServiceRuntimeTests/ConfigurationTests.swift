@@ -6,7 +6,6 @@ private enum Rule: String, CaseIterable {
   case report, resend
 }
 
-/// One of each kind of key.
 private struct Sample: Configuration {
   let url: String
   let prefetch: Int
@@ -56,7 +55,6 @@ private struct Sample: Configuration {
     return try #require(result)
   }
 
-  /// The problems without the directory of the file.
   private func problems(_ text: String, _ environment: [String: String] = [:]) -> [String] {
     do {
       _ = try load(text, environment)

@@ -1,6 +1,5 @@
 import FoundationEssentials
 
-/// Lends a directory that is gone afterwards.
 func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
   let path = FileManager.default.temporaryDirectory.path + "/countersign-tests-\(UUID().uuidString)"
   try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

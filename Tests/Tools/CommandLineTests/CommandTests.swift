@@ -10,7 +10,6 @@ import Testing
 
 @testable import CommandLine
 
-/// Installation with prepared answers.
 final class FakeBackend: OperatorBackend {
   let management: FakeManagement
   let dead: FakeDeadQueue
@@ -98,7 +97,6 @@ final class FakeBackend: OperatorBackend {
   }
 }
 
-/// Output and exit code of a command.
 struct Run {
   let code: ExitCode
   let output: String

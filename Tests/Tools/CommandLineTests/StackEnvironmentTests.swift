@@ -64,7 +64,6 @@ import Testing
     #expect(!StackEnvironment.isNamed(by: ["PATH": "/bin", "COUNTERSIGN_SKIP_PACKAGES": "1"]))
   }
 
-  /// Output and errors of the program with these arguments and variables.
   private func error(_ arguments: [String], environment: [String: String]) async throws -> String {
     let written = Mutex("")
     let streams = ProgramStreams(

@@ -10,12 +10,10 @@ import Testing
 @testable import CommandEngine
 @testable import CommandLine
 
-/// The processes' roles, which may do nothing beyond what `countersign store create` grants them.
 @Suite struct StoreRightsTests {
   private static let now = UnixTime(seconds: 1_782_907_200)
   private static let ticket = RecordKind("ticket")
 
-  /// Address of a database with all tables, for a role of its own: a coordinator's, or a worker's.
   private func database(isWorkers: Bool = false) async throws -> PostgreSQLEndpoint {
     let database = try await PrivatePostgreSQL.shared.database()
     var endpoint = try await PrivatePostgreSQL.shared.administrator(of: database)

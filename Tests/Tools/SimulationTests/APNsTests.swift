@@ -10,7 +10,6 @@ struct APNsTests {
     let timestamp: Int64?
   }
 
-  /// An element of `GET /control/pushes`.
   private struct ShownPush: Decodable {
     struct Payload: Decodable { let aps: [String: Int] }
     let deviceToken: String
@@ -282,7 +281,6 @@ extension Bench {
     try TestKeys.token([("iss", .text(team)), ("iat", .time(issuedAt ?? clock.now()))], key: key, id: id)
   }
 
-  /// Registers a device for pushes to every app in both environments.
   func register(_ device: String) async throws {
     let order = #"{"deviceToken":"\#(device)","topic":"*","environment":"any"}"#
     #expect(try await control("POST", "/devices", order).status == 201)

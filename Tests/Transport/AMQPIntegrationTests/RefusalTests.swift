@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// The broker's refusals are distinguished and name their remedy.
   @Suite struct RefusalTests {
     private func failureToOpen(_ change: (inout BrokerEndpoint) -> Void) async throws -> AMQPError? {
       var endpoint = try Broker.endpoint()

@@ -1,7 +1,6 @@
 import CountersignAMQP
 import Testing
 
-/// Lends a running publisher, which is stopped afterwards.
 func withPublisher<R: Sendable>(
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("publisher"), maxOutstanding: Int = 4096,
   _ body: (Publisher, EventLog) async throws -> R
@@ -22,7 +21,6 @@ func withPublisher<R: Sendable>(
   }
 }
 
-/// Lends a running consumer, which is closed afterwards.
 func withConsumer<R: Sendable>(
   _ queue: String, prefetch: Int = 100, lock: String? = nil, isLockShared: Bool = false,
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("consumer"),
@@ -48,7 +46,6 @@ func withConsumer<R: Sendable>(
   }
 }
 
-/// Lends a running request client, which is stopped afterwards.
 func withRequestClient<R: Sendable>(
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("requests"),
   _ body: (RequestClient, EventLog) async throws -> R
@@ -68,7 +65,6 @@ func withRequestClient<R: Sendable>(
   }
 }
 
-/// Publishes until the queue refuses.
 func fill(_ queue: String) async throws {
   try await withPublisher { publisher, _ in
     for number in 0..<50 {

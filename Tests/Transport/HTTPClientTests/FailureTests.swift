@@ -7,7 +7,6 @@ import Testing
 
 @testable import HTTPClient
 
-/// Every way in which an answer can be missing, and whether the request may have left.
 @Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
   private let transport: HTTPClient

@@ -2,7 +2,6 @@ import PhoneNumbers
 import TestSupport
 import Testing
 
-/// A text, and what it must be.
 struct Expectation: Sendable {
   let text: String
   let region: String?

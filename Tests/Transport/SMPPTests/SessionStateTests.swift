@@ -5,7 +5,6 @@ import Testing
 @Suite struct SessionStateTests {
   private let start = Sample.start
 
-  /// A session that is bound, with sequence number 1 used up for the bind.
   private func bound(_ limits: SMPPConfiguration.Limits = Sample.limits()) -> SessionState {
     var state = SessionState(Sample.bind, notation: .same, limits: limits)
     state.connecting()
@@ -28,7 +27,6 @@ import Testing
     .deliver(SMPPReceipt(messageID: id, state: .delivered, errorCode: "000"), sequence: sequence)
   }
 
-  /// The kind of the failure of a message, and whether it may have been taken.
   private func failures(_ actions: [SessionAction]) -> [UInt64: (kind: SMPPError.Kind, mayHaveBeenTaken: Bool)] {
     var failures: [UInt64: (SMPPError.Kind, Bool)] = [:]
     for case .finish(let ticket, .failure(let error)) in actions {
@@ -205,8 +203,6 @@ import Testing
     #expect(error.kind == .protocolViolation)
   }
 
-  // MARK: - Throttling
-
   private let slower = IncomingPDU.submitResponse(.throttled, messageID: nil)
 
   @Test func `Throttling stops the whole session for a while; the message goes again by itself, once`() {
@@ -252,8 +248,6 @@ import Testing
     #expect(state.received(slower, sequence: 3, now: now).isEmpty)
     #expect(state.tick(now: now + Throttle.firstPause).count == 1)
   }
-
-  // MARK: - Receipts
 
   @Test func `A receipt is answered when it was taken over, and put off when it could not be`() throws {
     var state = bound()
@@ -328,8 +322,6 @@ import Testing
       state.received(.deliver(message), sequence: 7, now: start)
         == [.send(.deliverResponse(.ok), sequence: 7, ticket: nil)])
   }
-
-  // MARK: - Life
 
   @Test func `A silent server is asked whether it is there; one that does not answer is left`() {
     var state = bound()

@@ -1,6 +1,5 @@
 import Glibc
 
-/// A directory of its own for one test, removed afterwards with all in it.
 func withTemporaryDirectory<T>(_ body: (String) async throws -> T) async throws -> T {
   var template = Array("/tmp/countersign-test-XXXXXX".utf8CString)
   guard let made = mkdtemp(&template) else { throw TemporaryDirectoryError(number: errno) }
@@ -13,7 +12,6 @@ struct TemporaryDirectoryError: Error {
   let number: Int32
 }
 
-/// The tests make flat directories only.
 private func remove(_ path: String) {
   chmod(path, 0o700)
   if let directory = opendir(path) {

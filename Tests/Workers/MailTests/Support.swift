@@ -11,9 +11,7 @@ import Testing
 
 @testable import Mail
 
-/// The files that are shipped with the worker, and what many tests need.
 enum Shipped {
-  /// `Config/` of this package.
   static let config = Repository.config
 
   static func templates() throws -> MailTemplates {
@@ -46,7 +44,6 @@ extension Sender {
   }
 }
 
-/// A server that answers as a test wants, and notes what it gets.
 final class FakeSubmitter: MailSubmitter {
   private let answer: @Sendable (Int) -> Result<SMTPReply, SMTPFailure>
   private let log = Mutex<[SMTPMessage]>([])

@@ -7,7 +7,6 @@ import Testing
 
 /// A stand-in for APNs with TLS and HTTP/2: nginx before an `HTTPServer`, for the length of a test.
 struct Front: Sendable {
-  /// A push that has come.
   struct Push: Sendable {
     let deviceToken: String
     let connection: String
@@ -25,7 +24,6 @@ struct Front: Sendable {
   let keyFile: String
   private let received: Received
 
-  /// All pushes that have come, in their order.
   var pushes: [Push] { received.all }
 
   private final class Received: Sendable {
@@ -34,7 +32,6 @@ struct Front: Sendable {
     func append(_ push: Push) { pushes.withLock { $0.append(push) } }
   }
 
-  /// Runs it for the length of `body`. Needs the packages nginx-light and openssl.
   static func run(
     refusing refuses: @escaping @Sendable (String) -> Bool = { _ in false }, _ body: (Front) async throws -> Void
   ) async throws {

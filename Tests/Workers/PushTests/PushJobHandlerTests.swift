@@ -8,7 +8,6 @@ import Testing
 
 @testable import Push
 
-/// Keeps environments in memory.
 private final class FakeMemory: EnvironmentMemory {
   let known = Mutex<[String: DeviceEnvironment]>([:])
 
@@ -61,8 +60,6 @@ private final class FakeMemory: EnvironmentMemory {
     }
     return (job, facts)
   }
-
-  // MARK: Preparation
 
   @Test func `A job becomes a push`() throws {
     let token = Sample.deviceToken.uppercased()
@@ -119,8 +116,6 @@ private final class FakeMemory: EnvironmentMemory {
     let other = try KeyRing(sealing: SymmetricKey(id: "other", bytes: Array(0..<32)))
     #expect(try prepare(keys: other) == "UNKNOWN_KEY secret")
   }
-
-  // MARK: Environments
 
   private static let badToken = #"{"reason":"BadDeviceToken"}"#
 

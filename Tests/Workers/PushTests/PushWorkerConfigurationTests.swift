@@ -10,7 +10,6 @@ import Testing
 @testable import Push
 
 @Suite struct PushWorkerConfigurationTests {
-  /// A directory with the secrets that are named below, and a configuration.
   private final class Directory {
     let path = FileManager.default.temporaryDirectory.path + "/push-configuration-\(UInt64.random(in: 0 ... .max))"
 
@@ -40,7 +39,6 @@ import Testing
   private static let apns = #"{name: "p", type: "apns"}, {name: "s", type: "apns", environment: "sandbox"}"#
   private static let enterprise =
     #"{name: "r", type: "recaptcha-enterprise", project: "my-project", apiKeyFile: "secret"}"#
-  /// Without its end, for more keys.
   private static let account =
     #"{name: "r", type: "recaptcha-enterprise", project: "my-project", serviceAccountFile: "account.json""#
   private static let classic = #"{name: "c", type: "recaptcha-v2", secretFile: "secret"}"#
@@ -204,8 +202,6 @@ import Testing
     #expect(error?.description.contains("apps.b.push: names a key that another app reads") == true)
   }
 
-  // MARK: Wiring
-
   private func lanes(_ configuration: PushWorkerConfiguration) throws(WorkerError) -> PushLanes {
     try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
   }
@@ -315,7 +311,6 @@ import Testing
   }
 }
 
-/// A push service that the worker does not ship.
 private struct ExamplePushProvider: PushProvider {
   static let typeName = "example"
   static let tables: [ProviderTables.Source] = []

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Push
 
-/// Keeps tokens in memory. May be told to fail.
 private final class FakeMemory: AssessmentMemory {
   private struct State {
     var owners: [[UInt8]: String] = [:]
@@ -55,7 +54,6 @@ private final class FakeMemory: AssessmentMemory {
   }
 }
 
-/// Gives answers in order, the last one forever.
 private final class FakeLane: ProviderLane {
   let name = "r"
   private let answers: [AssessmentAnswer]

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Push
 
-/// The request for an access token, and what its answers mean.
 @Suite struct TokenEndpointTests {
   private func ask(_ http: FakeConnection) async throws -> AccessTokens.Answer {
     let endpoint = TokenEndpoint(

@@ -9,7 +9,6 @@ import Testing
 
 @testable import Revocation
 
-/// Jobs against a service that is as strict as Apple's.
 @Suite(.timeLimit(.minutes(10))) struct RevocationJobHandlerTests {
   private func stage(_ classification: Classification) throws -> NextStage {
     guard case .continued(let stage) = classification else {
@@ -18,8 +17,6 @@ import Testing
     }
     return stage
   }
-
-  // MARK: The common way
 
   @Test func `A code becomes a sealed token which is revoked`() async throws {
     try await AppleBench.run { bench in
@@ -73,8 +70,6 @@ import Testing
       #expect(try await bench.revocations().map(\.clientID) == [Samples.service])
     }
   }
-
-  // MARK: What Apple refuses
 
   @Test(
     arguments: [
@@ -178,8 +173,6 @@ import Testing
     }
   }
 
-  // MARK: What the network does
-
   @Test(
     arguments: [
       (#""fault": "reset""#, "unknown NO_ANSWER"), (#""fault": "reset", "processed": true"#, "unknown NO_ANSWER"),
@@ -207,8 +200,6 @@ import Testing
       RevocationCall(step: .exchange(code: Secret("c"), redirectURI: nil)), Samples.attempt(timeout: .seconds(2)))
     #expect(classification.short == "retry NOT_CONNECTED")
   }
-
-  // MARK: What the rules are
 
   @Test func `A revocation is repeated until its deadline and a code a few times`() async throws {
     try await AppleBench.run { bench in

@@ -8,9 +8,7 @@ import Testing
 
 @testable import Revocation
 
-/// Contents of a message, and its preparation before any call.
 @Suite struct RevocationMessageTests {
-  /// Answers every request alike, and keeps what was sent.
   private final class Canned: HTTPCaller {
     private let answer: HTTPResponse
     private let forms = Mutex<[String]>([])

@@ -6,7 +6,6 @@ import Testing
 @testable import Revocation
 
 @Suite struct RevocationWorkerConfigurationTests {
-  /// A directory with keys, tables and a configuration.
   private final class Directory {
     let path = FileManager.default.temporaryDirectory.path + "/revocation-\(UInt64.random(in: 0 ... .max))"
 

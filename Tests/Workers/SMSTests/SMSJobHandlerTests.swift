@@ -39,7 +39,6 @@ import Testing
       deadline: deadline)
   }
 
-  /// `ready`, or the kind and code of what it is instead.
   private func short(_ preparation: Preparation<OutgoingSMS>) -> String {
     switch preparation {
     case .ready: "ready"

@@ -9,7 +9,6 @@ import Testing
 @testable import SMS
 
 @Suite struct SMSWorkerConfigurationTests {
-  /// A directory with the secrets that the lanes below name, and a configuration.
   private final class Directory {
     let path = FileManager.default.temporaryDirectory.path + "/sms-configuration-\(UInt64.random(in: 0 ... .max))"
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Calls that take too long, slots, and rates.
 @Suite struct CallTimeTests {
   @Test func `A call that hangs is canceled and may say how it ended`()
     async throws
@@ -140,7 +139,6 @@ extension WorkerHarness {
   }
 }
 
-/// Holds whoever waits until it is opened.
 final class Gate: Sendable {
   private let state = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -164,7 +162,6 @@ final class Gate: Sendable {
   }
 }
 
-/// Suspends until the task is canceled.
 func suspendUntilCanceled() async {
   let gate = Gate()
   await withTaskCancellationHandler {

@@ -6,7 +6,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Lanes, ledger and broker that fail.
 @Suite struct OutageTests {
   private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
 

@@ -6,7 +6,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Stopping: what has begun is finished, what has not goes back, nothing is lost.
 @Suite struct StopTests {
   @Test func `Begun jobs are finished and others handed back`() async throws {
     let gate = Gate()

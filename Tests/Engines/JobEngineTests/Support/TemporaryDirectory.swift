@@ -1,6 +1,5 @@
 import Glibc
 
-/// Lends a directory of its own to a test, and removes the files in it afterwards.
 func withTemporaryDirectory<Result>(_ body: (String) async throws -> Result) async throws -> Result {
   var template = Array("/tmp/countersign-worker-XXXXXX".utf8CString)
   guard mkdtemp(&template) != nil else { throw TemporaryDirectoryError(code: errno) }

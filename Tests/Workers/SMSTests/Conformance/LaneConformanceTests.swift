@@ -17,13 +17,11 @@ struct LaneConformanceTests {
     case reset, close, hang
   }
 
-  /// Outcome of requests to a provider.
   private struct Seen {
     var outcomes: [Classification]
     var requests: [String?]
   }
 
-  /// Sends a message for each reply, one after the other, over one transport.
   private func send(
     _ provider: ProviderUnderTest, _ replies: [Reply], timeout: Duration = .patience
   ) async throws -> Seen {
