@@ -9,7 +9,8 @@ import subprocess
 import threading
 
 import stack
-from process import BINARIES, Process, free_port
+from preload import library
+from process import BINARIES, Process, countersign, free_port
 from waiting import eventually
 
 DATABASE = "countersign"
@@ -76,6 +77,14 @@ class Cluster:
         if done.returncode:
             raise RuntimeError(f"countersign store create: {done.stdout}{done.stderr}")
         return self
+
+    def create_accounts(self, database):
+        """Makes another database, with the tables of accounts."""
+        done = countersign(
+            "store", "create", "--for-accounts", "--url", f"postgresql://postgres@127.0.0.1:{self.port}/{database}",
+            "--password-file", SECRETS / "postgresql-postgres", "--accounts-password-file", SECRETS / "postgresql-accounts")
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
 
     def url(self, user):
         return f"postgresql://{user}@127.0.0.1:{self.port}/{DATABASE}"
@@ -191,12 +200,8 @@ class SmallDisk(Cluster):
 
     def _preload(self):
         self.directory.chmod(0o711)
-        library = self.directory / "disk_full.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("disk_full.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=180)
-        library.chmod(0o755)
-        self.variables = {"POSTGRESQL_PRELOAD": str(library), "DISK_FULL_FILE": str(self.filler)}
+        preload = library(atexit.register, "disk_full")
+        self.variables = {"POSTGRESQL_PRELOAD": preload, "DISK_FULL_FILE": str(self.filler)}
 
     def create(self):
         self.start()
@@ -266,27 +271,21 @@ class Restarting(Process):
         super().__exit__(*arguments)
 
 
-def coordinator(test, cluster, user=None, change=None):
-    """A coordinator on the cluster, ready, and ended with the test."""
-    process = Restarting("coordinator")
-    test.addCleanup(process.__exit__, None, None, None)
-    process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {cluster.section(COORDINATOR, user)}")
+def started(test, name, key, section, change=None):
+    """A process whose `key` is that section, ready, and ended with the test."""
+    process = test.enterContext(Restarting(name))
+    process.replace(rf"(?<=\n)  {key}: \{{[^}}]*\}}", f"  {key}: {section}")
     if change:
         change(process)
-    process.start()
-    process.ready()
-    return process
+    return process.start().ready()
+
+
+def coordinator(test, cluster, user=None, change=None):
+    return started(test, "coordinator", "database", cluster.section(COORDINATOR, user), change)
 
 
 def worker(test, cluster, name="sms-worker", change=None):
-    process = Restarting(name)
-    test.addCleanup(process.__exit__, None, None, None)
-    process.replace(r"(?<=\n)  ledger: \{[^}]*\}", f"  ledger: {cluster.section(WORKER)}")
-    if change:
-        change(process)
-    process.start()
-    process.ready()
-    return process
+    return started(test, name, "ledger", cluster.section(WORKER), change)
 
 
 def assert_settled(test, cluster, load):

@@ -56,6 +56,13 @@ def own_database(configuration):
     return DATABASE.sub(rf"\g<1>{name}", configuration)
 
 
+def countersign(*arguments, timeout=180, **options):
+    """Runs the command line, away from the files of the stack unless its variables name them."""
+    return subprocess.run(
+        [BINARIES / "countersign", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=timeout, check=False, **options)
+
+
 class Process:
     """A process whose configuration can be spoilt before it is started. Ends with the `with` block, whatever happens."""
 
@@ -109,6 +116,15 @@ class Process:
         if count != 1:
             raise ValueError(f"{self.file.name} has no {pattern}")
         self.file.write_text(changed)
+
+    def replace_lanes(self, lanes):
+        """Puts lanes, with the end of the file, in the place of all."""
+        self.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lanes, self.file.read_text(), flags=re.DOTALL))
+
+    def lead_twilio_to(self, port, more=""):
+        """Has the lane of Twilio call a server of the test's own."""
+        self.replace(
+            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"', f'"http://127.0.0.1:{port}"{more}')
 
     def replace_limits(self, limits):
         """Puts limits in the place of the first ones of the section, which the stack sets for load tests."""
@@ -168,7 +184,7 @@ class Process:
         while True:
             try:
                 if self.get("/readyz")[0] == 200:
-                    return
+                    return self
             except OSError:
                 pass
             if self.running.poll() is not None:

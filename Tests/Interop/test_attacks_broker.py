@@ -16,7 +16,7 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process
+from process import Process, countersign
 from samples import in_seconds, new_number
 from waiting import eventually
 
@@ -118,9 +118,7 @@ class CheckTest(AttackTest):
         environment = dict(os.environ)
         if administrator:
             environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
-        done = subprocess.run(
-            [BINARIES / "countersign", "topology", *arguments], env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=180, check=False)
+        done = countersign("topology", *arguments, env=environment)
         return done.returncode, done.stdout + done.stderr
 
     def test_who_may_not_see_users_says_so(self):
@@ -268,9 +266,7 @@ class ForgottenQueueTest(AttackTest):
         self.assertEqual(broker.management("/api/vhost-limits/%2F")[0]["value"], {"max-queues": 1_000})
 
     def doctor(self):
-        return subprocess.run(
-            [BINARIES / "countersign", "doctor"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-            check=False).stdout
+        return countersign("doctor").stdout
 
     def test_a_virtual_host_full_of_queues_keeps_no_coordinator_from_its_commands(self):
         client = broker.client(self, "service")
@@ -313,8 +309,7 @@ class PastTheCoordinatorTest(AttackTest):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         with Process("sms-worker") as worker:
             worker.replace(r'regions: \{ allowed: \["\*"\] \}', 'regions: { allowed: ["DE"] }')
-            worker.start()
-            worker.ready()
+            worker.start().ready()
             for number, fields in [("+2348031234567", {}), ("+2348031234567", {"lane": "twilio"})]:
                 self.assert_refused_job(self.dispatch(number, **fields), "REGION_NOT_ALLOWED", number)
             self.assertEqual(self.dispatch(new_number("+49176", 8))["outcome"], "accepted")

@@ -127,8 +127,7 @@ class RoundsTest(unittest.TestCase):
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
-        self.running = Process("coordinator")
-        self.addCleanup(self.running.__exit__)
+        self.running = self.enterContext(Process("coordinator"))
         self.running.replace_limits(ROUNDS_LIMITS)
         self.running.start().ready()
         self.client = Client.of(self)

@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, CONFIGURATIONS, Process
+from process import BINARIES, CONFIGURATIONS, Process, countersign
 from samples import in_seconds, new_number
 from waiting import eventually
 
@@ -83,9 +83,7 @@ class PlaintextTest(unittest.TestCase):
     def test_the_operators_password_stays_here(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
         environment["COUNTERSIGN_OPERATOR_AMQP_URL"] = "amqp://operator:hunter2@192.0.2.1:5672"
-        done = subprocess.run(
-            [BINARIES / "countersign", "dead", "list"], stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=180, check=False, env=environment)
+        done = countersign("dead", "list", env=environment)
         self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stderr)
         self.assertIn("amqps://", done.stderr)
         self.assertNotIn("hunter2", done.stderr + done.stdout)

@@ -3,14 +3,10 @@
 import contextlib
 import json
 import os
-import pathlib
 import re
 import select
-import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -21,9 +17,10 @@ import pika
 
 import simulator
 import stack
-from cluster import BINARIES, Cluster, password
+from cluster import Cluster, password
 from countersign_client import Client
-from process import Process, free_port
+from preload import library
+from process import Process, countersign, free_port
 from test_verification import APP
 
 RATE = 40
@@ -322,27 +319,18 @@ class DeadHostTest(BrokerListCase):
 
     def test_a_slow_resolver_is_no_dead_host(self):
         """A look-up that takes longer than an attempt may: as if the first of two name servers were dead."""
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        self.addCleanup(directory.cleanup)
-        library = pathlib.Path(directory.name) / "slow_names.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library,
-             pathlib.Path(__file__).with_name("slow_names.c"), "-ldl"], check=True, timeout=180)
         proxy = Proxy(broker_port(), delay=0.05)
         self.addCleanup(proxy.close)
         hosts = ",".join(f"slow-{number}.invalid:{proxy.port}" for number in range(3))
         operator = urllib.parse.urlsplit(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         environment = {name: text for name, text in os.environ.items() if not name.startswith("COUNTERSIGN_")} | {
-            "LD_PRELOAD": str(library), "COUNTERSIGN_OPERATOR_AMQP_ALLOW_PLAINTEXT": "true",
+            "LD_PRELOAD": library(self.addCleanup, "slow_names"), "COUNTERSIGN_OPERATOR_AMQP_ALLOW_PLAINTEXT": "true",
             "COUNTERSIGN_OPERATOR_AMQP_URL": f"amqp://{operator.netloc.rsplit('@', 1)[0]}@{hosts}"}
         listed = self.run_program(environment, "dead", "list")
         self.assertEqual(listed.returncode, 0, listed.stderr)
 
     def run_program(self, environment, *arguments):
-        return subprocess.run(
-            [BINARIES / "countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-            env=environment, check=False)
+        return countersign(*arguments, env=environment)
 
 
 class CutTest(BrokerListCase):

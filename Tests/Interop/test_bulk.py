@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import time
 import unittest
-import urllib.request
 import uuid
 
 import broker
@@ -13,7 +11,7 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
-from samples import new_number
+from samples import in_seconds, new_number
 from waiting import eventually
 
 # Calls under way at once on the lane; the bulk has one of them.
@@ -33,22 +31,13 @@ class BulkTest(unittest.TestCase):
     def setUp(self):
         self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
+        self.worker = self.enterContext(Process("sms-worker"))
         self.worker.replace(r'(?<=type: "twilio",\n      concurrency: )64', str(CONCURRENCY))
         self.worker.replace(r"\n  lanes: \[", f"\n  bulk: {{ share: {1 / CONCURRENCY} }},\n  lanes: [")
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        """Ends the worker in order: what a kill leaves unacknowledged would come to the next test's."""
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
+        self.worker.start().ready()
 
     def send(self, key, number=None):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
-        body = {"to": number or new_number("+49172"), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        body = {"to": number or new_number("+49172"), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": in_seconds(300)}
         return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
 
     def listen(self):
@@ -78,11 +67,7 @@ class BulkTest(unittest.TestCase):
         return {one["properties"].get("message_id"): one["routing_key"] for one in found}
 
     def count(self, queue, outcome):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.worker.port}/metrics", timeout=60) as response:
-            text = response.read().decode()
-        found = re.search(
-            rf'countersign_jobs_total\{{type="{queue}",lane="twilio",outcome="{outcome}"\}} ([0-9]+)', text)
-        return int(found.group(1)) if found else 0
+        return int(self.worker.metric("countersign_jobs_total", type=queue, lane="twilio", outcome=outcome) or 0)
 
     def assert_counts(self, bulk, codes, timeout=90):
         """A job is counted when its result is out and it is acknowledged, so after its sender has heard of it."""

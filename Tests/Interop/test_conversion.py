@@ -3,12 +3,12 @@
 import json
 import os
 import random
-import subprocess
 import time
 import unittest
 
 import pika
 
+import process
 import simulator
 import stack
 from countersign_client import Client, Refused
@@ -23,14 +23,11 @@ REFUSED = 1
 
 def countersign(*arguments):
     """The command line as an operator has it on another host: the broker's address and nothing else."""
-    program = os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign")
     environment = {
         "COUNTERSIGN_OPERATOR_AMQP_URL": os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"],
         "COUNTERSIGN_AMQP_URL": "amqp://nobody:nothing@127.0.0.1:1/",
     }
-    done = subprocess.run(
-        [program, "--json", "--timeout", "60s", "conversion", *arguments], cwd="/", env=environment,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    done = process.countersign("--json", "--timeout", "60s", "conversion", *arguments, env=environment)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -155,9 +152,7 @@ class ConversionTest(unittest.TestCase):
 
     def doctor_notes_it(self):
         # The stack's own coordinator is stopped, which is a failure; the block is none.
-        done = subprocess.run(
-            [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        done = process.countersign("--json", "doctor")
         found = [finding for finding in json.loads(done.stdout)["findings"] if finding["check"] == "conversion"]
         self.assertEqual([finding["status"] for finding in found], ["note"])
         self.assertIn(f"prefix {PREFIX} (DE) until ", found[0]["detail"])

@@ -5,7 +5,6 @@ The shortest delay, 5 s, stands for all.
 
 import json
 import pathlib
-import subprocess
 import tempfile
 import time
 import unittest
@@ -18,7 +17,7 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process
+from process import Process, countersign
 from samples import in_seconds, new_number
 from waiting import eventually
 
@@ -32,10 +31,8 @@ BULK_BOUND = 10
 FIGURES_SECONDS = 60
 
 
-def countersign(*arguments):
-    done = subprocess.run(
-        [BINARIES / "countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-        check=False)
+def run(*arguments):
+    done = countersign(*arguments)
     return done.returncode, done.stdout + done.stderr
 
 
@@ -59,7 +56,7 @@ class DelayTest(unittest.TestCase):
         """An empty queue in the place of one that still holds messages."""
         broker.management(f"/api/queues/%2F/{queue}", "DELETE")
         # The broker tells of a policy that is gone for some time.
-        eventually("the topology is complete", lambda: countersign("topology", "apply", "--without-users")[0] == 0)
+        eventually("the topology is complete", lambda: run("topology", "apply", "--without-users")[0] == 0)
 
 
 class ApartTest(DelayTest):
@@ -90,8 +87,7 @@ class ApartTest(DelayTest):
         eventually("the alert counts them", lambda: held(delays) == BULK_JOBS)
         number = new_number("+49176", 8)
         with Process("sms-worker") as takes_codes:
-            takes_codes.start()
-            takes_codes.ready()
+            takes_codes.start().ready()
             began = time.monotonic()
             result = self.client.wait(self.send_delayed(number))[1]
             took = time.monotonic() - began
@@ -142,7 +138,7 @@ class UnboundTest(DelayTest):
             "to": number, "text": "Hello", "lane": "twilio", "deadline": in_seconds(300)}, message_id=name)
 
         def letter():
-            code, text = countersign("dead", "list", "--queue", "sms.dispatch", "--id", name, "--json")
+            code, text = run("dead", "list", "--queue", "sms.dispatch", "--id", name, "--json")
             self.assertEqual(code, 0, text)
             return json.loads(text)["letters"]
 
@@ -151,12 +147,12 @@ class UnboundTest(DelayTest):
         self.assertIn("429", found["error"])
         # The alert CountersignDeadLetters.
         eventually("the alert's figure moves", lambda: broker.figures("sms.dispatch.dead").get("messages_ready", 0) > 0)
-        code, text = countersign("topology", "check", "--without-users")
+        code, text = run("topology", "check", "--without-users")
         self.assertEqual(code, 1, text)
         self.assertIn('queue sms.dispatch is not bound to countersign.delayed under "sms.dispatch"', text)
-        code, text = countersign("topology", "apply", "--without-users")
+        code, text = run("topology", "apply", "--without-users")
         self.assertEqual(code, 0, text)
-        code, text = countersign("dead", "redrive", "--queue", "sms.dispatch", "--id", name)
+        code, text = run("dead", "redrive", "--queue", "sms.dispatch", "--id", name)
         self.assertEqual(code, 0, text)
         # The reply's way, direct reply-to, was lost with the first publication.
         self.assertEqual(len(eventually("it is sent", lambda: simulator.messages(number))), 1)
@@ -179,7 +175,7 @@ class TimelineTest(DelayTest):
         self.assertEqual((found[0]["job"], found[0]["attempts"]), (1, 1))
         self.assertIn("429", found[0]["detail"])
         self.assertTrue(found[0]["nextAttemptAt"])
-        code, text = countersign("verify", "status", started["verificationID"])
+        code, text = run("verify", "status", started["verificationID"])
         self.assertEqual(code, 0, text)
         self.assertIn("tried again at", text)
         simulator.clear_faults()
@@ -190,13 +186,12 @@ class TimelineTest(DelayTest):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         with tempfile.TemporaryDirectory(prefix="countersign-") as directory, Process("sms-worker") as worker:
             keys = pathlib.Path(directory) / "keys.json"
-            code, text = countersign("keys", "generate", "--id", "other")
+            code, text = run("keys", "generate", "--id", "other")
             self.assertEqual(code, 0, text)
             keys.write_text(text)
             keys.chmod(0o600)
             worker.variables["COUNTERSIGN_KEYS_FILE"] = str(keys)
-            worker.start()
-            worker.ready()
+            worker.start().ready()
             number = new_number("+49176", 8)
             started = self.client.command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
             eventually("it has ended", lambda: self.status(started["verificationID"])["state"] == "failed")
@@ -206,14 +201,14 @@ class TimelineTest(DelayTest):
             self.assertIn("UNKNOWN_KEY", self.entry(started["verificationID"], "sms.refused")[0]["detail"])
             self.assertEqual(simulator.messages(number), [])
             worker.stop()
-        code, text = countersign("dead", "drop", "--queue", "sms.dispatch", "--reason", "UNKNOWN_KEY", "--yes")
+        code, text = run("dead", "drop", "--queue", "sms.dispatch", "--reason", "UNKNOWN_KEY", "--yes")
         self.assertEqual(code, 0, text)
 
 
 class EventQueueTest(DelayTest):
     def test_a_queue_of_events_outlives_its_reader(self):
         name = "countersign.events.sender"
-        code, text = countersign("topology", "user", "sender", "--events")
+        code, text = run("topology", "user", "sender", "--events")
         self.assertEqual(code, 0, text)
         self.addCleanup(broker.management, f"/api/queues/%2F/{name}", "DELETE")
         policy = eventually("it has its policy", lambda: broker.figures(name).get("effective_policy_definition"))

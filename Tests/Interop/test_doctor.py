@@ -14,7 +14,6 @@ import tempfile
 import threading
 import time
 import unittest
-import uuid
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -25,7 +24,9 @@ import postgresql
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process, free_port
+from preload import library
+from process import BINARIES, Process, countersign, free_port
+from samples import in_seconds, new_number
 from waiting import eventually
 
 HERE = pathlib.Path(__file__).parent
@@ -33,13 +34,6 @@ PATIENCE_SECONDS = 180
 # A round of the doctor, with a process that hangs, on a busy machine.
 DOCTOR_SECONDS = 120
 ALL_STATUSES = ["failed", "follows", "warning", "note", "skipped", "ok"]
-
-
-def library(directory, name):
-    built = pathlib.Path(directory) / f"{name}.so"
-    compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True, timeout=180)
-    return str(built)
 
 
 def certificate(directory, days):
@@ -89,8 +83,8 @@ class DoctorTest(unittest.TestCase):
         # Copies of configurations lead to them.
         (cls.directory / "secrets").symlink_to(stack.DIRECTORY / "secrets")
         (cls.directory / "data").mkdir()
-        cls.clock = library(directory.name, "clock_step")
-        cls.disk = library(directory.name, "disk_full")
+        cls.clock = library(cls.addClassCleanup, "clock_step")
+        cls.disk = library(cls.addClassCleanup, "disk_full")
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
@@ -126,9 +120,7 @@ class DoctorTest(unittest.TestCase):
         self.settings |= {"COUNTERSIGN_COORDINATOR_URL": urls[0], "COUNTERSIGN_COORDINATOR_URLS": ",".join(urls)}
 
     def doctor(self, *options):
-        done = subprocess.run(
-            [BINARIES / "countersign", "--json", "doctor", *options], cwd="/", stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=DOCTOR_SECONDS, check=False, env=os.environ | self.settings)
+        done = countersign("--json", "doctor", *options, timeout=DOCTOR_SECONDS, env=os.environ | self.settings)
         self.assertEqual(done.stderr, "")
         found = json.loads(done.stdout)["findings"]
         order = [ALL_STATUSES.index("failed" if one["status"] == "follows" else one["status"]) for one in found]
@@ -163,9 +155,8 @@ class DoctorTest(unittest.TestCase):
         return found
 
     def send(self, count=1):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         for _ in range(count):
-            body = {"to": f"+49172{uuid.uuid4().int % 10_000_000:07d}", "text": "Hello", "deadline": deadline, "onUnknown": "resend"}
+            body = {"to": new_number("+49172"), "text": "Hello", "deadline": in_seconds(600), "onUnknown": "resend"}
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def wait_for_lane(self, worker, condition):

@@ -9,7 +9,6 @@ import json
 import os
 import re
 import socket
-import subprocess
 import time
 import unittest
 import urllib.parse
@@ -26,7 +25,7 @@ import stack
 from gateway_client import (
     CERTIFICATES, IDENTITY_TOOLKIT, ISSUER, JWK_SET, KEY, PROJECT, PROJECT_NUMBER, RELYING_PARTY, SECURE_TOKEN, TOKENS, APIError, Apple,
     Assertions, Web, new_number, received_code, send)
-from process import BINARIES, Process, free_port
+from process import Process, countersign, free_port
 from waiting import eventually
 
 # Within so long an event has reached the gateway and processes have read what another one has stored; alone, a gateway asks once a
@@ -385,9 +384,7 @@ class KeysTest(AccountTest):
 
     @staticmethod
     def rotate(*options):
-        done = subprocess.run(
-            [BINARIES / "countersign", "--json", "--timeout", "50s", "keys", "rotate", *options], stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=60, check=False)
+        done = countersign("--json", "--timeout", "50s", "keys", "rotate", *options)
         if done.returncode:
             raise AssertionError(f"keys rotate ended with {done.returncode}: {done.stderr}")
         return json.loads(done.stdout)["key"]

@@ -4,14 +4,13 @@ clock and configuration it sets."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
-import tempfile
 import unittest
 
 import simulator
 import stack
 from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code
+from preload import Clock, library
 from process import Process
 from waiting import eventually
 
@@ -26,20 +25,14 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, "accounts", "gateway")
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.library = pathlib.Path(directory.name) / "clock_step.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("clock_step.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
+        cls.library = library(cls.addClassCleanup, "clock_step")
 
     def setUp(self):
         self.accounts, self.gateway = Process("accounts"), Process("gateway")
         for process in [self.accounts, self.gateway]:
             self.addCleanup(process.__exit__)
-        self.step = pathlib.Path(self.accounts.directory.name) / "step"
-        self.set_clock(0)
-        self.accounts.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.step)}
+        self.clock = Clock(self, self.library)
+        self.accounts.variables |= self.clock.variables
 
     def start(self):
         for process in [self.accounts, self.gateway]:
@@ -49,18 +42,12 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         url = f"http://127.0.0.1:{self.gateway.listen_port}"
         self.web, self.apple = Web(url), Apple(url=url)
 
-    def set_clock(self, seconds):
-        """Sets the clock of accounts so far off; in one go, since it is read all the time."""
-        new = self.step.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.rename(self.step)
-
     def test_id_token_of_an_hour_ago_has_expired_and_its_session_has_not(self):
-        self.set_clock(-HOUR - 10)
+        self.clock.set(-HOUR - 10)
         self.start()
         user = self.web.anonymous()
         self.assertEqual(self.web.lookup(user["idToken"])["localId"], user["localId"])
-        self.set_clock(0)
+        self.clock.set(0)
         for client in [self.web, self.apple]:
             self.refused("TOKEN_EXPIRED", client.lookup, user["idToken"])
             self.refused("TOKEN_EXPIRED", client.update, user["idToken"], displayName="x")
@@ -74,12 +61,12 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.web.sign_in(session, code, idToken=fresh["id_token"])
 
     def test_an_id_token_alone_takes_no_account_over(self):
-        self.set_clock(-RECENT_SECONDS - 10)
+        self.clock.set(-RECENT_SECONDS - 10)
         self.start()
         old, number = new_number(), new_number()
         user = self.web.sign_in_as(old)
         anonymous = self.web.anonymous()
-        self.set_clock(0)
+        self.clock.set(0)
         # A refresh is no sign-in.
         fresh = self.web.refresh(user["refreshToken"])["id_token"]
         for token in [user["idToken"], fresh]:
@@ -98,10 +85,10 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.refused("USER_NOT_FOUND", self.web.lookup, again["idToken"])
 
     def test_an_anonymous_account_is_deleted_at_any_age(self):
-        self.set_clock(-RECENT_SECONDS - 10)
+        self.clock.set(-RECENT_SECONDS - 10)
         self.start()
         user = self.web.anonymous()
-        self.set_clock(0)
+        self.clock.set(0)
         self.web.delete(user["idToken"])
         self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
 

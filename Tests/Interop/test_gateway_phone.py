@@ -450,13 +450,11 @@ class ProofModesTest(PhoneTest):
 
     def enforcing(self, phone):
         """A gateway of its own, whose project has that enforcement of reCAPTCHA Enterprise: its address."""
-        gateway = Process("gateway")
-        self.addCleanup(gateway.__exit__)
+        gateway = self.enterContext(Process("gateway"))
         projects = gateway.projects.read_text()
         self.assertIn('phone: "OFF"', projects)
         gateway.projects.write_text(projects.replace('phone: "OFF"', f'phone: "{phone}"'))
-        gateway.start()
-        gateway.ready()
+        gateway.start().ready()
         return f"http://127.0.0.1:{gateway.listen_port}"
 
     def test_they_pass_in_every_mode_without_a_proof_and_with_a_made_up_one(self):

@@ -11,6 +11,7 @@ import stack
 from countersign_client import Client
 from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 from waiting import eventually
 
 JOBS = 20
@@ -47,25 +48,15 @@ class LostConnectionTest(unittest.TestCase):
         self.addCleanup(broker.empty_job_queues)
         self.client = Client.of(self)
         self.provider = BusyServer().start(self.addCleanup)
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
-        self.worker.replace(
-            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.provider.server_address[1]}"')
+        self.worker = self.enterContext(Process("sms-worker"))
+        self.worker.lead_twilio_to(self.provider.server_port)
         # That the provider is busy is no reason to leave the lane.
         self.worker.replace(r'(?<=type: "twilio",\n)', "      breakerThreshold: 0,\n")
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
+        self.worker.start().ready()
 
     def test_as_many_as_before(self):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + DEADLINE_SECONDS))
         for number in range(JOBS):
-            body = {"to": f"+1415{2_000_000 + number}", "text": f"{uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+            body = {"to": f"+1415{2_000_000 + number}", "text": f"{uuid.uuid4()}", "lane": "twilio", "deadline": in_seconds(DEADLINE_SECONDS)}
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
         consumer, closed = f"/{self.worker.running.pid} consumer", set()
         for loss in range(LOSSES):

@@ -17,6 +17,7 @@ import dkim
 
 import stack
 from countersign_client import Client
+from process import countersign
 from samples import in_seconds
 
 MAILDIR = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
@@ -40,12 +41,6 @@ for (@ARGV) {
 
 def lookup(name, timeout=5):
     return RECORDS.get(name.decode().rstrip("."), "").encode()
-
-
-def countersign(*arguments):
-    done = subprocess.run(
-        ["countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    return done
 
 
 def received(recipient):

@@ -257,8 +257,7 @@ class PlantedSecretsTest(unittest.TestCase):
         try:
             with Process("sms-worker") as worker, tempfile.TemporaryDirectory() as directory:
                 lane = WEBHOOK_LANE.format(port=echo.server_port, secret="../secrets/webhook-secret")
-                worker.file.write_text(
-                    re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL))
+                worker.replace_lanes(lane)
                 worker.variables["COUNTERSIGN_LOG_LEVEL"] = "trace"
                 worker.start().ready()
                 for _ in echo.statuses:

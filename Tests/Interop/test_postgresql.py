@@ -16,7 +16,7 @@ import unittest
 import simulator
 from countersign_client import Client, Refused
 from postgresql import COORDINATOR, SECRETS, WORKER, Cluster, coordinator, stop_coordinators
-from process import BINARIES, CONFIGURATIONS, Process, free_port
+from process import BINARIES, CONFIGURATIONS, Process, countersign, free_port
 from samples import new_number
 from test_verification import APP
 from waiting import eventually
@@ -29,16 +29,9 @@ LIFTED_SECONDS = 20
 COUNTERS = 60_000
 
 
-def countersign(*arguments, **variables):
-    """The command line with the addresses of the stack: exit code, output, errors."""
-    done = subprocess.run(
-        [BINARIES / "countersign", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=120, check=False, env=os.environ | variables)
+def run(*arguments, **variables):
+    done = countersign(*arguments, env=os.environ | variables)
     return done.returncode, done.stdout, done.stderr
-
-
-def figure(process, name):
-    return next(float(line.split()[-1]) for line in process.get("/metrics")[1].splitlines() if line.startswith(f"{name} "))
 
 
 def status_of(done):
@@ -81,8 +74,8 @@ class CoordinatorsTest(PostgreSQLTest):
             self.check(one)
         answered = [self.commands(process) for process in pair]
         self.assertTrue(all(answered), f"one of them answered nothing: {answered}")
-        self.assertEqual([figure(process, "countersign_database_session") for process in pair], [1, 1])
-        self.assertTrue(all(figure(process, "countersign_database_transactions_total") > 0 for process in pair))
+        self.assertEqual([process.metric("countersign_database_session") for process in pair], [1, 1])
+        self.assertTrue(all(process.metric("countersign_database_transactions_total") > 0 for process in pair))
         self.assertEqual(pair[0].stop(), 0, pair[0].output())
         for one in begun[20:30]:
             self.check(one)
@@ -98,15 +91,9 @@ class CoordinatorsTest(PostgreSQLTest):
         numbers = iter(random.sample(range(10_000), 100))
 
         def sensitive():
-            process = Process("coordinator")
-            self.addCleanup(process.__exit__, None, None, None)
-            process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
-            process.replace(
+            return coordinator(self, self.cluster, change=lambda process: process.replace(
                 r"apps: \{",
-                f"verification: {{ checksPerCode: 1 }},\n  conversion: {{ minimumPerPrefix: {MINIMUM} }},\n  apps: {{")
-            process.start()
-            process.ready()
-            return process
+                f"verification: {{ checksPerCode: 1 }},\n  conversion: {{ minimumPerPrefix: {MINIMUM} }},\n  apps: {{"))
 
         def start():
             return self.command("verification.start", {"phoneNumber": f"{prefix}{next(numbers):04d}", "app": APP})
@@ -128,7 +115,7 @@ class CoordinatorsTest(PostgreSQLTest):
             with self.assertRaises(Refused):
                 start()
         before = [self.commands(process) for process in pair]
-        code, output, errors = countersign("conversion", "lift", prefix)
+        code, output, errors = run("conversion", "lift", prefix)
         self.assertEqual(code, 0, output + errors)
         lifted = time.monotonic()
         for _ in range(20):
@@ -138,14 +125,11 @@ class CoordinatorsTest(PostgreSQLTest):
         self.assertTrue(all(one < other for one, other in zip(before, after)), f"{before} {after}")
 
     def test_none_runs_beside_one_on_sqlite(self):
-        alone = Process("coordinator")
-        self.addCleanup(alone.__exit__, None, None, None)
+        alone = self.enterContext(Process("coordinator"))
         if "postgresql" in alone.file.read_text():
             alone.replace(r"(?<=\n)  database: \{[^}]*\}", '  database: { path: "../data/coordinator.sqlite" }')
-        alone.start()
-        alone.ready()
-        beside = Process("coordinator")
-        self.addCleanup(beside.__exit__, None, None, None)
+        alone.start().ready()
+        beside = self.enterContext(Process("coordinator"))
         beside.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         beside.start()
         beside.line("another process consumes the queue exclusively")
@@ -159,8 +143,7 @@ class CoordinatorsTest(PostgreSQLTest):
     def test_it_waits_for_the_server_and_says_so(self):
         self.cluster.stop()
         self.addCleanup(self.cluster.start)
-        process = Process("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Process("coordinator"))
         process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         process.start()
         process.line("a server cannot be used; waiting until it can")
@@ -181,19 +164,17 @@ class CopyTest(PostgreSQLTest):
     def setUp(self):
         super().setUp()
         self.database = f"copied_{random.randrange(10 ** 9)}"
-        code, output, errors = countersign(
+        code, output, errors = run(
             "store", "create", "--url", f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{self.database}",
             "--password-file", str(SECRETS / "postgresql-postgres"))
         self.assertEqual(code, 0, output + errors)
         self.section = self.cluster.section(COORDINATOR).replace("/countersign\"", f"/{self.database}\"")
         self.url = f"postgresql://countersign_{COORDINATOR}@127.0.0.1:{self.cluster.port}/{self.database}"
-        self.sqlite = Process("coordinator")
-        self.addCleanup(self.sqlite.__exit__, None, None, None)
+        self.sqlite = self.enterContext(Process("coordinator"))
         if "postgresql" in self.sqlite.file.read_text():
             self.sqlite.replace(r"(?<=\n)  database: \{[^}]*\}", '  database: { path: "../data/coordinator.sqlite" }')
         self.path = pathlib.Path(self.sqlite.directory.name) / "data" / "coordinator.sqlite"
-        self.postgresql = Process("coordinator")
-        self.addCleanup(self.postgresql.__exit__, None, None, None)
+        self.postgresql = self.enterContext(Process("coordinator"))
         self.postgresql.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.section}")
 
     def arguments(self, source, target):
@@ -202,7 +183,7 @@ class CopyTest(PostgreSQLTest):
             str(SECRETS / f"postgresql-{COORDINATOR}")]
 
     def copy(self, source=None, target=None):
-        return countersign(*self.arguments(source or self.path, target or self.url))
+        return run(*self.arguments(source or self.path, target or self.url))
 
     def kill(self, process):
         process.running.kill()
@@ -223,8 +204,7 @@ class CopyTest(PostgreSQLTest):
             running.stderr.close()
 
     def test_live_codes_go_on_there_and_back(self):
-        self.sqlite.start()
-        self.sqlite.ready()
+        self.sqlite.start().ready()
         begun = [self.start() for _ in range(6)]
         self.check(begun[0])
         code, _, errors = self.copy()
@@ -244,8 +224,7 @@ class CopyTest(PostgreSQLTest):
         self.assertGreaterEqual(json.loads(output)["store_record"]["rows"], 6)
         self.assertGreaterEqual(json.loads(output)["store_counter"]["rows"], COUNTERS)
         self.assertNotIn("store_record:", errors.split("comparing")[0], "it goes on where it was killed")
-        self.postgresql.start()
-        self.postgresql.ready()
+        self.postgresql.start().ready()
         for one in begun[1:4]:
             self.check(one)
         with self.assertRaises(Refused):
@@ -259,8 +238,7 @@ class CopyTest(PostgreSQLTest):
         code, _, errors = self.copy(self.url, back)
         self.assertEqual(code, 0, errors)
         self.sqlite.replace(r"coordinator\.sqlite", "back.sqlite")
-        self.sqlite.start()
-        self.sqlite.ready()
+        self.sqlite.start().ready()
         for one in begun[4:]:
             self.check(one)
 
@@ -274,7 +252,7 @@ class CopyTest(PostgreSQLTest):
 
 class DoctorTest(PostgreSQLTest):
     def check_store(self, *arguments, port=None, user=COORDINATOR):
-        return countersign(
+        return run(
             "--json", "store", "check", "--url",
             f"postgresql://countersign_{user}@127.0.0.1:{port or self.cluster.port}/countersign", "--password-file",
             str(SECRETS / f"postgresql-{user}"), *arguments)
@@ -300,7 +278,7 @@ class DoctorTest(PostgreSQLTest):
                 text = re.sub(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}", text)
                 text = re.sub(r"(?<=\n)  ledger: \{[^}]*\}", f"  ledger: {self.cluster.section(WORKER)}", text)
                 (pathlib.Path(directory) / f"{name}.json5").write_text(text.replace("../secrets", str(SECRETS)))
-            findings = status_of(countersign("--json", "doctor", "--config-dir", directory))
+            findings = status_of(run("--json", "doctor", "--config-dir", directory))
             for name in ["database of coordinator", "database of sms-worker"]:
                 self.assertIn((name, "ok"), findings)
 
@@ -339,8 +317,7 @@ ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_ti
             "the pooler is reached", lambda: "cannot be reached" not in (said := self.check_store(port=port))[1] and said, 180)
         self.assertEqual(done[0], FOUND, done)
         print(f"\n  behind the pooler: {status_of(done)}", flush=True)
-        process = Process("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Process("coordinator"))
         section = self.cluster.section(COORDINATOR).replace(f":{self.cluster.port}/", f":{port}/")
         process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {section}")
         process.start()

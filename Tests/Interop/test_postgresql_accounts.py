@@ -6,15 +6,13 @@ temporary proof.
 
 import concurrent.futures
 import re
-import subprocess
 import threading
 import time
 import unittest
 
 import stack
 from gateway_client import APIError, Apple, Web, new_number, received_code
-from postgresql import SECRETS, Cluster, Restarting
-from process import BINARIES
+from postgresql import SECRETS, Cluster, started
 
 DATABASE = stack.DATABASES["accounts"]
 # Numbers of a round, each with a code of two apps: as many first sign-ins at the same time, twice.
@@ -42,25 +40,14 @@ class AccountsTest(unittest.TestCase):
         self.cluster = Cluster("accounts")
         self.addCleanup(self.cluster.remove)
         self.cluster.start()
-        subprocess.run(
-            [BINARIES / "countersign", "store", "create", "--for-accounts", "--url",
-             f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{DATABASE}",
-             "--password-file", SECRETS / "postgresql-postgres",
-             "--accounts-password-file", SECRETS / "postgresql-accounts"],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+        self.cluster.create_accounts(DATABASE)
         self.processes = [self.accounts() for _ in range(2)]
         self.clients = [Web(), Apple()]
 
     def accounts(self):
-        process = Restarting("accounts")
-        self.addCleanup(process.__exit__, None, None, None)
         url = f"postgresql://countersign_accounts@127.0.0.1:{self.cluster.port}/{DATABASE}"
-        process.replace(
-            r"(?<=\n)  database: \{[^}]*\}",
-            f'  database: {{ type: "postgresql", url: "{url}", passwordFile: "{SECRETS}/postgresql-accounts" }}')
-        process.start()
-        process.ready()
-        return process
+        return started(
+            self, "accounts", "database", f'{{ type: "postgresql", url: "{url}", passwordFile: "{SECRETS}/postgresql-accounts" }}')
 
     def records(self, kind):
         return int(self.cluster.sql(f"SELECT count(*) FROM countersign.store_record WHERE kind = '{kind}'", DATABASE))

@@ -4,17 +4,14 @@ Counts what reaches the phones. The long form (COUNTERSIGN_TEST_ALL=1) has 1,000
 """
 
 import collections
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import time
 import unittest
 
 import simulator
 from countersign_client import Client
 from load import APP, Load
-from postgresql import Cluster, Restarting, COORDINATOR, size, stop_coordinators
+from postgresql import Cluster, coordinator, size, stop_coordinators
+from preload import Clock, library
 from waiting import eventually
 
 PAIRS = size(100, 1000)
@@ -26,37 +23,10 @@ DIFFERENCE = "countersign_database_clock_difference_seconds"
 PATIENCE_SECONDS = 60
 
 
-class Clock:
-    """A clock that can be set, for a process that loads it."""
-
-    def __init__(self, test, library, seconds=0):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-clock-")
-        test.addCleanup(directory.cleanup)
-        # The server has another user.
-        pathlib.Path(directory.name).chmod(0o755)
-        self.file = pathlib.Path(directory.name) / "step"
-        self.variables = {"LD_PRELOAD": str(library), "CLOCK_STEP_FILE": str(self.file)}
-        self.set(seconds)
-
-    def set(self, seconds):
-        """Sets it so far off; in one go, since it is read all the time."""
-        new = self.file.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.chmod(0o644)
-        new.rename(self.file)
-
-
 class ClocksTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        pathlib.Path(directory.name).chmod(0o755)
-        cls.library = pathlib.Path(directory.name) / "clock_step.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("clock_step.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
-        cls.library.chmod(0o755)
+        cls.library = library(cls.addClassCleanup, "clock_step")
         stop_coordinators(cls)
 
     def setUp(self):
@@ -71,15 +41,9 @@ class ClocksTest(unittest.TestCase):
     def begin(self, *seconds):
         """Two coordinators whose hosts' clocks are so far off."""
         self.clocks = [Clock(self, self.library, one) for one in seconds]
-        self.coordinators = []
-        for clock in self.clocks:
-            process = Restarting("coordinator")
-            self.addCleanup(process.__exit__, None, None, None)
-            process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
-            process.variables |= clock.variables
-            process.start()
-            process.ready()
-            self.coordinators.append(process)
+        self.coordinators = [
+            coordinator(self, self.cluster, change=lambda process, clock=clock: process.variables.update(clock.variables))
+            for clock in self.clocks]
 
     def send(self, name, body):
         return self.client.send("countersign.commands", name, body)

@@ -54,8 +54,7 @@ class CoordinatorsTest(unittest.TestCase):
             time.sleep(2)
             load.mark("a coordinator is restarted")
             self.assertEqual(process.stop(), 0)
-            process.start()
-            process.ready()
+            process.start().ready()
         time.sleep(1)
         return time.monotonic()
 

@@ -4,7 +4,6 @@ import collections
 import itertools
 import json
 import pathlib
-import re
 import time
 import unittest
 import uuid
@@ -16,6 +15,7 @@ import stack
 import test_several_hosts
 import test_smpp
 from countersign_client import Client
+from samples import in_seconds
 from waiting import eventually
 
 # Of each kind.
@@ -45,20 +45,17 @@ class HostsTest(unittest.TestCase):
     def worker(self):
         def change(process):
             # Short calls make short leases.
-            process.replace(
-                r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-                f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {CALL_LIMIT_SECONDS}')
+            process.lead_twilio_to(self.provider.server_port, f",\n      timeoutSeconds: {CALL_LIMIT_SECONDS}")
 
         return postgresql.worker(self, self.cluster, change=change)
 
     def begin(self):
         self.provider.goes_on.clear()
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {kind: {} for kind in KINDS}
         for number in range(2 * JOBS):
             identifier, text, kind = str(uuid.uuid4()), str(uuid.uuid4()), KINDS[number // 2 % 2]
             texts[kind][identifier] = text
-            body = {"to": f"+1415{2_200_000 + next(self.numbers)}", "text": text, "lane": "twilio", "deadline": deadline,
+            body = {"to": f"+1415{2_200_000 + next(self.numbers)}", "text": text, "lane": "twilio", "deadline": in_seconds(600),
                     "onUnknown": kind}
             self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
@@ -91,8 +88,7 @@ class HostsTest(unittest.TestCase):
         texts = self.begin()
         self.workers[0].kill()
         self.provider.goes_on.set()
-        self.workers[0].start()
-        self.workers[0].ready()
+        self.workers[0].start().ready()
         # While the leases of the killed one run, and when the calls of the other one have ended.
         time.sleep(CALL_SECONDS)
         others = self.begin()
@@ -133,7 +129,7 @@ class ReceiptsTest(unittest.TestCase):
             password.chmod(0o600)
             lane = test_smpp.LANE.format(
                 port=self.smsc.port, password=password, window=test_smpp.WINDOW, timeout=5, tls="false", more="")
-            process.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lane, process.file.read_text(), flags=re.DOTALL))
+            process.replace_lanes(lane)
 
         worker = postgresql.worker(self, self.cluster, change=change)
         worker.line("bound to the SMPP server")

@@ -109,8 +109,7 @@ class MembersTest(unittest.TestCase):
     def test_one_has_another_pepper(self):
         first, wrong = self.pepper(), self.pepper()
         one = coordinator(self, self.cluster, change=lambda process: self.use(process, first))
-        other = Restarting("coordinator")
-        self.addCleanup(other.__exit__, None, None, None)
+        other = self.enterContext(Restarting("coordinator"))
         other.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         self.use(other, wrong)
         other.start()
@@ -126,8 +125,7 @@ class MembersTest(unittest.TestCase):
         # With the right one it works at once.
         other.stop()
         self.use(other, first)
-        other.start()
-        other.ready()
+        other.start().ready()
         time.sleep(2)
         self.end(load)
 
@@ -142,8 +140,7 @@ class MembersTest(unittest.TestCase):
                 load.mark(f"{what}: a coordinator is restarted")
                 self.assertEqual(process.stop(), 0)
                 self.use(process, pepper, previous)
-                process.start()
-                process.ready()
+                process.start().ready()
             for process in both:
                 self.assertFalse(self.aside(process, "secrets"))
         # In one step: the second one steps aside until it has the new one too.
@@ -153,8 +150,7 @@ class MembersTest(unittest.TestCase):
             load.mark("in one step: a coordinator is restarted")
             self.assertEqual(process.stop(), 0)
             self.use(process, newest, new)
-            process.start()
-            process.ready()
+            process.start().ready()
             if process is both[0]:
                 eventually("the other one steps aside", lambda rest=rest: self.aside(rest, "secrets"))
         time.sleep(2)

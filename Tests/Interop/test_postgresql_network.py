@@ -8,7 +8,7 @@ import unittest
 
 from load import Load
 from network import Network, is_allowed
-from postgresql import COORDINATOR, DATABASE, Cluster, Restarting, assert_settled, size, stop_coordinators
+from postgresql import COORDINATOR, DATABASE, Cluster, assert_settled, size, started, stop_coordinators
 
 RATE = size(30, 60)
 DEAD_SECONDS = size(9, 25)
@@ -57,12 +57,7 @@ class NetworkTest(unittest.TestCase):
         self.coordinators = [self.coordinator(address) for address in self.network.addresses]
 
     def coordinator(self, address):
-        process = Restarting("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
-        process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section_at(address)}")
-        process.start()
-        process.ready()
-        return process
+        return started(self, "coordinator", "database", self.cluster.section_at(address))
 
     def test_it_vanishes_and_comes_back(self):
         if not is_allowed():

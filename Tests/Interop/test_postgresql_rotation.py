@@ -144,12 +144,7 @@ class RotationTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         self.cluster = Cluster("rotation").create()
         self.addCleanup(self.cluster.remove)
-        subprocess.run(
-            [BINARIES / "countersign", "store", "create", "--for-accounts", "--url",
-             f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{ACCOUNTS_DATABASE}",
-             "--password-file", SECRETS / "postgresql-postgres",
-             "--accounts-password-file", SECRETS / "postgresql-accounts"],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=True)
+        self.cluster.create_accounts(ACCOUNTS_DATABASE)
         self.workers = [self.process(name, "ledger", WORKER) for name in ["sms-worker", "sms-worker", "push-worker"]]
         self.coordinators = [self.process("coordinator", "database", COORDINATOR) for _ in range(2)]
         self.accounts = [self.process("accounts", "database", "accounts") for _ in range(2)]
@@ -165,8 +160,7 @@ class RotationTest(unittest.TestCase):
         return self.workers + self.coordinators + self.accounts + self.gateways
 
     def process(self, name, section=None, role=None):
-        process = Restarting(name)
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Restarting(name))
         if section:
             database = self.cluster.section(role)
             if role == "accounts":
@@ -207,8 +201,7 @@ class RotationTest(unittest.TestCase):
             self.load.mark(f"{what}: {process.name}")
             self.assertEqual(process.stop(), 0, process.output())
             process.variables[variable] = str(path)
-            process.start()
-            process.ready()
+            process.start().ready()
         for process in self.all():
             process.ready()
         for user in self.users:

@@ -11,7 +11,7 @@ import pika
 
 import simulator
 from countersign_client import Client
-from samples import new_number
+from samples import in_seconds, new_number
 from waiting import eventually
 
 APP = "com.example.app"
@@ -158,10 +158,9 @@ class ReceiptTest(unittest.TestCase):
     def test_a_service_that_enqueues_a_job_itself_hears_of_it(self):
         self.listen("countersign.results", "sms.delivery.*")
         number = new_number()
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 120))
         correlation_id = self.client.send(
             "countersign.jobs", "sms.dispatch",
-            {"to": number, "text": "Your table is ready.", "lane": "twilio", "deadline": deadline},
+            {"to": number, "text": "Your table is ready.", "lane": "twilio", "deadline": in_seconds(120)},
         )
         _, result = self.client.wait(correlation_id)
         [(key, report)] = self.events_about(correlation_id, 1)

@@ -1,9 +1,7 @@
 """reCAPTCHA Enterprise with a service account: assertions checked with PyJWT, access tokens renewed, revoked, refused, and what the operator sees."""
 
 import json
-import os
 import secrets
-import subprocess
 import threading
 import time
 import unittest
@@ -17,7 +15,7 @@ import simulator
 import stack
 from countersign_client import Client
 from local_server import Handler, Server
-from process import Process
+from process import Process, countersign
 from samples import in_seconds
 
 APP = "com.example.recaptcha"
@@ -31,10 +29,7 @@ JOBS = 40
 
 
 def doctor():
-    done = subprocess.run(
-        [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    findings = json.loads(done.stdout)["findings"]
+    findings = json.loads(countersign("--json", "doctor").stdout)["findings"]
     return [finding for finding in findings if finding["check"] == f"service account of lane {LANE}"]
 
 

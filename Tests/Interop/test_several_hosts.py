@@ -15,6 +15,7 @@ import broker
 import stack
 from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 from waiting import eventually
 
 JOBS = 40
@@ -69,14 +70,10 @@ class SeveralHostsTest(unittest.TestCase):
         self.channel.basic_consume(queue, self.on_result, auto_ack=True)
 
     def worker(self):
-        worker = Process("sms-worker")
-        self.addCleanup(worker.__exit__, None, None, None)
-        worker.replace(
-            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {LANE_SECONDS}')
+        worker = self.enterContext(Process("sms-worker"))
+        worker.lead_twilio_to(self.provider.server_port, f",\n      timeoutSeconds: {LANE_SECONDS}")
         worker.replace(r"(?<=\n)  ledger:", '  queue: { consumers: "severalHosts" },\n  ledger:')
-        worker.start()
-        worker.ready()
+        worker.start().ready()
         return worker
 
     def on_result(self, _channel, _method, properties, body):
@@ -93,10 +90,9 @@ class SeveralHostsTest(unittest.TestCase):
 
     def lose_a_connection(self, on_unknown):
         """Cuts the connection of one worker while all jobs are being called: their texts by their IDs."""
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {str(uuid.uuid4()): f"{uuid.uuid4()}" for _ in range(JOBS)}
         for number, (identifier, text) in enumerate(texts.items()):
-            body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": deadline,
+            body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": in_seconds(600),
                     "onUnknown": on_unknown}
             self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,

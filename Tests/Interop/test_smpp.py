@@ -5,7 +5,6 @@ import collections
 import json
 import os
 import pathlib
-import re
 import ssl
 import time
 import unittest
@@ -54,24 +53,15 @@ class SMPPTest(unittest.TestCase):
 
     def worker(self, timeout=5, more="", tls="false", window=WINDOW, says="bound to the SMPP server"):
         """Starts a worker whose only lane leads to the server, and waits until it says that it is bound."""
-        worker = Process("sms-worker")
-        self.addCleanup(self.end, worker)
+        worker = self.enterContext(Process("sms-worker"))
         password = pathlib.Path(worker.directory.name) / "password"
         password.write_text("sesame\n")
         password.chmod(0o600)
         lane = LANE.format(port=self.smsc.port, password=password, window=window, timeout=timeout, tls=tls, more=more)
-        text = re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL)
-        worker.file.write_text(text)
+        worker.replace_lanes(lane)
         worker.start()
         worker.line(says)
         return worker
-
-    @staticmethod
-    def end(worker):
-        """Ends a worker in order: what a kill leaves unacknowledged would come to the next test's."""
-        with worker:
-            if worker.running and worker.running.poll() is None:
-                worker.stop()
 
     def job(self, text="482913 is your code", number=None, **fields):
         number = number or f"+49170{uuid.uuid4().int % 10_000_000:07d}"
