@@ -3,7 +3,6 @@ import JobEngine
 
 @testable import SMS
 
-
 extension TwilioLane {
   init(
     name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable,
