@@ -49,36 +49,6 @@ class AccountTest(Assertions, unittest.TestCase):
                 yield client
 
 
-class SchemaTest(unittest.TestCase):
-    """What holds the answers to Google's schemas refuses what does not fit."""
-
-    GOOD = {"kind": "x", "users": [{
-        "localId": "a", "createdAt": "1", "disabled": False, "lastRefreshAt": "2026-07-01T12:00:00.000Z",
-        "providerUserInfo": [{"providerId": "phone"}]}]}
-
-    def require(self, answer):
-        google_schemas.require("v1", "POST", "accounts:lookup", answer)
-
-    def changed(self, **fields):
-        return {"users": [{**self.GOOD["users"][0], **fields}]}
-
-    def test_what_fits(self):
-        self.require(self.GOOD)
-        self.require({})
-
-    def test_what_does_not(self):
-        for answer in [
-            [], None, {"user": []}, {"users": {}}, {"users": None}, self.changed(localID="a"), self.changed(localId=1),
-            self.changed(createdAt=1), self.changed(createdAt="soon"), self.changed(disabled="false"),
-            self.changed(disabled=None), self.changed(lastRefreshAt="yesterday"),
-            self.changed(lastRefreshAt="2026-13-01T12:00:00Z"), self.changed(providerUserInfo=[{"number": "1"}]),
-        ]:
-            with self.subTest(answer=answer), self.assertRaises((google_schemas.SchemaError, ValueError)):
-                self.require(answer)
-        with self.assertRaises(google_schemas.SchemaError):
-            google_schemas.require("v1", "POST", "accounts:lookUp", {})
-
-
 class AnonymousTest(AccountTest):
     def test_an_account_with_a_session(self):
         for client in self.clients:

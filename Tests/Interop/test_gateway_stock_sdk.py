@@ -117,6 +117,12 @@ class StockTest(unittest.TestCase):
     def send_code(self, page, number, call="signInWithPhoneNumber(auth, number, verifier)"):
         page.run(f"{VERIFIER} globalThis.confirmation = await {call};", number=number)
 
+    def asked(self):
+        """A page whose user has been sent a code: the page, the number and the code."""
+        page, number = self.begin(), new_number()
+        self.send_code(page, number)
+        return page, number, shown_code(number)
+
     def confirm(self, page, code):
         return page.run(f"const result = await confirmation.confirm(code); const {{user}} = result; {USER}", code=code)
 
@@ -178,10 +184,7 @@ class SignInTest(StockTest):
         self.assertEqual(shown["times"], [claims[name] * 1000 for name in ["auth_time", "iat", "exp"]])
 
     def test_a_code_is_wrong_then_right_then_used(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         for text, error in [(wrong(code), "invalid-verification-code"), ("", "missing-code")]:
             self.refused(f"auth/{error}", page, "await confirmation.confirm(code);", code=text)
         self.assertIsNone(self.user(page))
@@ -191,10 +194,7 @@ class SignInTest(StockTest):
         self.assertEqual(self.user(page)["phoneNumber"], number)
 
     def test_sessions_that_give_nothing(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         session = page.run("return confirmation.verificationId;")
         records.set_time("verification", session, VERIFICATION_EXPIRES_AT, 1000)
         enter = "await signInWithCredential(auth, PhoneAuthProvider.credential(session, code));"
@@ -203,10 +203,7 @@ class SignInTest(StockTest):
         self.refused("auth/missing-verification-id", page, enter, session="", code=code)
 
     def test_too_many_wrong_codes(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         errors = page.run("""
             const errors = [];
             for (const guess of guesses) await confirmation.confirm(guess).catch((error) => errors.push(error.code));

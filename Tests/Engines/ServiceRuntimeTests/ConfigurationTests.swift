@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import ServiceRuntime
+import TestSupport
 import Testing
 
 private enum Rule: String, CaseIterable {

@@ -1,5 +1,6 @@
 import PostgreSQL
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @Suite struct PostgreSQLSettingsTests {

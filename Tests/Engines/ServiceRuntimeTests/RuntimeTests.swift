@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
+import TestSupport
 import Testing
 
 @testable import ServiceRuntime

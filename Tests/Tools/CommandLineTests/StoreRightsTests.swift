@@ -51,10 +51,7 @@ import Testing
       let outcome = try await stores[0].transact(StoreLoad(keys), at: Self.now) { set throws(StoreError) -> Void in
         try Self.changeEverything(&set)
       }
-      guard case .stored(_, let sent) = outcome else {
-        Issue.record("a conflict")
-        return
-      }
+      guard case .stored(_, let sent) = outcome else { return #expect(Bool(false), "a conflict") }
       #expect(await stores[0].owned(sent).count == 1)
       #expect(try await stores[0].release(heldBy: [try InboxKey("m")], at: Self.now).count == 1)
       try await stores[0].settle(OutboxSettlement(finished: sent.map(\.number)))

@@ -9,16 +9,11 @@ func withPublisher<R: Sendable>(
   let publisher = Publisher(
     endpoint: try endpoint ?? Broker.endpoint(), options: options, maxOutstanding: maxOutstanding, onEvent: log.add)
   async let running: Void = publisher.run()
-  do {
-    let result = try await body(publisher, log)
-    await publisher.stop()
-    await running
-    return result
-  } catch {
-    await publisher.stop(ceiling: .zero)
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(publisher, log)) } catch { result = .failure(error) }
+  if case .success = result { await publisher.stop() } else { await publisher.stop(ceiling: .zero) }
+  await running
+  return try result.get()
 }
 
 func withConsumer<R: Sendable>(
@@ -34,16 +29,11 @@ func withConsumer<R: Sendable>(
       queue: queue, prefetch: prefetch, lock: lock, isLockShared: isLockShared, stallTimeout: stallTimeout),
     onEvent: log.add)
   async let running: Void = consumer.run()
-  do {
-    let result = try await body(consumer, log)
-    await consumer.close()
-    await running
-    return result
-  } catch {
-    await consumer.close()
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(consumer, log)) } catch { result = .failure(error) }
+  await consumer.close()
+  await running
+  return try result.get()
 }
 
 func withRequestClient<R: Sendable>(
@@ -53,16 +43,11 @@ func withRequestClient<R: Sendable>(
   let log = EventLog()
   let client = RequestClient(endpoint: try endpoint ?? Broker.endpoint(), options: options, onEvent: log.add)
   async let running: Void = client.run()
-  do {
-    let result = try await body(client, log)
-    await client.stop()
-    await running
-    return result
-  } catch {
-    await client.stop()
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(client, log)) } catch { result = .failure(error) }
+  await client.stop()
+  await running
+  return try result.get()
 }
 
 func fill(_ queue: String) async throws {

@@ -7,6 +7,8 @@ import Testing
 
 @testable import HTTPClient
 
+private let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
+
 @Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
   private let transport: HTTPClient
@@ -101,12 +103,10 @@ struct FailureTests {
     let script: @Sendable (RawServer.Peer) -> Void
   }
 
-  private static let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
-
   @Test(arguments: [
     Fault(testDescription: "reset", kind: .receive) { $0.reset() },
     Fault(testDescription: "end without an answer", kind: .receive) { _ in },
-    Fault(testDescription: "end in the middle of the answer", kind: .receive) { $0.write(Self.half) },
+    Fault(testDescription: "end in the middle of the answer", kind: .receive) { $0.write(half) },
     Fault(testDescription: "an answer that is not HTTP", kind: nil) { $0.write("220 smtp.example ESMTP\r\n") },
     Fault(
       testDescription: "no first byte in time", kind: .timedOut(.firstByte),
@@ -120,7 +120,7 @@ struct FailureTests {
       testDescription: "total timeout within the answer", kind: .timedOut(.response),
       timeouts: HTTPTimeouts(firstByte: .seconds(2), total: .seconds(4))
     ) { peer in
-      peer.write(Self.half)
+      peer.write(half)
       peer.hang()
     },
     Fault(testDescription: "an endless header", kind: .tooLarge) { peer in

@@ -100,10 +100,7 @@ import Testing
       try await bench.fault(#"{"provider": "apple-token", "fault": "reset", "processed": true}"#)
       #expect(try await bench.perform(job).short == "unknown NO_ANSWER")
       let second = try await bench.perform(job, unknownCalls: 1)
-      guard case .lost(let reason, _) = second else {
-        Issue.record("\(second.short) instead of lost")
-        return
-      }
+      guard case .lost(let reason, _) = second else { return #expect(Bool(false), "\(second.short) instead of lost") }
       #expect(reason.code == "LOST" && reason.providerCode == "invalid_grant")
       #expect(reason.detail.contains("sign in with Apple again") && reason.detail.contains("Settings"))
     }
@@ -140,8 +137,7 @@ import Testing
         let job = bench.body(.authorizationCode, try await bench.code(), redirectURI: "https://example.com/")
         #expect(try await bench.perform(job).short == "laneDown PROVIDER_CREDENTIALS")
         guard case .down(let reason) = await bench.handler.probe(lane: "app") else {
-          Issue.record("the lane is up")
-          return
+          return #expect(Bool(false), "the lane is up")
         }
         #expect(reason.code == "PROVIDER_CREDENTIALS")
       }
@@ -157,10 +153,7 @@ import Testing
           name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600))),
         clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
       lane.probeTimeout = .patience
-      guard case .down(let reason) = await lane.probe() else {
-        Issue.record("the lane is up")
-        return
-      }
+      guard case .down(let reason) = await lane.probe() else { return #expect(Bool(false), "the lane is up") }
       #expect(reason.detail.contains("clock"))
     }
   }

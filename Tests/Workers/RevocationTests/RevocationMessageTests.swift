@@ -140,8 +140,7 @@ import Testing
     let prepared = try #require(
       handler.prepare(body(.authorizationCode(SecretField(Secret("c")))), of: Samples.message()).ready)
     guard case .continued(let stage) = await handler.perform(prepared.job, on: "app", Samples.attempt()) else {
-      Issue.record("no next stage")
-      return
+      return #expect(Bool(false), "no next stage")
     }
     let next = try AppleRevokeJob(json: stage.body)
     #expect(next.token.kind == .accessToken && next.token.secret.isSealed)

@@ -1,6 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 import SQLite
+import TestSupport
 import Testing
 
 @testable import JobEngine

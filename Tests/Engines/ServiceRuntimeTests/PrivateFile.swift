@@ -1,0 +1,7 @@
+import FoundationEssentials
+
+/// Writes a file that only its owner may read.
+func write(_ text: String, to path: String, mode: Int = 0o600) throws {
+  guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
+  else { throw CocoaError(.fileWriteUnknown) }
+}
