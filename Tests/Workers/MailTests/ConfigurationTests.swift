@@ -2,6 +2,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -23,12 +24,7 @@ import Testing
       {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(Shipped.config)/templates/mail"},
        providersDirectory: "\(Shipped.config)/providers", senders: [\(senders)], lanes: [\(lanes)]}
       """
-    do {
-      _ = try load(text)
-      return ""
-    } catch {
-      return "\(error)"
-    }
+    return problem { try load(text) }
   }
 
   @Test func `It is valid and everything it names is there`() throws {

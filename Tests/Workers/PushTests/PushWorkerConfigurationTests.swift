@@ -44,12 +44,7 @@ import Testing
   private func problems(lanes: String = "[\(apns)]", apps: String = "{a: {\(push)}}", _ rest: String = "") throws
     -> String
   {
-    do {
-      _ = try load(lanes: lanes, apps: apps, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes: lanes, apps: apps, rest) }
   }
 
   @Test func `Values that are absent have defaults`() throws {

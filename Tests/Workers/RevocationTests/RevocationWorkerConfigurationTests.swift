@@ -30,12 +30,7 @@ import Testing
   }
 
   private func problems(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws -> String {
-    do {
-      _ = try load(lanes, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes, rest) }
   }
 
   @Test func `Values that are absent have defaults`() throws {

@@ -35,12 +35,7 @@ import Testing
   }
 
   private func problems(_ lanes: String, _ rest: String = "") throws -> String {
-    do {
-      _ = try load(lanes, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes, rest) }
   }
 
   @Test func `Defaults`() throws {

@@ -47,10 +47,7 @@ import Testing
   @Test func `No more calls at once than the lane allows`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 2)]) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...5 { worker.deliver(try job("job-\(number)")) }
       try await eventually("two calls began") { worker.performed == 2 }
       for _ in 0..<100 { await Task.yield() }
@@ -66,10 +63,7 @@ import Testing
     let gate = Gate()
     let lanes = ["a", "b"].map { LaneConfiguration(name: $0, concurrency: 1) }
     try await withWorker(lanes: lanes) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...20 { worker.deliver(try job("job-\(number)")) }
       try await eventually("a call began") { worker.performed == 1 }
       gate.open()
@@ -118,10 +112,7 @@ import Testing
     var options = WorkerHarness.options
     options.maxInFlight = 3
     try await withWorker(options: options) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...3 { worker.deliver(try job("job-\(number)")) }
       try await eventually("three calls began") { worker.performed == 3 }
       worker.deliver(try job("job-4"))

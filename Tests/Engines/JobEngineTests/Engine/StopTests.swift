@@ -10,10 +10,7 @@ import Testing
   @Test func `Begun jobs are finished and others handed back`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)]) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       let begun = worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
       let waiting = worker.deliver(try job("waiting"))
@@ -37,10 +34,7 @@ import Testing
     try await withWorker(
       lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()
     ) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
       let waiting = worker.deliver(try job("waiting"))

@@ -36,6 +36,13 @@ final class TestHandler: JobHandler {
 
   func onCall(_ call: @escaping Call) { script.withLock { $0.call = call } }
 
+  func waitInCalls(for gate: Gate) {
+    onCall { _, _ in
+      await gate.wait()
+      return .accepted(reference: nil)
+    }
+  }
+
   func onPrepare(_ body: @escaping @Sendable (TestJob) -> Preparation<TestJob>) {
     script.withLock { $0.prepare = body }
   }
