@@ -86,6 +86,14 @@ class Client:
             raise Refused(reply["error"])
         return reply
 
+    def refused(self, name, body, **options):
+        """Sends a command that has to be refused: how."""
+        try:
+            reply = self.command(name, body, **options)
+        except Refused as error:
+            return error
+        raise AssertionError(f"{name} was not refused: {reply}")
+
     def job(self, job_type, body, timeout=90, **overrides):
         correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
         return self.wait(correlation_id, timeout)[1]

@@ -40,10 +40,6 @@ def new_number(prefix="+49162"):
     return f"{prefix}{random.randrange(10_000_000):07d}"
 
 
-def wrong(code):
-    return f"{(int(code) + 1) % 1_000_000:06d}"
-
-
 def received_code(number, **options):
     return simulator.code(simulator.message(number, **options)["body"])
 

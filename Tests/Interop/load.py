@@ -128,6 +128,15 @@ class Load:
         print(
             f"  {time.monotonic() - self.begun:6.1f} s, {self.approved} approved, {len(self.open)} open: {text}", flush=True)
 
+    def suffer(self, test, accidents):
+        """Has accidents happen one after the other, spread over the load."""
+        for number, (what, act) in enumerate(accidents):
+            while self.approved < self.count * (number + 0.5) / (len(accidents) + 1) and not self.is_over():
+                time.sleep(0.05)
+            test.assertFalse(self.is_over(), f"no load is left for: {what}")
+            self.mark(what)
+            act()
+
     def is_over(self):
         return self.ended is not None
 

@@ -13,3 +13,7 @@ def in_seconds(seconds):
     """An RFC 3339 time from now."""
     at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
     return at.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def wrong(code):
+    return f"{(int(code) + 1) % 1_000_000:06d}"

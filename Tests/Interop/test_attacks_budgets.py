@@ -15,7 +15,7 @@ import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
-from samples import new_number
+from samples import new_number, wrong
 from waiting import eventually
 
 APP = "com.example.app"
@@ -44,10 +44,6 @@ LIMITS = f"""
     sendsPerPrefixPer10Minutes: 1000000, sendsPerAddressPerHour: 1000000,"""
 
 
-def wrong(code):
-    return f"{(int(code) + 1) % 1_000_000:06d}"
-
-
 class Attack(unittest.TestCase):
     LIMITS = LIMITS
     # Between two messages to a number; as they are in production, a test would wait for half a minute.
@@ -55,25 +51,21 @@ class Attack(unittest.TestCase):
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
-        self.running = Process("coordinator")
+        self.running = self.enterContext(Process("coordinator"))
         self.running.replace_limits(self.LIMITS)
         self.running.replace(
             r"\n  regions: ",
             # In its long form the tests' wrong codes would have the country closed, as those of pumped traffic are.
             "\n  conversion: { enabled: false },"
             f"\n  verification: {{ resendGapsSeconds: [{self.RESEND_SECONDS}] }},\n  regions: ")
-        self.running.start()
-        self.addCleanup(self.running.__exit__)
-        self.running.ready()
+        self.running.start().ready()
         self.client = Client.of(self)
 
     def command(self, name, body):
         return self.client.command(name, body, timeout=180)
 
     def refused(self, name, body):
-        with self.assertRaises(Refused) as caught:
-            self.command(name, body)
-        return caught.exception
+        return self.client.refused(name, body, timeout=180)
 
     def until_refused(self, attempt, limit, most):
         """Goes on until a refusal that says when it ends: how often it went well, and that refusal."""

@@ -13,6 +13,7 @@ import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
+from samples import wrong
 
 APP = "com.example.app"
 MINIMUM = 3
@@ -69,9 +70,7 @@ class ConversionTest(unittest.TestCase):
 
     def fail(self, prefix=PREFIX):
         identifier, code = self.sent(prefix)
-        wrong = f"{(int(code) + 1) % 1_000_000:06d}"
-        with self.assertRaises(Refused):
-            self.client.command("verification.check", {"verificationID": identifier, "code": wrong}, timeout=180)
+        self.client.refused("verification.check", {"verificationID": identifier, "code": wrong(code)}, timeout=180)
 
     def event(self, name, timeout=180):
         deadline = time.monotonic() + timeout
@@ -160,9 +159,8 @@ class ConversionTest(unittest.TestCase):
         self.assertIn(f"countersign conversion lift {PREFIX}", found[0]["hint"])
 
     def only_operators_may(self):
-        with self.assertRaises(Refused) as caught:
-            self.client.command("conversion.lift", {"key": PREFIX}, timeout=180)
-        self.assertEqual((caught.exception.code, caught.exception.field), ("OPERATION_NOT_ALLOWED", "user_id"))
+        error = self.client.refused("conversion.lift", {"key": PREFIX}, timeout=180)
+        self.assertEqual((error.code, error.field), ("OPERATION_NOT_ALLOWED", "user_id"))
         # Who says that he is somebody else is thrown out by the broker.
         liar = Client.of(self)
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker):

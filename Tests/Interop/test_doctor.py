@@ -12,7 +12,6 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
 
 from cryptography import x509
@@ -129,14 +128,11 @@ class DoctorTest(unittest.TestCase):
 
     def assert_healthy(self, *options):
         """Nothing fails, as soon as what was planted before is over."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        def failures():
             found, code = self.doctor(*options)
-            failures = [one for one in found if one["status"] in {"failed", "follows"}]
-            if not failures:
-                return self.assertEqual(code, 0)
-            if time.monotonic() > deadline:
-                return self.fail(failures)
+            return [one for one in found if one["status"] in {"failed", "follows"}] or code and f"exit code {code}"
+
+        eventually(lambda: f"nothing fails: {failures()}", lambda: not failures(), PATIENCE_SECONDS)
 
     def assert_cause(self, check, detail, hint=None):
         """The first finding is the cause, and nothing else fails but what follows from it."""
@@ -328,12 +324,9 @@ class DoctorTest(unittest.TestCase):
         worker = self.healthy_worker()
         self.assertEqual(worker.stop(), 0)
         # The broker counts consumers every few seconds.
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            found = self.assert_cause("^process sms-worker", "does not answer", "start it")
-            if "queue sms.dispatch" in [one["check"] for one in found if one["status"] == "follows"]:
-                break
-            self.assertLess(time.monotonic(), deadline, found)
+        eventually("the empty queue follows", lambda: "queue sms.dispatch" in [
+            one["check"] for one in self.assert_cause("^process sms-worker", "does not answer", "start it")
+            if one["status"] == "follows"], PATIENCE_SECONDS)
         worker.start().ready()
         self.assert_healthy()
 

@@ -19,8 +19,9 @@ import simulator
 import stack
 import stock_sdk
 from chromium import Browser, PageError
-from gateway_client import KEY, PROJECT, Web, new_number, send, wrong
+from gateway_client import KEY, PROJECT, Web, new_number, send
 from local_server import Handler, Server
+from samples import wrong
 from waiting import eventually
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"

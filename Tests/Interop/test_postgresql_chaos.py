@@ -61,12 +61,7 @@ class ChaosTest(unittest.TestCase):
                          for number, worker in enumerate(self.workers)] + accidents
             accidents.append(("restart the broker", stack.restart_broker))
         load = Load(VERIFICATIONS, RATE, limit_seconds=VERIFICATIONS / RATE + 600).start()
-        for number, (what, act) in enumerate(accidents):
-            while load.approved < VERIFICATIONS * (number + 0.5) / (len(accidents) + 1) and not load.is_over():
-                time.sleep(0.05)
-            self.assertFalse(load.is_over(), f"no load is left for: {what}")
-            load.mark(what)
-            act()
+        load.suffer(self, accidents)
         load.wait()
         print("\n  pauses: " + ", ".join(f"{text} {pause:.2f} s" for text, pause in load.pauses()), flush=True)
         for process in self.coordinators + self.workers:

@@ -24,11 +24,6 @@ class RequesterTest(unittest.TestCase):
         return self.client.command(
             "verification.check", {"verificationID": started["verificationID"], "code": code, **fields})
 
-    def refused(self, name, body):
-        with self.assertRaises(Refused) as caught:
-            self.client.command(name, body)
-        return caught.exception
-
     def code(self, number):
         return simulator.code(simulator.message(number)["body"])
 
@@ -90,7 +85,7 @@ class RequesterTest(unittest.TestCase):
             ({"proof": {"recaptchaToken": "t", "recaptchaAction": "sign up"}}, "proof.recaptchaAction"),
         ]:
             with self.subTest(fields):
-                error = self.refused("verification.start", {**start, **fields})
+                error = self.client.refused("verification.start", {**start, **fields})
                 self.assertEqual((error.code, error.field), ("INVALID_ARGUMENT", field))
 
     def test_fictional_numbers_change_without_a_restart(self):

@@ -4,8 +4,8 @@ import unittest
 import uuid
 
 import simulator
-from countersign_client import Client, Refused
-from samples import new_number
+from countersign_client import Client
+from samples import new_number, wrong
 
 APP = "com.example.app"
 FICTIONAL = {"+16505553434": "654321", "+16505554567": "123456"}
@@ -22,16 +22,8 @@ class VerificationTest(unittest.TestCase):
     def check(self, verification_id, code):
         return self.client.command("verification.check", {"verificationID": verification_id, "code": code})
 
-    def refused(self, *arguments, **fields):
-        with self.assertRaises(Refused) as caught:
-            self.client.command(*arguments, **fields)
-        return caught.exception
-
     def refused_check(self, verification_id, code):
-        return self.refused("verification.check", {"verificationID": verification_id, "code": code})
-
-    def wrong(self, code):
-        return f"{(int(code) + 1) % 1_000_000:06d}"
+        return self.client.refused("verification.check", {"verificationID": verification_id, "code": code})
 
     def test_start_sms_check(self):
         number = new_number("+49160")
@@ -56,11 +48,11 @@ class VerificationTest(unittest.TestCase):
         started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-        wrong = self.refused_check(identifier, self.wrong(code)).code
+        missed = self.refused_check(identifier, wrong(code)).code
         self.check(identifier, code)
         used = self.refused_check(identifier, code)
         unknown = self.refused_check("no-such-verification", code).code
-        self.assertEqual(wrong, "INVALID_CODE")
+        self.assertEqual(missed, "INVALID_CODE")
         self.assertEqual(unknown, "INVALID_SESSION_INFO")
         self.assertEqual((used.code, used.reason), ("SESSION_EXPIRED", "CODE_USED"))
 
@@ -68,7 +60,7 @@ class VerificationTest(unittest.TestCase):
         started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-        codes = [self.refused_check(identifier, self.wrong(code)).code for _ in range(MAX_CHECKS)]
+        codes = [self.refused_check(identifier, wrong(code)).code for _ in range(MAX_CHECKS)]
         self.assertEqual(codes[:-1], ["INVALID_CODE"] * (MAX_CHECKS - 1))
         self.assertEqual(
             self.refused_check(identifier, code).code, "TOO_MANY_ATTEMPTS_TRY_LATER", "the right code, too late")
@@ -98,23 +90,23 @@ class VerificationTest(unittest.TestCase):
             before = simulator.messages(number)
             started = self.start(number)
             self.assertIs(started["testNumber"], True)
-            self.assertEqual(self.refused_check(started["verificationID"], self.wrong(code)).code, "INVALID_CODE")
+            self.assertEqual(self.refused_check(started["verificationID"], wrong(code)).code, "INVALID_CODE")
             self.check(started["verificationID"], code)
             self.assertEqual(simulator.messages(number), before)
 
     def test_national_numbers_need_a_region(self):
         started = self.start("0160 " + new_number("+49160")[6:], region="DE")
         self.assertTrue(started["phoneNumber"].startswith("+49160"))
-        self.assertEqual(self.refused(
+        self.assertEqual(self.client.refused(
             "verification.start", {"phoneNumber": "0160 1234567", "app": APP}).code, "INVALID_PHONE_NUMBER")
 
     def test_numbers_that_are_refused(self):
         for number in ["hello", "+1", "+1415555012345678901", "+19005550123"]:
             with self.subTest(number=number):
-                error = self.refused("verification.start", {"phoneNumber": number, "app": APP})
+                error = self.client.refused("verification.start", {"phoneNumber": number, "app": APP})
                 self.assertIn(error.code, {"INVALID_PHONE_NUMBER", "OPERATION_NOT_ALLOWED"})
                 self.assertEqual(error.field, "phoneNumber")
-        error = self.refused("verification.start", {"app": APP})
+        error = self.client.refused("verification.start", {"app": APP})
         self.assertEqual(error.code, "MISSING_PHONE_NUMBER")
 
     def test_commands_that_break_the_contract_are_answered(self):
@@ -129,7 +121,7 @@ class VerificationTest(unittest.TestCase):
         }
         for name, (body, properties) in cases.items():
             with self.subTest(name):
-                self.assertTrue(self.refused("verification.start", body, **properties).message)
+                self.assertTrue(self.client.refused("verification.start", body, **properties).message)
         # Nothing else was touched.
         self.start(new_number("+49160"))
 

@@ -232,7 +232,6 @@ private struct Sample: Configuration {
       #expect(loaded.content.password?.reveal() == "hunter2")
       #expect(loaded.content.templates == directory + "/t")
       #expect(loaded.warnings.isEmpty)
-
       try write("hunter2", to: directory + "/open", mode: 0o644)
       var environment = ["COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/open"]
       let open = #expect(throws: ConfigurationError.self) {
@@ -243,7 +242,6 @@ private struct Sample: Configuration {
       environment["COUNTERSIGN_ALLOW_READABLE_SECRETS"] = "true"
       loaded = try Sample.load(file: directory + "/c.json5", environment: environment)
       #expect(loaded.warnings.first?.text.contains("can be read by every user") == true)
-
       try write("\n", to: directory + "/pw")
       let error = #expect(throws: ConfigurationError.self) {
         try Sample.load(file: directory + "/c.json5", environment: [:])

@@ -61,7 +61,6 @@ struct CancellationTests {
       let canceled = try await second.value
       #expect(canceled.kind == .canceled)
       #expect(!canceled.requestMayHaveLeft)
-
       first.cancel()
       #expect(try await first.value.requestMayHaveLeft)
       #expect(server.requests.count == 1)

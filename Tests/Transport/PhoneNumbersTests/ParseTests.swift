@@ -153,7 +153,6 @@ struct Expectation: Sendable {
       ("+99912345678", nil, .invalidCountryCode), ("+0123456789", nil, .invalidCountryCode),
       ("+2101234567", nil, .invalidCountryCode),
       ("+1", nil, .notANumber), ("+12", nil, .notANumber), ("1", "US", .notANumber), ("+491", nil, .tooShort),
-
       ("+1234567890123456789012", nil, .tooLong), (String(repeating: "1", count: 250), "US", .tooLong),
       ("+" + String(repeating: "1", count: 250), nil, .tooLong), (String(repeating: " ", count: 251), nil, .tooLong),
       ("+1 415 555 0123 ext. 5", nil, .hasExtension), ("+14155550123x5", nil, .hasExtension),

@@ -28,8 +28,6 @@ enum Keys {
     MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
     -----END PRIVATE KEY-----
     """
-  /// The public part of it (RFC 8463, appendix A).
-  static let ed25519Public = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 }
 
 extension Sender {

@@ -10,7 +10,6 @@ import Testing
 @Suite struct PhoneCallTests {
   private static let send = CallFixture.v1 + "accounts:sendVerificationCode"
   private static let verify = CallFixture.v1 + "accounts:verifyIosClient"
-  private static let number = "+14155550123"
 
   private func fixture(_ recaptcha: Project.Recaptcha? = nil) throws -> CallFixture {
     let fixture = try CallFixture(recaptcha: recaptcha)
