@@ -37,10 +37,3 @@ public func withTemporaryDirectory<T>(_ body: (String) async throws -> T) async 
   defer { withExtendedLifetime(directory) {} }
   return try await body(directory.path)
 }
-
-/// Lends a directory that is gone afterwards, to a body that does not suspend.
-public func withTemporaryDirectory<T>(_ body: (String) throws -> T) throws -> T {
-  let directory = try TemporaryDirectory()
-  defer { withExtendedLifetime(directory) {} }
-  return try body(directory.path)
-}

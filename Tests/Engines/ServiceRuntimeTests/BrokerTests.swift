@@ -1,7 +1,6 @@
 import CountersignAMQP
 import CountersignTelemetry
 import ServiceRuntime
-import TestSupport
 import Testing
 
 @Suite struct BrokerTests {

@@ -1,6 +1,5 @@
 import CountersignTelemetry
 import ServiceRuntime
-import TestSupport
 import Testing
 
 private enum Rule: String, CaseIterable {

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import FoundationEssentials
 import Synchronization
-import TestSupport
 import Testing
 
 @testable import ServiceRuntime

@@ -1,6 +1,5 @@
 import PostgreSQL
 import ServiceRuntime
-import TestSupport
 import Testing
 
 @Suite struct PostgreSQLSettingsTests {

@@ -2,7 +2,6 @@ import CountersignCryptography
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
-import TestSupport
 import Testing
 
 @testable import ServiceRuntime

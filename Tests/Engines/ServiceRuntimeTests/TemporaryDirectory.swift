@@ -1,4 +1,11 @@
 import FoundationEssentials
+import TestSupport
+
+func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
+  let directory = try TemporaryDirectory()
+  defer { withExtendedLifetime(directory) {} }
+  try body(directory.path)
+}
 
 /// Writes a file that only its owner may read.
 func write(_ text: String, to path: String, mode: Int = 0o600) throws {
