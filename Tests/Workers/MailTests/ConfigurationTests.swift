@@ -11,10 +11,9 @@ import Testing
   private let file = Shipped.config + "/mail-worker.json5"
 
   private func load(_ text: String) throws -> MailWorkerConfiguration {
-    let path = temporaryPath("mail-worker")
-    try Data(text.utf8).write(to: URL(filePath: path))
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    return try MailWorkerConfiguration.load(file: path, environment: [:]).content
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    return try MailWorkerConfiguration.load(file: directory.write(text, to: "mail-worker"), environment: [:]).content
   }
 
   private func problems(
