@@ -12,8 +12,6 @@ MAX_PENDING = 32
 
 
 class App:
-    """One installed app."""
-
     def __init__(self):
         self.pending = []
         self.credential = None

@@ -46,7 +46,6 @@ def resolve(document, reference):
 
 
 def references(value):
-    """Every object with a $ref."""
     if isinstance(value, dict):
         if "$ref" in value:
             yield value
@@ -58,13 +57,10 @@ def references(value):
 
 
 def resolved(document, value):
-    """The object itself where it is a reference."""
     return resolve(document, value["$ref"]) if "$ref" in value else value
 
 
 class Rules:
-    """Collects the places at which a document breaks a rule."""
-
     def __init__(self, document):
         self.document = document
         self.problems = []
@@ -75,7 +71,6 @@ class Rules:
             self.problems.append(f"{place}: {rule}")
 
     def fields(self, kind, value, place):
-        """An object has its required fields, and none that the specification does not know."""
         required, optional = FIELDS[kind]
         for name in sorted(required - set(value)):
             self.problems.append(f"{place}: no {name}")
@@ -83,7 +78,6 @@ class Rules:
             self.expect(EXTENSION.fullmatch(name), place, f"{name} is no field of a {kind}")
 
     def check(self):
-        """The problems of the document."""
         document = self.document
         self.references()
         if self.problems:
@@ -111,7 +105,6 @@ class Rules:
             self.expect(len(value) == 1, value["$ref"], "has fields beside $ref")
 
     def channel(self, channel, place):
-        """A channel, its messages and its AMQP binding."""
         self.fields("channel", channel, place)
         self.expect(isinstance(channel.get("address"), (str, type(None))), place, "address is neither text nor null")
         for name, message in channel.get("messages", {}).items():
@@ -128,7 +121,6 @@ class Rules:
             self.expect(len(exchange.get("name", "")) in range(1, 256), place, "its exchange has no name")
 
     def operation(self, operation, place):
-        """An operation: what it does, on which channel, with which messages, and its reply."""
         self.fields("operation", operation, place)
         self.expect(operation.get("action") in ("send", "receive"), place, "action is neither send nor receive")
         self.at_channel(operation, place)
@@ -154,7 +146,6 @@ class Rules:
                 "a message of it is no reference to one of its channel")
 
     def message(self, message, place, kind="message"):
-        """A message or a trait of messages."""
         self.fields(kind, message, place)
         for index, trait in enumerate(message.get("traits", [])):
             self.message(resolved(self.document, trait), f"{place}.traits.{index}", "message trait")
@@ -165,7 +156,6 @@ class Rules:
         self.fields("AMQP message binding", binding, f"{place}.bindings.amqp")
 
     def components(self, components):
-        """What others refer to."""
         self.fields("components", components, "components")
         for kind, named in components.items():
             for name in named:

@@ -10,14 +10,40 @@ import urllib.request
 
 import pika
 
+import stack
+from countersign_client import Client
+
 JOBS = "sms.dispatch"
 DELAYS = f"countersign.retry.{JOBS}."
 # How long a message may be on its way from one queue to another.
 MOVE_SECONDS = 2
 
 
+def url(user):
+    known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
+    password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
+    return f"amqp://{user}:{password}@{known.hostname}:{known.port}"
+
+
+def client(test, user):
+    return Client.of(test, url(user))
+
+
+def channel(test, user):
+    """A channel with confirms, whose connection ends with the test."""
+    connection = pika.BlockingConnection(pika.URLParameters(url(user)))
+    test.addCleanup(lambda: connection.is_open and connection.close())
+    opened = connection.channel()
+    opened.confirm_delivery()
+    return opened
+
+
+def figures(queue):
+    """What the broker says of a queue: some seconds old."""
+    return management(f"/api/queues/%2F/{queue}")
+
+
 def management(path, method="GET", body=None):
-    """Asks the management API of the broker."""
     url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"])
     request = urllib.request.Request(f"http://{url.hostname}:{url.port}{path}", method=method)
     login = base64.b64encode(f"{url.username}:{url.password}".encode()).decode()
@@ -53,7 +79,6 @@ def close_connection(suffix, closed=(), timeout=180):
 
 
 def job_queues():
-    """The queue of the jobs and those that delay them."""
     names = [one["name"] for one in management("/api/queues/%2F")]
     return sorted(name for name in names if name == JOBS or name.startswith(DELAYS))
 

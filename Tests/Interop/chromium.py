@@ -29,7 +29,6 @@ KEPT_LOADS = 100
 
 
 def program():
-    """A Chromium that is installed."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         raise FileNotFoundError("no browser is installed: apt-get install chromium-headless-shell")
@@ -45,8 +44,6 @@ class PageError(AssertionError):
 
 
 class Browser:
-    """A browser that runs. Ends with `close`."""
-
     def __init__(self, *flags):
         self.directory = tempfile.TemporaryDirectory(prefix="countersign-", ignore_cleanup_errors=True)
         self.log = pathlib.Path(self.directory.name) / "log"
@@ -73,7 +70,6 @@ class Browser:
         self.directory.cleanup()
 
     def call(self, method, session=None, **parameters):
-        """Asks the browser for something: its answer."""
         self.number += 1
         message = {"id": self.number, "method": method, "params": parameters}
         if session is not None:
@@ -98,7 +94,6 @@ class Browser:
             self._note(self._read("a page's load", deadline))
 
     def page(self, address):
-        """A page with storage of its own."""
         context = self.call("Target.createBrowserContext")["browserContextId"]
         target = self.call("Target.createTarget", url="about:blank", browserContextId=context)["targetId"]
         session = self.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
@@ -110,7 +105,6 @@ class Browser:
         return page
 
     def _note(self, message):
-        """Keeps an event."""
         method, parameters = message.get("method"), message.get("params", {})
         if method == "Runtime.consoleAPICalled":
             self.words.append(" ".join(str(part.get("value", part.get("description"))) for part in parameters["args"]))
@@ -120,7 +114,6 @@ class Browser:
             self.loaded.append(parameters["loaderId"])
 
     def _read(self, awaited, deadline):
-        """The next message of the browser."""
         while (end := self.buffer.find(b"\0")) < 0:
             seconds = deadline - time.monotonic()
             data = b""
@@ -137,13 +130,10 @@ class Browser:
 
 
 class Page:
-    """A page, its own storage included."""
-
     def __init__(self, browser, context, session):
         self.browser, self.context, self.session = browser, context, session
 
     def open(self, address):
-        """Loads an address, or the same one again."""
         answer = self.browser.call("Page.navigate", self.session, url=address)
         if "errorText" in answer:
             raise RuntimeError(f"{address}: {answer['errorText']}")
@@ -164,7 +154,6 @@ class Page:
         return result.get("value")
 
     def close(self):
-        """Ends the page and forgets what it has stored."""
         self.browser.call("Target.disposeBrowserContext", browserContextId=self.context)
 
 

@@ -29,13 +29,10 @@ def scripts():
 
 
 def password(user):
-    """The password that the stack has given a user of the broker."""
     return (CONFIGURATIONS.parent / "secrets" / f"broker-{user}").read_text().strip()
 
 
 class Node:
-    """One node: its files, its ports, its process."""
-
     def __init__(self, cluster, number):
         self.cluster = cluster
         self.name = f"node{number}@localhost"
@@ -94,7 +91,6 @@ class Node:
         return self
 
     def wait(self):
-        """Waits until it takes connections."""
         deadline = time.monotonic() + START_SECONDS
         while True:
             try:
@@ -115,14 +111,12 @@ class Node:
             self.running = None
 
     def pause(self):
-        """Has it do nothing, but keep its connections."""
         os.killpg(self.running.pid, signal.SIGSTOP)
 
     def resume(self):
         os.killpg(self.running.pid, signal.SIGCONT)
 
     def ctl(self, *arguments):
-        """Output of rabbitmqctl for this node."""
         return subprocess.run(
             [scripts() / "rabbitmqctl", "--quiet", "-n", self.name, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
             text=True, timeout=180, check=True, env=self.environment()).stdout
@@ -174,7 +168,6 @@ class Cluster:
             list(pool.map(Node.wait, self.nodes[1:]))
 
     def definitions(self):
-        """Users and rights as they are shipped, with the passwords of the stack."""
         content = json.loads((ROOT / "Config/rabbitmq/definitions.json").read_text())
         for user in content["users"]:
             salt = secrets.token_bytes(4)
@@ -183,7 +176,6 @@ class Cluster:
         return {part: content[part] for part in ["vhosts", "parameters", "users", "permissions", "topic_permissions"]}
 
     def named(self, user):
-        """The URL of all nodes for a user whose password is in a file."""
         return f"amqp://{user}@{','.join(f'127.0.0.1:{node.port}' for node in self.nodes)}/"
 
     def messages(self, queue, figure):

@@ -16,7 +16,6 @@ FORMATS = jsonschema.FormatChecker(formats=())
 
 @FORMATS.checks("date-time")
 def is_utc(value):
-    """Times of the contract are RFC 3339 in UTC."""
     return not isinstance(value, str) or UTC.fullmatch(value) is not None
 
 
@@ -37,19 +36,16 @@ CLOSED = _without_others(copy.deepcopy(DOCUMENT["components"]["schemas"]))
 
 
 def validator(schema):
-    """A validator for a schema of the document, or a reference to one."""
     return jsonschema.Draft7Validator(
         {"allOf": [_without_others(schema)], "components": {"schemas": CLOSED}}, format_checker=FORMATS)
 
 
 def problems(value, schema):
-    """Everything that is wrong with a value, and where."""
     return [f"{'.'.join(map(str, error.absolute_path)) or '$'}: {error.message}"
             for error in validator(schema).iter_errors(value)]
 
 
 def headers(message):
-    """The schemas of the headers of a message: its own and those of its traits."""
     parts = [message, *(asyncapi_rules.resolved(DOCUMENT, trait) for trait in message.get("traits", []))]
     return [part["headers"] for part in parts if "headers" in part]
 

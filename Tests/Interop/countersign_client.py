@@ -1,10 +1,13 @@
 """A client of Countersign as a back end in Python would write it: pika alone, one channel, direct reply-to."""
 
 import json
+import os
 import time
 import uuid
 
 import pika
+
+from waiting import eventually
 
 REPLY_TO = "amq.rabbitmq.reply-to"
 
@@ -35,6 +38,13 @@ class Client:
         self.replies = {}
         self.channel.basic_consume(REPLY_TO, self._on_reply, auto_ack=True)
 
+    @classmethod
+    def of(cls, test, url=None):
+        """A client that is closed with a test, of a service unless told otherwise."""
+        client = cls(url or os.environ["COUNTERSIGN_AMQP_URL"])
+        test.addCleanup(client.close)
+        return client
+
     def _on_reply(self, _channel, _method, properties, body):
         self.replies[properties.correlation_id] = (properties, json.loads(body))
 
@@ -61,7 +71,6 @@ class Client:
         return correlation_id
 
     def wait(self, correlation_id, timeout=90):
-        """The answer: its properties and its body."""
         deadline = time.monotonic() + timeout
         while correlation_id not in self.replies:
             if time.monotonic() > deadline:
@@ -77,12 +86,31 @@ class Client:
             raise Refused(reply["error"])
         return reply
 
+    def refused(self, name, body, **options):
+        """Sends a command that has to be refused: how."""
+        try:
+            reply = self.command(name, body, **options)
+        except Refused as error:
+            return error
+        raise AssertionError(f"{name} was not refused: {reply}")
+
     def job(self, job_type, body, timeout=90, **overrides):
-        """Enqueues a job and returns its result."""
         correlation_id = self.send("countersign.jobs", job_type, body, **overrides)
         return self.wait(correlation_id, timeout)[1]
 
+    def ended_operation(self, operation_id, timeout=180):
+        """The status of an operation that is over."""
+        def over():
+            status = self.command("operation.status", {"operationID": operation_id})
+            return status["state"] != "running" and status
+
+        return eventually("the operation is over", over, timeout)
+
+    def until_sent(self, verification_id):
+        """Until the coordinator knows that a provider took the message."""
+        eventually("the result has come", lambda: self.command(
+            "verification.status", {"verificationID": verification_id}, timeout=180)["state"] == "sent", 180)
+
     def close(self):
-        """Closes the connection, if it is still there."""
         if self.connection.is_open:
             self.connection.close()

@@ -40,19 +40,11 @@ def new_number(prefix="+49162"):
     return f"{prefix}{random.randrange(10_000_000):07d}"
 
 
-def wrong(code):
-    """Another code than this one."""
-    return f"{(int(code) + 1) % 1_000_000:06d}"
-
-
 def received_code(number, **options):
-    """The code of the newest SMS to a number."""
     return simulator.code(simulator.message(number, **options)["body"])
 
 
 class APIError(Exception):
-    """An error of the protocol."""
-
     def __init__(self, status, error):
         super().__init__(f"{status} {error['message']}")
         self.status = status
@@ -65,13 +57,10 @@ class APIError(Exception):
 
 
 class Answer:
-    """A response of the gateway."""
-
     def __init__(self, status, headers, body):
         self.status, self.headers, self.body = status, headers, body
 
     def json(self):
-        """The body, a JSON object."""
         kind = self.headers.get("Content-Type", "")
         if kind.split(";")[0].strip().lower() != "application/json":
             raise AssertionError(f"an answer of type {kind}")
@@ -81,7 +70,6 @@ class Answer:
         return value
 
     def error(self):
-        """The body as an error, in the one form that errors have."""
         answer = self.json()
         error = answer.get("error")
         if set(answer) != {"error"} or not isinstance(error, dict):
@@ -114,8 +102,6 @@ def send(url, method, path, body=None, headers=None, timeout=TIMEOUT):
 
 
 class Client:
-    """What both SDKs have in common."""
-
     # Headers of every request, and the prefix of the calls.
     headers = {}
 
@@ -126,16 +112,13 @@ class Client:
         self.timeout = TIMEOUT
 
     def path(self, call, version="v1", query=None):
-        """The path of a call with its query."""
         raise NotImplementedError
 
     def send(self, method, path, body=None, **headers):
-        """A request with the headers of the SDK: the answer, whatever it is."""
         fields = {**self.headers, **{name.replace("_", "-"): text for name, text in headers.items()}}
         return send(self.url, method, path, body, {name: text for name, text in fields.items() if text is not None}, self.timeout)
 
     def read(self, answer):
-        """The object of a good answer."""
         if answer.status != 200:
             raise answer.error()
         return answer.json()
@@ -151,61 +134,50 @@ class Client:
         return answer
 
     def get(self, name, version="v1", query=None):
-        """A call without a body."""
         return self.call(name, version=version, method="GET", query=query)
 
     # --- calls ------------------------------------------------------------------------------------------------------
 
     def send_code(self, number, **fields):
-        """Asks for an SMS: the session."""
         answer = self.call("accounts:sendVerificationCode", {"phoneNumber": number, **fields})
         if set(answer) != {"sessionInfo"}:
             raise AssertionError(f"more than a session: {sorted(answer)}")
         return answer["sessionInfo"]
 
     def sign_in(self, session, code, **fields):
-        """Enters a code."""
         return self.call("accounts:signInWithPhoneNumber", {"sessionInfo": session, "code": code, **fields})
 
     def sign_in_with_proof(self, number, proof, **fields):
-        """Signs in with what another answer gave."""
         return self.call("accounts:signInWithPhoneNumber", {"phoneNumber": number, "temporaryProof": proof, **fields})
 
-    def sign_in_as(self, number, **fields):
-        """A whole sign-in by SMS. The number has no other SMS than this one's."""
+    def sign_in_as(self, number, count=1, **fields):
+        """A whole sign-in by SMS, which is the number's `count`th."""
         session = self.send_code(number)
-        return self.sign_in(session, received_code(number), **fields)
+        return self.sign_in(session, received_code(number, count=count), **fields)
 
     def anonymous(self):
-        """A new account without anything."""
         return self.call("accounts:signUp", {"returnSecureToken": True})
 
     def lookup(self, id_token):
-        """The one user that a token is of."""
         users = self.call("accounts:lookup", {"idToken": id_token}).get("users")
         if not isinstance(users, list) or len(users) != 1:
             raise AssertionError("the Apple SDK needs exactly one user")
         return users[0]
 
     def update(self, id_token, **fields):
-        """Changes a profile."""
         return self.call("accounts:update", {"idToken": id_token, **fields})
 
     def delete(self, id_token):
-        """Deletes an account."""
         return self.call("accounts:delete", {"idToken": id_token})
 
     def token_request(self, refresh_token):
-        """What is sent to get a new ID token: the body and its type."""
         raise NotImplementedError
 
     def refresh(self, refresh_token):
-        """A new ID token."""
         body, kind = self.token_request(refresh_token)
         return self.exchange(body, kind)
 
     def exchange(self, body, kind):
-        """Asks for tokens with any body."""
         answer = self.read(self.send("POST", f"{SECURE_TOKEN}?key={self.key}", body, Content_Type=kind))
         expected = {"access_token", "id_token", "refresh_token", "expires_in", "token_type", "user_id", "project_id"}
         if set(answer) != expected or not all(isinstance(text, str) for text in answer.values()):
@@ -215,7 +187,6 @@ class Client:
     # --- keys -------------------------------------------------------------------------------------------------------
 
     def keys(self):
-        """The keys of the tokens, by their IDs, as a verifier loads them."""
         answer = self.read(send(self.url, "GET", JWK_SET))
         return {entry["kid"]: jwt.PyJWK(entry) for entry in answer["keys"]}
 
@@ -276,10 +247,7 @@ class Apple(Client):
 
 
 class Assertions:
-    """What tests of the gateway assert. Mixed into test cases."""
-
     def refused(self, code, call, *arguments, status=400, **fields):
-        """A call is answered with an error of that code."""
         with self.assertRaises(APIError) as caught:
             call(*arguments, **fields)
         error = caught.exception
@@ -287,13 +255,11 @@ class Assertions:
         return error
 
     def require_tokens(self, answer, client, provider, number=None, age=60):
-        """The tokens of an answer are good, and say what they have to: the claims of the ID token."""
         self.assertLessEqual(TOKENS, set(answer))
         self.assertEqual(answer["expiresIn"], "3600")
         return self.require_claims(client, answer["idToken"], provider, number, answer.get("localId"), age)
 
     def require_claims(self, client, id_token, provider, number=None, local_id=None, age=60):
-        """An ID token passes a stock verifier, and its claims are those of the protocol."""
         claims = client.claims(id_token)
         self.assertEqual(claims["sub"], claims["user_id"])
         self.assertLessEqual(len(claims["sub"]), 128)
@@ -310,7 +276,6 @@ class Assertions:
         return claims
 
     def restart(self, *names):
-        """Kills processes of the stack and starts them again."""
         try:
             for name in names:
                 stack.kill(name)

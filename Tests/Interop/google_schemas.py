@@ -23,7 +23,6 @@ def document(version):
 
 
 def _methods(resource, path=""):
-    """The methods of a resource and of those below it, by method and path."""
     for method in resource.get("methods", {}).values():
         yield (method["httpMethod"], method.get("flatPath", method["path"])), method
     for below in resource.get("resources", {}).values():
@@ -32,12 +31,10 @@ def _methods(resource, path=""):
 
 @functools.cache
 def responses(version):
-    """The name of the schema of each call's answer."""
     return {call: method.get("response", {}).get("$ref") for call, method in _methods(document(version))}
 
 
 def require(version, method, call, answer):
-    """Holds an answer to its schema: `call` as `accounts:lookup`."""
     name = responses(version).get((method, f"{version}/{call}"))
     if name is None:
         raise SchemaError(f"{method} {version}/{call} is none of Google's calls")

@@ -10,6 +10,8 @@ import json
 import random
 import struct
 
+from samples import in_seconds
+
 MARK = "x-hostile"
 TEXT_255 = "x" * 255
 # Most of these stand for one rule that a decoder or a database could forget.
@@ -58,8 +60,6 @@ class Properties:
 
 
 class Raw:
-    """A value of a header in its form on the wire."""
-
     def __init__(self, kind, data):
         self.encoded = kind + data
 
@@ -106,8 +106,6 @@ def nested_header(depth):
 
 
 class Message:
-    """One message, and what has to become of it."""
-
     def __init__(self, number, queue, exchange, key, body, fields):
         self.number, self.queue, self.exchange, self.key, self.body, self.fields = number, queue, exchange, key, body, fields
         # Whether whoever reads it has to find it wrong: then it must be told or buried.
@@ -119,11 +117,6 @@ class Message:
 
     def describe(self):
         return f"#{self.number} {self.queue} {self.changes} {self.fields} {self.body[:200]!r}"
-
-
-def in_seconds(seconds):
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def encoded(value):

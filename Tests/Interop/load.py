@@ -38,8 +38,6 @@ EVENTS = ["verification.started", "verification.approved"]
 
 
 class Command:
-    """A command under its message ID, and what was answered to it."""
-
     __slots__ = ("verification", "name", "body", "message_id", "first_asked", "asked", "answers", "answered")
 
     def __init__(self, verification, name, body):
@@ -51,8 +49,6 @@ class Command:
 
 
 class Verification:
-    """A number on its way."""
-
     __slots__ = ("number", "id", "code", "start", "check", "is_approved")
 
     def __init__(self, number):
@@ -70,7 +66,6 @@ class Codes:
         self.last = (simulator.newest(1) or [{}])[-1].get("id")
 
     def read(self):
-        """The messages since the last call."""
         while True:
             found = simulator.newest(self.limit)
             known = next((index for index in range(len(found) - 1, -1, -1) if found[index]["id"] == self.last), None)
@@ -117,7 +112,6 @@ class Load:
     # --- from other threads ---
 
     def start(self):
-        """Begins; the caller goes on."""
         self.codes = Codes()
         ready = threading.Event()
         self.threads = [threading.Thread(target=self._drive, args=[ready], daemon=True),
@@ -134,8 +128,16 @@ class Load:
         print(
             f"  {time.monotonic() - self.begun:6.1f} s, {self.approved} approved, {len(self.open)} open: {text}", flush=True)
 
+    def suffer(self, test, accidents):
+        """Has accidents happen one after the other, spread over the load."""
+        for number, (what, act) in enumerate(accidents):
+            while self.approved < self.count * (number + 0.5) / (len(accidents) + 1) and not self.is_over():
+                time.sleep(0.05)
+            test.assertFalse(self.is_over(), f"no load is left for: {what}")
+            self.mark(what)
+            act()
+
     def is_over(self):
-        """Whether all are approved, or the time is over."""
         return self.ended is not None
 
     def end_soon(self):
@@ -143,7 +145,6 @@ class Load:
         self.is_ending = True
 
     def wait(self):
-        """Waits for the end."""
         self.over.wait(self.limit_seconds + 30)
         for thread in self.threads:
             thread.join(20)
@@ -343,12 +344,10 @@ class Load:
         return max(after - before for before, after in zip(inside, inside[1:]))
 
     def gaps(self):
-        """Times without any reply, longest first: seconds, and when they began (seconds from the start)."""
         found = [(after - before, before - self.begun) for before, after in zip(self.times, self.times[1:])]
         return sorted(found, reverse=True)
 
     def latencies(self):
-        """Seconds from the first question to the first answer, in order."""
         return sorted(one.answered - one.first_asked for one in self.commands.values() if one.answered is not None)
 
     def pauses(self):
@@ -361,7 +360,6 @@ class Load:
         return result
 
     def report(self):
-        """Prints the figures."""
         latencies = self.latencies()
         at = lambda share: (
             latencies[min(len(latencies) - 1, int(share * len(latencies)))] if latencies else float("nan"))

@@ -5,13 +5,13 @@ import email.policy
 import mailbox
 import os
 import pathlib
-import time
+
+from waiting import eventually
 
 DIRECTORY = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
 
 
 def messages(address):
-    """The mails to an address, oldest first."""
     if not DIRECTORY.is_dir():
         return []
     box = mailbox.Maildir(DIRECTORY, factory=None, create=False)
@@ -25,12 +25,4 @@ def messages(address):
 
 
 def message(address, timeout=90):
-    """The newest mail to an address, as soon as there is one."""
-    deadline = time.monotonic() + timeout
-    while True:
-        found = messages(address)
-        if found:
-            return found[-1]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"no mail within {timeout} s")
-        time.sleep(0.1)
+    return eventually("a mail is there", lambda: messages(address), timeout)[-1]

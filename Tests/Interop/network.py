@@ -11,7 +11,6 @@ CLIENTS = 2
 
 
 def is_allowed():
-    """Whether this user may make namespaces."""
     return os.geteuid() == 0
 
 
@@ -49,12 +48,10 @@ class Network:
         self.lost.add(address)
 
     def mend(self, address):
-        """What is sent there arrives again."""
         _ip("route", "delete", "blackhole", f"{address}/32")
         self.lost.discard(address)
 
     def close(self):
-        """Removes it."""
         atexit.unregister(self.close)
         for address in list(self.lost):
             self.mend(address)

@@ -7,10 +7,11 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 
 import stack
-from process import BINARIES, Process, free_port
+from preload import library
+from process import BINARIES, Process, countersign, free_port
+from waiting import eventually
 
 DATABASE = "countersign"
 CONTROL = stack.ROOT / "deploy/lib/postgresql-ctl"
@@ -37,7 +38,6 @@ SMALL_DISK_MEGABYTES = size(200, 1000)
 
 
 def stop_coordinators(tests):
-    """Stops those of the stack until the tests of a class are over."""
     stack.require_all_ready()
     for name in COORDINATORS:
         if (stack.DIRECTORY / "pid" / f"{name}.pid").exists():
@@ -66,7 +66,6 @@ class Cluster:
         return done.stdout.strip()
 
     def create(self):
-        """Starts it, and makes roles, schema and tables."""
         self.start()
         done = subprocess.run(
             [*self.wrapper, BINARIES / "countersign", "store", "create", "--url",
@@ -79,8 +78,15 @@ class Cluster:
             raise RuntimeError(f"countersign store create: {done.stdout}{done.stderr}")
         return self
 
+    def create_accounts(self, database):
+        """Makes another database, with the tables of accounts."""
+        done = countersign(
+            "store", "create", "--for-accounts", "--url", f"postgresql://postgres@127.0.0.1:{self.port}/{database}",
+            "--password-file", SECRETS / "postgresql-postgres", "--accounts-password-file", SECRETS / "postgresql-accounts")
+        if done.returncode:
+            raise RuntimeError(done.stdout + done.stderr)
+
     def url(self, user):
-        """The address of the database."""
         return f"postgresql://{user}@127.0.0.1:{self.port}/{DATABASE}"
 
     def section(self, role, user=None):
@@ -89,11 +95,9 @@ class Cluster:
                 f'passwordFile: "{SECRETS}/postgresql-{role}" }}')
 
     def start(self):
-        """Starts it, and waits until it takes connections."""
         self._control("start")
 
     def follow(self, other):
-        """Starts it as a standby of another server."""
         self._control("copy", str(other.port))
         self.start()
 
@@ -102,7 +106,6 @@ class Cluster:
         self._control("stop")
 
     def kill(self):
-        """Ends it as a crash does."""
         self._control("kill")
 
     def sql(self, statements, database=DATABASE, check=True):
@@ -110,12 +113,10 @@ class Cluster:
         return self._control("sql", database, text=statements, check=check)
 
     def end_connections(self):
-        """Ends every connection of the processes: how many there were."""
         return int(self.sql(
             "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename LIKE 'countersign%'", "postgres"))
 
     def connections(self):
-        """How many connections the processes have."""
         return int(self.sql("SELECT count(*) FROM pg_stat_activity WHERE usename LIKE 'countersign%'", "postgres"))
 
     def unknown_calls(self):
@@ -131,7 +132,6 @@ class Cluster:
             FROM {DATABASE}.store_outbox o LEFT JOIN {DATABASE}.store_owner w ON w.number = o.owner ORDER BY o.number LIMIT 10""")
 
     def records(self, kind):
-        """How many records of a kind there are."""
         return int(self.sql(f"SELECT count(*) FROM {DATABASE}.store_record WHERE kind = '{kind}'"))
 
     def set_read_only(self, is_on):
@@ -154,7 +154,6 @@ class Cluster:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def remove(self):
-        """Stops it and removes its files."""
         atexit.unregister(self.remove)
         self._remove()
 
@@ -176,7 +175,6 @@ class Pair(Cluster):
         return super().url(user).replace(f":{self.port}/", f":{self.port},127.0.0.1:{self.standby.port}/")
 
     def fail_over(self):
-        """The server dies, and the standby takes its place."""
         self.kill()
         self.standby.sql("SELECT pg_promote()", "postgres")
 
@@ -202,12 +200,8 @@ class SmallDisk(Cluster):
 
     def _preload(self):
         self.directory.chmod(0o711)
-        library = self.directory / "disk_full.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("disk_full.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True, timeout=180)
-        library.chmod(0o755)
-        self.variables = {"POSTGRESQL_PRELOAD": str(library), "DISK_FULL_FILE": str(self.filler)}
+        preload = library(atexit.register, "disk_full")
+        self.variables = {"POSTGRESQL_PRELOAD": preload, "DISK_FULL_FILE": str(self.filler)}
 
     def create(self):
         self.start()
@@ -218,7 +212,6 @@ class SmallDisk(Cluster):
         return super().create()
 
     def fill(self):
-        """Leaves no byte free."""
         if not self.is_mounted:
             self.filler.touch()
             return
@@ -258,7 +251,6 @@ class Restarting(Process):
         return super().start()
 
     def kill(self):
-        """Ends it as a crash does."""
         self.running.kill()
         self.running.wait()
 
@@ -267,7 +259,6 @@ class Restarting(Process):
         self.running.send_signal(signal.SIGSTOP)
 
     def resume(self):
-        """It goes on where it was."""
         self.running.send_signal(signal.SIGCONT)
 
     def __exit__(self, *arguments):
@@ -280,37 +271,27 @@ class Restarting(Process):
         super().__exit__(*arguments)
 
 
-def coordinator(test, cluster, user=None, change=None):
-    """A coordinator on the cluster, ready, and ended with the test."""
-    process = Restarting("coordinator")
-    test.addCleanup(process.__exit__, None, None, None)
-    process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {cluster.section(COORDINATOR, user)}")
+def started(test, name, key, section, change=None):
+    """A process whose `key` is that section, ready, and ended with the test."""
+    process = test.enterContext(Restarting(name))
+    process.replace(rf"(?<=\n)  {key}: \{{[^}}]*\}}", f"  {key}: {section}")
     if change:
         change(process)
-    process.start()
-    process.ready()
-    return process
+    return process.start().ready()
+
+
+def coordinator(test, cluster, user=None, change=None):
+    return started(test, "coordinator", "database", cluster.section(COORDINATOR, user), change)
 
 
 def worker(test, cluster, name="sms-worker", change=None):
-    """A worker whose ledger is in the cluster, ready, and ended with the test."""
-    process = Restarting(name)
-    test.addCleanup(process.__exit__, None, None, None)
-    process.replace(r"(?<=\n)  ledger: \{[^}]*\}", f"  ledger: {cluster.section(WORKER)}")
-    if change:
-        change(process)
-    process.start()
-    process.ready()
-    return process
+    return started(test, name, "ledger", cluster.section(WORKER), change)
 
 
 def assert_settled(test, cluster, load):
     """Checks in the database that each verification is there once, and that nothing is left to be published."""
     test.assertEqual(cluster.records("verification"), load.count)
-    deadline = time.monotonic() + SETTLE_SECONDS
-    while cluster.unpublished() and time.monotonic() < deadline:
-        time.sleep(0.2)
-    test.assertEqual(cluster.unpublished(), "", "messages that are not published")
+    eventually(lambda: f"all is published: {cluster.unpublished()}", lambda: not cluster.unpublished(), SETTLE_SECONDS)
 
 
 class Readiness:

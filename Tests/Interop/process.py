@@ -24,7 +24,6 @@ DATABASE = re.compile(r"(postgresql://\w+@[^/]*/)(\w+)")
 
 
 def names():
-    """The processes that the stack has a configuration for."""
     return sorted(path.stem for path in CONFIGURATIONS.glob("*.json5") if (BINARIES / path.stem).exists())
 
 
@@ -55,6 +54,13 @@ def own_database(configuration):
          "--password-file", os.environ["COUNTERSIGN_STACK_DATABASE_PASSWORD_FILE"]],
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=180, check=True)
     return DATABASE.sub(rf"\g<1>{name}", configuration)
+
+
+def countersign(*arguments, timeout=180, **options):
+    """Runs the command line, away from the files of the stack unless its variables name them."""
+    return subprocess.run(
+        [BINARIES / "countersign", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        timeout=timeout, check=False, **options)
 
 
 class Process:
@@ -112,6 +118,15 @@ class Process:
             raise ValueError(f"{self.file.name} has no {pattern}")
         self.file.write_text(changed)
 
+    def replace_lanes(self, lanes):
+        """Puts lanes, with the end of the file, in the place of all."""
+        self.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lanes, self.file.read_text(), flags=re.DOTALL))
+
+    def lead_twilio_to(self, port, more=""):
+        """Has the lane of Twilio call a server of the test's own."""
+        self.replace(
+            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"', f'"http://127.0.0.1:{port}"{more}')
+
     def replace_limits(self, limits):
         """Puts limits in the place of the first ones of the section, which the stack sets for load tests."""
         text = self.file.read_text()
@@ -143,21 +158,17 @@ class Process:
         return None
 
     def output(self):
-        """What it has said so far."""
         return self.log.read_text()
 
     def end(self):
-        """Waits until it has ended by itself: the exit code and the lines that it said."""
         code = self.running.wait(timeout=END_SECONDS)
         return code, self.output().splitlines()
 
     def stop(self):
-        """Asks it to end, and waits until it has: the exit code."""
         self.running.send_signal(signal.SIGTERM)
         return self.running.wait(timeout=END_SECONDS)
 
     def line(self, text, timeout=READY_SECONDS):
-        """The first line of its log with that text, as soon as there is one."""
         deadline = time.monotonic() + timeout
         while True:
             for line in self.output().splitlines():
@@ -170,12 +181,11 @@ class Process:
             time.sleep(0.05)
 
     def ready(self, timeout=READY_SECONDS):
-        """Waits until it says that it is ready."""
         deadline = time.monotonic() + timeout
         while True:
             try:
                 if self.get("/readyz")[0] == 200:
-                    return
+                    return self
             except OSError:
                 pass
             if self.running.poll() is not None:
@@ -185,7 +195,6 @@ class Process:
             time.sleep(0.1)
 
     def get(self, path):
-        """The status and the body of a page."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=30) as response:
                 return response.status, response.read().decode()

@@ -8,7 +8,6 @@ VERSION = 1
 
 
 def fields(body):
-    """The fields of a body: pairs of a tag and bytes."""
     if body[0] != VERSION:
         raise ValueError("a body of another version")
     found, index = [], 1
@@ -28,7 +27,6 @@ def fields(body):
 
 
 def body(found):
-    """The body of some fields."""
     text = bytearray([VERSION])
     for tag, value in found:
         text.append(tag)
@@ -42,7 +40,6 @@ def body(found):
 
 
 def set_time(kind, identifier, tag, milliseconds, of="coordinator"):
-    """Sets a time in a record."""
     value = milliseconds.to_bytes((milliseconds.bit_length() // 8) + 1, "big")
     change(kind, identifier, lambda found: [(each, value if each == tag else old) for each, old in found], of)
 
@@ -53,7 +50,6 @@ def set_flag(kind, identifier, tag, of="coordinator"):
 
 
 def change(kind, identifier, edit, of):
-    """Puts edited fields in the place of those that a record has."""
     if stack.IS_POSTGRESQL:
         condition = f"kind = '{kind}' AND id = '{identifier}'"
         found = stack.sql(f"SELECT encode(body, 'hex') FROM countersign.store_record WHERE {condition}", stack.DATABASES[of])

@@ -15,8 +15,6 @@ USER_DATA_HEADER = 0x40
 
 
 class Message:
-    """One submit_sm: its fields, and how it is answered."""
-
     def __init__(self, smsc, event, number):
         self.smsc = smsc
         self.event = event
@@ -30,12 +28,10 @@ class Message:
         self.is_open = True
 
     def accept(self):
-        """Takes the message."""
         self.is_open = False
         self.event.accept(self.id)
 
     def reject(self, status):
-        """Refuses it with a command_status."""
         self.is_open = False
         self.event.reject(status)
 
@@ -51,8 +47,6 @@ class Message:
 
 
 class SMSC:
-    """The server with its wire. Ends with the `with` block, whatever happens."""
-
     def __init__(self, tls=None):
         self.decide = Message.accept
         self._tls = tls
@@ -79,7 +73,6 @@ class SMSC:
         self._loop.close()
 
     def call(self, coroutine, timeout=180):
-        """Runs something on the loop and waits for it."""
         return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result(timeout)
 
     async def _start(self):
@@ -151,13 +144,11 @@ class SMSC:
             far.transport.abort()
 
     def cut(self):
-        """Cuts all connections."""
         async def cut():
             self._cut()
         self.call(cut())
 
     def on_loop(self, function, *arguments):
-        """Calls a function on the loop's thread and waits for it."""
         async def call():
             return function(*arguments)
         return self.call(call())

@@ -34,19 +34,16 @@ def _control(*arguments):
 
 
 def kill(name):
-    """Ends a process as a crash does."""
     for one in processes(name):
         _control("kill", one)
 
 
 def stop(name):
-    """Asks a process to stop, and waits until it has."""
     for one in processes(name):
         _control("stop", one)
 
 
 def stop_for(test, *names):
-    """Stops processes until a test is over, whatever becomes of it."""
     for name in names:
         test.addCleanup(start, name)
     for name in names:
@@ -54,7 +51,6 @@ def stop_for(test, *names):
 
 
 def stop_for_class(tests, *names):
-    """Stops processes until the tests of a class are over, whatever becomes of them."""
     for name in names:
         tests.addClassCleanup(start, name)
     for name in names:
@@ -62,7 +58,6 @@ def stop_for_class(tests, *names):
 
 
 def start(name):
-    """Starts a process and waits until it is ready."""
     for one in processes(name):
         _control("start", one)
 
@@ -81,7 +76,6 @@ def hanging(name):
 
 
 def restart_broker():
-    """Stops the broker in order and starts it again."""
     _control("restart-broker")
 
 
@@ -91,27 +85,22 @@ def configure_front(directory, port, gateways):
 
 
 def coordinator_urls():
-    """Where the coordinators show their health and metrics."""
     return os.environ.get("COUNTERSIGN_COORDINATOR_URLS", os.environ["COUNTERSIGN_COORDINATOR_URL"]).split(",")
 
 
 def accounts_urls():
-    """Where the processes of accounts show their health and metrics."""
     return os.environ["COUNTERSIGN_ACCOUNTS_URLS"].split(",")
 
 
 def gateway_urls():
-    """Where the gateways take calls."""
     return os.environ["COUNTERSIGN_GATEWAY_URLS"].split(",")
 
 
 def gateway_health_urls():
-    """Where the gateways show their health and metrics."""
     return os.environ["COUNTERSIGN_GATEWAY_HEALTH_URLS"].split(",")
 
 
 def require_all_ready(timeout=READY_SECONDS):
-    """Waits until every process of the stack answers that it is ready."""
     urls = [*coordinator_urls(), *accounts_urls(), *gateway_health_urls(), os.environ["COUNTERSIGN_SIMULATOR_URL"]]
     deadline = time.monotonic() + timeout
     for url in urls + os.environ["COUNTERSIGN_SMS_WORKER_URLS"].split(","):
@@ -135,7 +124,6 @@ def ledger_unknown_calls():
 
 
 def records(kind, of="coordinator"):
-    """How many records of a kind a process has stored."""
     query = f"SELECT count(*) FROM {{}}store_record WHERE kind = '{kind}'"
     if IS_POSTGRESQL:
         return int(sql(query.format("countersign."), DATABASES[of]))
@@ -144,7 +132,6 @@ def records(kind, of="coordinator"):
 
 
 def sql(statements, database="countersign"):
-    """Runs statements on the stack's PostgreSQL as its superuser: what they select."""
     done = subprocess.run(
         [ROOT / "deploy/lib/stack-ctl", "sql", database], input=statements, capture_output=True, text=True, timeout=180,
         check=True)

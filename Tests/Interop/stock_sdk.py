@@ -34,7 +34,6 @@ ESBUILD_SECONDS = 120
 
 
 def wheel():
-    """The wheel, which has to be there."""
     found = sorted(WHEELS.glob("streamlit_firebase_auth-*.whl"))
     if len(found) != 1:
         raise FileNotFoundError(f"{len(found)} wheels in {WHEELS}: deploy/test downloads the one that stock-sdk/wheel.txt names")
@@ -54,7 +53,6 @@ def sources(archive):
 
 
 def missing_parts():
-    """Our own part, by path."""
     _, *parts = SECTION.split((PARTS / "missing.ts").read_text())
     return dict(zip(parts[::2], parts[1::2]))
 
@@ -84,7 +82,6 @@ def complete(files, versions):
 
 
 def script():
-    """The script for a page: the SDK's functions as globals."""
     if shutil.which("esbuild") is None:
         raise FileNotFoundError("esbuild is not installed: apt-get install esbuild")
     with wheel() as archive:

@@ -1,7 +1,5 @@
 """An app proves itself before an SMS is spent: by push, by reCAPTCHA where that cannot work, and what every mistake is answered with."""
 
-import os
-import random
 import secrets
 import time
 import unittest
@@ -9,8 +7,9 @@ import unittest
 import app_sdk
 import records
 import simulator
-import stack
 from countersign_client import Client, Refused
+from samples import new_number
+from waiting import eventually
 
 APP = "com.example.push"
 STRING_FORM_APP = "com.example.audit"
@@ -19,11 +18,6 @@ CAPTCHA_APP = "com.example.recaptcha"
 EXPIRES_AT = 8
 # What the coordinator expects of a token unless the app is configured otherwise.
 ACTION = "sendVerificationCode"
-
-
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49171{random.randrange(10_000_000):07d}"
 
 
 def new_device(app=APP, **order):
@@ -39,18 +33,14 @@ def captcha(kind, app=CAPTCHA_APP):
 
 
 class AppTest(unittest.TestCase):
-    """Each test uses a device and numbers of its own."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def verify_app(self, device, app=APP, **fields):
         return self.client.command("app.verify", {"app": app, "deviceToken": device, **fields})
 
     def prove(self, device, app=APP, **fields):
-        """What the app has when its push has come."""
         sdk = app_sdk.App()
         sdk.wait_for(self.verify_app(device, app, **fields)["receipt"])
         self.assertTrue(sdk.receive(simulator.push(device)["payload"]))
@@ -61,7 +51,6 @@ class AppTest(unittest.TestCase):
         return self.client.command("verification.start", body | ({"proof": proof} if proof else {}))
 
     def approve(self, started):
-        """Enters the code of the SMS."""
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
         self.client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
 
@@ -79,24 +68,8 @@ class AppTest(unittest.TestCase):
         for secret in (proof or {}).values():
             self.assertNotIn(secret, error.message)
 
-    def ended(self, receipt, timeout=90):
-        """The status of a receipt, when it is not running any more."""
-        deadline = time.monotonic() + timeout
-        while True:
-            status = self.client.command("operation.status", {"operationID": receipt})
-            if status["state"] != "running":
-                return status
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"still running: {status}")
-            time.sleep(0.1)
-
-    def until(self, condition, timeout):
-        """Waits for something."""
-        deadline = time.monotonic() + timeout
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within {timeout} s")
-            time.sleep(0.2)
+    def ended(self, receipt):
+        return self.client.ended_operation(receipt, timeout=90)
 
     def push_events(self, receipt):
         status = self.client.command("operation.status", {"operationID": receipt})
@@ -108,8 +81,6 @@ class AppTest(unittest.TestCase):
 
 
 class PushTest(AppTest):
-    """The way by push."""
-
     def test_push_then_sms_then_code(self):
         device = new_device()
         reply = self.verify_app(device)
@@ -206,7 +177,7 @@ class PushTest(AppTest):
         # Other devices are not held up either.
         self.prove(new_device())
         # Nobody knows whether it will come after all, and the timeline says so.
-        self.until(lambda: "push.unknown" in self.push_events(reply["receipt"]), timeout=90)
+        eventually("the timeline says so", lambda: "push.unknown" in self.push_events(reply["receipt"]), timeout=90)
 
     def test_throttled_push_comes_later(self):
         device = new_device(reason="TooManyRequests", count=1)
@@ -220,8 +191,6 @@ class PushTest(AppTest):
 
 
 class CredentialTest(AppTest):
-    """What is wrong with a pair has its own answer."""
-
     def test_wrong_secret(self):
         pair = self.prove(new_device())
         self.expect("INVALID_APP_CREDENTIAL", "WRONG_SECRET", pair | {"secret": pair["secret"][:-1] + "_"})
@@ -267,8 +236,6 @@ class CredentialTest(AppTest):
 
 
 class CaptchaTest(AppTest):
-    """The way by reCAPTCHA."""
-
     def expect_captcha(self, reason, token):
         self.expect("CAPTCHA_CHECK_FAILED", reason, {"recaptchaToken": token}, CAPTCHA_APP)
 
@@ -313,7 +280,3 @@ class CaptchaTest(AppTest):
         token = captcha("high")
         simulator.inject(provider="recaptcha", fault="hang", to=token, count=10)
         self.expect("APP_NOT_VERIFIED", "CAPTCHA_UNDECIDED", {"recaptchaToken": token}, CAPTCHA_APP)
-
-
-if __name__ == "__main__":
-    unittest.main()

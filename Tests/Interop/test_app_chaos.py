@@ -5,7 +5,6 @@ reply.
 """
 
 import datetime
-import os
 import secrets
 import threading
 import time
@@ -39,11 +38,8 @@ class Command:
 
 
 class ReceiptChaosTest(unittest.TestCase):
-    """A crash at any moment repeats a reply, and loses nothing."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(stack.start, "coordinator")
         self.failure = None
         self.commands = [Command() for _ in range(COMMANDS)]
@@ -100,7 +96,3 @@ class ReceiptChaosTest(unittest.TestCase):
         self.assertEqual(len(simulator.pushes(command.device)), 1, "a receipt has one push")
         received_at = datetime.datetime.fromisoformat(push["receivedAt"].replace("Z", "+00:00"))
         self.assertGreater(received_at.timestamp() + SLACK_SECONDS, command.answered_at, "a push overtook its reply")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -16,7 +16,9 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process
+from process import Process, countersign
+from samples import in_seconds, new_number
+from waiting import eventually
 
 # More than the bound of the policy for queues that services own, in messages and in bytes.
 EVENTS = 20_000
@@ -27,49 +29,17 @@ MAX_BYTES = 16 << 20
 FIGURES_SECONDS = 60
 
 
-def url(user):
-    """The broker's address with another user's login."""
-    known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
-    password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
-    return f"amqp://{user}:{password}@{known.hostname}:{known.port}"
-
-
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
-
-
-def german_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49176{uuid.uuid4().int % 100_000_000:08d}"
-
-
 class AttackTest(unittest.TestCase):
-    def client(self, user):
-        client = Client(url(user))
-        self.addCleanup(client.close)
-        return client
-
-    def channel(self, user):
-        connection = pika.BlockingConnection(pika.URLParameters(url(user)))
-        self.addCleanup(lambda: connection.is_open and connection.close())
-        channel = connection.channel()
-        channel.confirm_delivery()
-        return channel
-
     def assert_refused(self, attempt):
-        """The broker closes the channel: the user lacks the right."""
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
             attempt()
         self.assertEqual(caught.exception.reply_code, 403, caught.exception.reply_text)
 
 
 class RightsTest(AttackTest):
-    """The broker refuses them."""
-
     def test_a_service_cannot_send_jobs(self):
-        client = self.client("service")
-        body = {"to": german_number(), "text": "Hello", "deadline": in_seconds(60)}
+        client = broker.client(self, "service")
+        body = {"to": new_number("+49176", 8), "text": "Hello", "deadline": in_seconds(60)}
         self.assert_refused(lambda: client.send("countersign.jobs", "sms.dispatch", body))
         self.assertEqual(simulator.messages(body["to"]), [])
 
@@ -80,38 +50,38 @@ class RightsTest(AttackTest):
                                   ("countersign.events", "verification.approved"),
                                   ("countersign.results", "sms.dispatch.accepted")]:
                 with self.subTest(user=user, exchange=exchange, key=key):
-                    channel = self.channel(user)
+                    channel = broker.channel(self, user)
                     self.assert_refused(lambda: channel.basic_publish(exchange, key, b"{}", mandatory=True))
 
     def test_a_command_that_there_is_not_comes_back_to_who_sent_it(self):
-        channel = self.channel("service")
+        channel = broker.channel(self, "service")
         with self.assertRaises(pika.exceptions.UnroutableError):
             channel.basic_publish("countersign.commands", "account.create", b"{}", mandatory=True)
 
     def test_nobody_reads_anothers_replies(self):
         name = f"countersign.reply.sender.{uuid.uuid4().hex}"
-        mine = self.channel("sender")
+        mine = broker.channel(self, "sender")
         mine.queue_declare(name)
         self.addCleanup(lambda: mine.is_open and mine.queue_delete(name))
         for user in ["service", "gateway", "accounts", "sms-worker", "coordinator"]:
             with self.subTest(user=user):
-                channel = self.channel(user)
+                channel = broker.channel(self, user)
                 self.assert_refused(lambda: channel.basic_get(name))
-                channel = self.channel(user)
+                channel = broker.channel(self, user)
                 self.assert_refused(lambda: channel.queue_declare(f"{name}.other"))
         # The broker's own names are hidden and exclusive: another connection may not even look.
         private = mine.queue_declare("", exclusive=True).method.queue
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
-            self.channel("service").basic_get(private)
+            broker.channel(self, "service").basic_get(private)
         self.assertEqual(caught.exception.reply_code, 405)
-        self.assert_refused(lambda: self.channel("service").queue_declare("amq.gen-guessed"))
+        self.assert_refused(lambda: broker.channel(self, "service").queue_declare("amq.gen-guessed"))
 
     def test_a_queue_of_ones_own_has_ones_own_name(self):
         for name in ["orders", "sms.replies", "countersign.orders", "countersign.reply.orders", "countersign.reply.sender2.orders"]:
             with self.subTest(name):
-                channel = self.channel("sender")
+                channel = broker.channel(self, "sender")
                 self.assert_refused(lambda: channel.queue_declare(name))
-        channel = self.channel("sender")
+        channel = broker.channel(self, "sender")
         channel.queue_declare("countersign.reply.sender.orders", exclusive=True)
         channel.queue_bind("countersign.reply.sender.orders", "countersign.events", "verification.approved")
 
@@ -119,40 +89,36 @@ class RightsTest(AttackTest):
         for user, key in [("sms-worker", "push.verify.accepted"), ("push-worker", "sms.dispatch.accepted"), ("push-worker", "sms.bulk.accepted"),
                           ("mail-worker", "sms.delivery.delivered"), ("revocation-worker", "recaptcha.assess.accepted")]:
             with self.subTest(user=user, key=key):
-                channel = self.channel(user)
+                channel = broker.channel(self, user)
                 self.assert_refused(lambda: channel.basic_publish("countersign.results", key, b"{}", mandatory=True))
 
     def test_who_publishes_events_publishes_its_own(self):
         for user, key in [("coordinator", "keys.published"), ("accounts", "verification.approved"),
                           ("accounts", "operation.completed")]:
             with self.subTest(user=user, key=key):
-                channel = self.channel(user)
+                channel = broker.channel(self, user)
                 self.assert_refused(lambda: channel.basic_publish("countersign.events", key, b"{}"))
 
     def test_a_gateway_hears_of_keys_alone(self):
         for key in ["#", "verification.*", "keys.*"]:
             with self.subTest(key=key):
-                channel = self.channel("gateway")
+                channel = broker.channel(self, "gateway")
                 queue = channel.queue_declare("", exclusive=True).method.queue
                 self.assert_refused(lambda: channel.queue_bind(queue, "countersign.events", key))
 
     def test_a_service_cannot_have_reports_of_providers_refused(self):
-        channel = self.channel("service")
+        channel = broker.channel(self, "service")
         queue = channel.queue_declare("", exclusive=True, arguments={
             "x-max-length": 1, "x-overflow": "reject-publish"}).method.queue
         self.assert_refused(lambda: channel.queue_bind(queue, "countersign.results", "sms.delivery.delivered"))
 
 
 class CheckTest(AttackTest):
-    """What somebody with an administrator's rights has changed is found, and set right again."""
-
     def topology(self, *arguments, administrator=True):
         environment = dict(os.environ)
         if administrator:
             environment["COUNTERSIGN_MANAGEMENT_URL"] = os.environ["COUNTERSIGN_TEST_MANAGEMENT_URL"]
-        done = subprocess.run(
-            [BINARIES / "countersign", "topology", *arguments], env=environment, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=180, check=False)
+        done = countersign("topology", *arguments, env=environment)
         return done.returncode, done.stdout + done.stderr
 
     def test_who_may_not_see_users_says_so(self):
@@ -224,9 +190,8 @@ class CheckTest(AttackTest):
         self.assertEqual(code, 0, text)
         self.assertIn("user billing has the rights of service", text)
         known = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
-        client = Client(f"amqp://billing:PASSWORD@{known.hostname}:{known.port}")
-        self.addCleanup(client.close)
-        body = {"phoneNumber": german_number(), "app": "com.example.app"}
+        client = Client.of(self, f"amqp://billing:PASSWORD@{known.hostname}:{known.port}")
+        body = {"phoneNumber": new_number("+49176", 8), "app": "com.example.app"}
         self.assertTrue(client.command("verification.start", body)["verificationID"])
         self.assert_refused(lambda: client.channel.queue_declare("countersign.reply.service.mine"))
 
@@ -234,13 +199,10 @@ class CheckTest(AttackTest):
 class ForgottenQueueTest(AttackTest):
     """A queue that a service binds to all events and never reads."""
 
-    def figures(self, name):
-        return broker.management(f"/api/queues/%2F/{name}")
-
     def assert_bounded(self, name):
         deadline = time.monotonic() + FIGURES_SECONDS
         while True:
-            state = self.figures(name)
+            state = broker.figures(name)
             count, size = state.get("messages"), state.get("message_bytes")
             # The bound, and not a gap on the way to it.
             if count and (state["type"] == "stream" or (size or 0) > MAX_BYTES - 2 * EVENT_BYTES):
@@ -252,7 +214,7 @@ class ForgottenQueueTest(AttackTest):
             self.assertLessEqual(size, MAX_BYTES, name)
 
     def test_it_stays_at_its_bound_and_the_broker_goes_on(self):
-        channel = self.channel("service")
+        channel = broker.channel(self, "service")
         names = []
         for kind in ["classic", "quorum", "stream"]:
             names.append(f"countersign.reply.service.{kind}-{uuid.uuid4().hex[:8]}")
@@ -261,12 +223,12 @@ class ForgottenQueueTest(AttackTest):
             if kind == "classic":
                 arguments |= {"x-max-length": 10_000_000, "x-expires": 86_400_000}
             channel.queue_declare(names[-1], durable=True, arguments=arguments)
-            self.addCleanup(lambda name=names[-1]: self.channel("service").queue_delete(name))
+            self.addCleanup(lambda name=names[-1]: broker.channel(self, "service").queue_delete(name))
         names.append(channel.queue_declare("", exclusive=True).method.queue)
         for name in names:
             channel.queue_bind(name, "countersign.events", "#")
         # The coordinator's user, with events that say nothing.
-        publisher = pika.BlockingConnection(pika.URLParameters(url("coordinator")))
+        publisher = pika.BlockingConnection(pika.URLParameters(broker.url("coordinator")))
         self.addCleanup(publisher.close)
         events = publisher.channel()
         for _ in range(EVENTS):
@@ -276,25 +238,23 @@ class ForgottenQueueTest(AttackTest):
         for name in names:
             with self.subTest(name):
                 self.assert_bounded(name)
-        number = german_number()
-        started = self.client("service").command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
+        number = new_number("+49176", 8)
+        started = broker.client(self, "service").command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
         self.assertTrue(started["verificationID"])
 
     def test_queues_of_services_expire(self):
         name = f"countersign.reply.service.{uuid.uuid4().hex}"
-        channel = self.channel("service")
+        channel = broker.channel(self, "service")
         channel.queue_declare(name, durable=True)
         self.addCleanup(lambda: channel.is_open and channel.queue_delete(name))
-        deadline = time.monotonic() + FIGURES_SECONDS
-        while not (found := self.figures(name).get("effective_policy_definition")):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.5)
+        found = eventually(
+            "it has its policy", lambda: broker.figures(name).get("effective_policy_definition"), FIGURES_SECONDS)
         self.assertEqual(found["expires"], 600_000)
 
     def test_a_message_above_the_bound_ends_its_own_channel(self):
         text = (stack.DIRECTORY / "broker/conf.d/countersign.conf").read_text()
         bound = int(re.search(r"^max_message_size = (\d+)$", text, re.MULTILINE)[1])
-        channel = self.channel("service")
+        channel = broker.channel(self, "service")
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
             channel.basic_publish("countersign.commands", "verification.start", b" " * (bound + 1), mandatory=True)
         self.assertEqual(caught.exception.reply_code, 406)
@@ -306,24 +266,19 @@ class ForgottenQueueTest(AttackTest):
         self.assertEqual(broker.management("/api/vhost-limits/%2F")[0]["value"], {"max-queues": 1_000})
 
     def doctor(self):
-        return subprocess.run(
-            [BINARIES / "countersign", "doctor"], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-            check=False).stdout
+        return countersign("doctor").stdout
 
     def test_a_virtual_host_full_of_queues_keeps_no_coordinator_from_its_commands(self):
-        client = self.client("service")
-        channel = self.channel("service")
+        client = broker.client(self, "service")
+        channel = broker.channel(self, "service")
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
             for _ in range(1_001):
                 channel.queue_declare("", exclusive=True)
         self.assertIn("limit", caught.exception.reply_text)
-        deadline = time.monotonic() + FIGURES_SECONDS
-        while "most of them of user service" not in (said := self.doctor()):
-            self.assertLess(time.monotonic(), deadline, said)
-            time.sleep(1)
+        eventually("the doctor tells", lambda: "most of them of user service" in self.doctor(), FIGURES_SECONDS)
         stack.kill("coordinator")
         stack.start("coordinator")
-        body = {"phoneNumber": german_number(), "app": "com.example.app"}
+        body = {"phoneNumber": new_number("+49176", 8), "app": "com.example.app"}
         self.assertTrue(client.command("verification.start", body)["verificationID"])
 
 
@@ -331,7 +286,7 @@ class PastTheCoordinatorTest(AttackTest):
     """Jobs of a user that may send them, which no limit of the coordinator has seen: the sms-worker has rules of its own."""
 
     def dispatch(self, number, **fields):
-        return self.client("sender").job(
+        return broker.client(self, "sender").job(
             "sms.dispatch", {"to": number, "text": "Hello", "deadline": in_seconds(60), **fields})
 
     def assert_refused_job(self, result, code, number):
@@ -344,7 +299,7 @@ class PastTheCoordinatorTest(AttackTest):
                 self.assert_refused_job(self.dispatch(number), "NUMBER_TYPE_REFUSED", number)
 
     def test_a_pinned_lane_takes_its_own_numbers_only(self):
-        number = german_number()
+        number = new_number("+49176", 8)
         for lane in ["vonage", "messagebird", "aws", "smpp"]:
             with self.subTest(lane):
                 self.assert_refused_job(self.dispatch(number, lane=lane), "LANE_NOT_ALLOWED", number)
@@ -354,13 +309,8 @@ class PastTheCoordinatorTest(AttackTest):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         with Process("sms-worker") as worker:
             worker.replace(r'regions: \{ allowed: \["\*"\] \}', 'regions: { allowed: ["DE"] }')
-            worker.start()
-            worker.ready()
+            worker.start().ready()
             for number, fields in [("+2348031234567", {}), ("+2348031234567", {"lane": "twilio"})]:
                 self.assert_refused_job(self.dispatch(number, **fields), "REGION_NOT_ALLOWED", number)
-            self.assertEqual(self.dispatch(german_number())["outcome"], "accepted")
+            self.assertEqual(self.dispatch(new_number("+49176", 8))["outcome"], "accepted")
             worker.stop()
-
-
-if __name__ == "__main__":
-    unittest.main()

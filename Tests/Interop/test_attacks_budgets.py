@@ -5,7 +5,6 @@ A coordinator of its own stands in the place of the stack's, whose budgets are m
 
 import os
 import pathlib
-import random
 import sqlite3
 import subprocess
 import time
@@ -16,7 +15,8 @@ import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
-from test_verification import new_number
+from samples import new_number, wrong
+from waiting import eventually
 
 APP = "com.example.app"
 PUSH_APP = "com.example.push"
@@ -44,39 +44,28 @@ LIMITS = f"""
     sendsPerPrefixPer10Minutes: 1000000, sendsPerAddressPerHour: 1000000,"""
 
 
-def wrong(code):
-    return f"{(int(code) + 1) % 1_000_000:06d}"
-
-
 class Attack(unittest.TestCase):
-    """Each test meets budgets that no other has used."""
-
     LIMITS = LIMITS
     # Between two messages to a number; as they are in production, a test would wait for half a minute.
     RESEND_SECONDS = 1
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
-        self.running = Process("coordinator")
+        self.running = self.enterContext(Process("coordinator"))
         self.running.replace_limits(self.LIMITS)
         self.running.replace(
             r"\n  regions: ",
             # In its long form the tests' wrong codes would have the country closed, as those of pumped traffic are.
             "\n  conversion: { enabled: false },"
             f"\n  verification: {{ resendGapsSeconds: [{self.RESEND_SECONDS}] }},\n  regions: ")
-        self.running.start()
-        self.addCleanup(self.running.__exit__)
-        self.running.ready()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.running.start().ready()
+        self.client = Client.of(self)
 
     def command(self, name, body):
         return self.client.command(name, body, timeout=180)
 
     def refused(self, name, body):
-        with self.assertRaises(Refused) as caught:
-            self.command(name, body)
-        return caught.exception
+        return self.client.refused(name, body, timeout=180)
 
     def until_refused(self, attempt, limit, most):
         """Goes on until a refusal that says when it ends: how often it went well, and that refusal."""
@@ -104,7 +93,7 @@ class RepeatTest(Attack):
             return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
 
     def test_commands_that_change_nothing_fill_no_table(self):
-        number = new_number()
+        number = new_number("+49160")
         self.command("verification.start", {"phoneNumber": number, "app": APP})
         before = self.rows("store_inbox")
         for _ in range(30):
@@ -121,7 +110,7 @@ class BudgetTest(Attack):
     def test_codes_of_many_numbers_are_tried_out_from_one_address(self):
         begun = []
         for _ in range(5):
-            number = new_number()
+            number = new_number("+49160")
             started = self.command("verification.start", {"phoneNumber": number, "app": APP, "client": ATTACKER})
             begun.append((started["verificationID"], simulator.code(simulator.message(number)["body"])))
 
@@ -173,7 +162,7 @@ class BudgetTest(Attack):
         proof = {"receipt": receipt, "secret": value["secret"]}
 
         def start(_):
-            self.command("verification.start", {"phoneNumber": new_number(), "app": PUSH_APP, "proof": proof})
+            self.command("verification.start", {"phoneNumber": new_number("+49160"), "app": PUSH_APP, "proof": proof})
 
         error = self.until_refused(start, DEVICE_SENDS, 20)
         self.assertEqual((error.code, error.field), ("TOO_MANY_ATTEMPTS_TRY_LATER", "proof.receipt"))
@@ -183,7 +172,7 @@ class BudgetTest(Attack):
             token = f"low.sendVerificationCode.{uuid.uuid4().hex}@{CAPTCHA_APP}"
             self.command(
                 "verification.start",
-                {"phoneNumber": new_number(), "app": CAPTCHA_APP, "proof": {"recaptchaToken": token}})
+                {"phoneNumber": new_number("+49160"), "app": CAPTCHA_APP, "proof": {"recaptchaToken": token}})
 
         error = self.until_refused(start, ASSESSMENTS, 20)
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
@@ -201,7 +190,7 @@ class BudgetTest(Attack):
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
 
     def test_number_is_forgotten_by_operators_only(self):
-        number = new_number()
+        number = new_number("+49160")
         begun = self.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]
         self.assertEqual(self.refused("number.forget", {"phoneNumber": number}).code, "OPERATION_NOT_ALLOWED")
         program = os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign")
@@ -216,8 +205,6 @@ class BudgetTest(Attack):
 
 
 class NetworkTest(Attack):
-    """What many addresses of one network, and strangers, can do to others."""
-
     LIMITS = f"""
     proofsPerAddressPerHour: 6, receiptsPerAppPerDay: {RECEIPTS}, refusedStartsPerAddressPerHour: 10,
     sendsPerPrefixPer10Minutes: 1000000,"""
@@ -227,10 +214,8 @@ class NetworkTest(Attack):
             "app.verify", {"app": PUSH_APP, "deviceToken": uuid.uuid4().hex * 2, "environment": "production", "client": {"ip": ip}})
 
     def wait_for_refused_pushes(self, count):
-        deadline = time.monotonic() + 60
-        while (self.running.metric("countersign_app_proofs_total", method="push", outcome="push_refused") or 0) < count:
-            self.assertLess(time.monotonic(), deadline, "pushes to made-up devices were not refused")
-            time.sleep(0.1)
+        eventually("pushes to made-up devices are refused", lambda: (
+            self.running.metric("countersign_app_proofs_total", method="push", outcome="push_refused") or 0) >= count, 60)
 
     def test_addresses_of_one_network_do_not_use_up_the_receipts_of_a_day(self):
         taken, refused = 0, []
@@ -306,11 +291,11 @@ class UsedUpTest(Attack):
     def test_right_code_after_a_typing_error_is_approved_by_starting_again(self):
         guesses = 0
         while guesses < CODES_OF_APP:
-            identifier, code = self.start(new_number())
+            identifier, code = self.start(new_number("+49160"))
             for _ in range(min(5, CODES_OF_APP - guesses)):
                 self.assertRaises(Refused, self.check, identifier, wrong(code))
                 guesses += 1
-        number = new_number()
+        number = new_number("+49160")
         identifier, code = self.start(number)
         self.assertEqual(self.refused("verification.check", {"verificationID": identifier, "code": wrong(code)}).code, "INVALID_CODE")
         error = self.refused("verification.check", {"verificationID": identifier, "code": code})
@@ -321,7 +306,3 @@ class UsedUpTest(Attack):
         again, code = self.start(number, count=2)
         self.assertNotEqual(again, identifier)
         self.assertEqual(self.check(again, code)["phoneNumber"], number)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,41 +8,22 @@ import uuid
 
 import pika
 
+import broker
 import records
 import simulator
-import stack
-from countersign_client import REPLY_TO, Client, Refused
-from test_jobs import in_seconds, new_number
+from countersign_client import REPLY_TO, Refused
+from samples import in_seconds, new_number
+from waiting import eventually
 
 APP = "com.example.app"
 # Tag of `resendAfter` in the record of a verification.
 RESEND_AFTER = 15
 
 
-def url_of(user):
-    """The broker as one of its users."""
-    operator = pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
-    password = (stack.DIRECTORY / "secrets" / f"broker-{user}").read_text().strip()
-    return f"amqp://{user}:{password}@{operator.host}:{operator.port}"
-
-
 class AttackTest(unittest.TestCase):
     def setUp(self):
-        self.victim = self.as_user("service")
+        self.victim = broker.client(self, "service")
         self.addCleanup(simulator.clear_faults)
-
-    def as_user(self, name):
-        client = Client(url_of(name))
-        self.addCleanup(client.close)
-        return client
-
-    def channel_of(self, user):
-        """A channel that publishes what it is told to, and nothing else."""
-        connection = pika.BlockingConnection(pika.URLParameters(url_of(user)))
-        self.addCleanup(lambda: connection.is_open and connection.close())
-        channel = connection.channel()
-        channel.confirm_delivery()
-        return channel
 
     def publish(self, channel, exchange, key, body, kind, message_id, **fields):
         properties = {"type": kind, "message_id": message_id, "content_type": "application/json", "delivery_mode": 2}
@@ -51,7 +32,7 @@ class AttackTest(unittest.TestCase):
         channel.basic_publish(exchange, key, data, pika.BasicProperties(**properties))
 
     def start(self, client=None):
-        number = new_number()
+        number = new_number("+49170")
         started = (client or self.victim).command("verification.start", {"phoneNumber": number, "app": APP})
         return number, started["verificationID"]
 
@@ -59,7 +40,6 @@ class AttackTest(unittest.TestCase):
         return self.victim.command("verification.status", {"verificationID": verification})["state"]
 
     def dead_reason(self, queue, message_id, timeout=30):
-        """Takes a dead letter out of its queue; the reason on it, nothing when there is none."""
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         try:
             channel = connection.channel()
@@ -83,7 +63,7 @@ class AttackTest(unittest.TestCase):
     def test_a_worker_cannot_report_for_another(self):
         """By its own key, by the default exchange, with and without its name, in the other's name."""
         _, verification = self.start()
-        channel = self.channel_of("mail-worker")
+        channel = broker.channel(self, "mail-worker")
         ways = [
             ("countersign.results", "mail.relay.refused", {"user_id": "mail-worker"}),
             ("countersign.results", "mail.relay.refused", {}),
@@ -103,7 +83,7 @@ class AttackTest(unittest.TestCase):
         _, verification = self.start()
         message_id = f"{verification}.sms.1.undelivered"
         body = {"jobID": f"{verification}.sms.1", "state": "undelivered", "lane": "twilio", "at": in_seconds(0)}
-        channel = self.channel_of("mail-worker")
+        channel = broker.channel(self, "mail-worker")
         try:
             self.publish(
                 channel, "countersign.results", "mail.relay.accepted", body, "sms.delivery.result.v1", message_id,
@@ -116,15 +96,15 @@ class AttackTest(unittest.TestCase):
 
     def test_a_worker_cannot_use_up_the_job_of_another(self):
         """A job by the default exchange, which every worker may write to, under the ID of the message that comes next."""
-        self.resend_arrives(self.channel_of("mail-worker"), "", {"user_id": "mail-worker"})
+        self.resend_arrives(broker.channel(self, "mail-worker"), "", {"user_id": "mail-worker"})
 
     # Replies
 
     def test_a_reply_address_is_no_way_into_a_queue(self):
         """A malformed job, whose worker would tell the queue that reply_to names that the job was refused."""
-        sender = self.channel_of("sender")
+        sender = broker.channel(self, "sender")
         for queue in ["coordinator.results", "sms.dispatch", "countersign.reply.billing.1"]:
-            for body in [b"{}", {"to": new_number(), "text": "Hello", "deadline": in_seconds(60)}]:
+            for body in [b"{}", {"to": new_number("+49170"), "text": "Hello", "deadline": in_seconds(60)}]:
                 with self.subTest(queue=queue, body=body):
                     _, verification = self.start()
                     job = f"{verification}.sms.1"
@@ -138,10 +118,10 @@ class AttackTest(unittest.TestCase):
                     self.assertIsNone(self.dead_reason("coordinator.results", f"{job}.result", timeout=0.3))
 
     def test_a_command_is_not_carried_out_for_another_queue(self):
-        service = self.channel_of("service")
+        service = broker.channel(self, "service")
         for queue, user in [("coordinator.results", "service"), ("countersign.reply.sender.1", "service"),
                             ("countersign.reply.service.1", None)]:
-            number, message_id = new_number(), str(uuid.uuid4())
+            number, message_id = new_number("+49170"), str(uuid.uuid4())
             fields = {"user_id": user} if user else {}
             self.publish(
                 service, "countersign.commands", "verification.start", {"phoneNumber": number, "app": APP},
@@ -152,7 +132,7 @@ class AttackTest(unittest.TestCase):
     # The same ID
 
     def test_a_foreign_job_does_not_take_the_place_of_the_next_message(self):
-        self.resend_arrives(self.channel_of("sender"), "countersign.jobs", {"user_id": "sender"})
+        self.resend_arrives(broker.channel(self, "sender"), "countersign.jobs", {"user_id": "sender"})
 
     def resend_arrives(self, attacker, exchange, fields):
         number, verification = self.start()
@@ -166,10 +146,7 @@ class AttackTest(unittest.TestCase):
         again = self.victim.command("verification.start", {"phoneNumber": number, "app": APP})
         self.assertEqual((again["verificationID"], again["resent"]), (verification, True))
         self.assertNotIn("Forged", simulator.message(number, count=2)["body"])
-        deadline = time.monotonic() + 120
-        while self.accepted(verification) < 2:
-            self.assertLess(time.monotonic(), deadline, "the second message is not known to be sent")
-            time.sleep(0.1)
+        eventually("the second message is known to be sent", lambda: self.accepted(verification) >= 2)
 
     def accepted(self, verification):
         timeline = self.victim.command("verification.status", {"verificationID": verification})["timeline"]
@@ -198,20 +175,19 @@ class AttackTest(unittest.TestCase):
         self.assertEqual(check(self.victim, code), "approved", "the same again")
         self.assertEqual(check(self.victim, wrong), "MESSAGE_ID_REUSED")
         # Who has seen ID and verification in the events has no answer of somebody else by them.
-        self.assertNotEqual(check(self.as_user("sender"), wrong), "approved")
+        self.assertNotEqual(check(broker.client(self, "sender"), wrong), "approved")
 
     # A sender that is not the sender
 
     def test_a_service_cannot_name_another_sender(self):
-        liar = self.as_user("service")
-        with self.assertRaises(Refused) as caught:
-            liar.command("conversion.list", {}, headers={"x-sender": "operator"})
-        self.assertEqual(caught.exception.code, "OPERATION_NOT_ALLOWED")
+        liar = broker.client(self, "service")
+        error = liar.refused("conversion.list", {}, headers={"x-sender": "operator"})
+        self.assertEqual(error.code, "OPERATION_NOT_ALLOWED")
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker):
-            self.as_user("service").command("conversion.list", {}, user_id="operator")
+            broker.client(self, "service").command("conversion.list", {}, user_id="operator")
 
     def test_a_job_in_the_name_of_the_coordinator_is_the_senders_own(self):
-        sender = self.as_user("sender")
+        sender = broker.client(self, "sender")
         _, verification = self.start()
         job = f"{verification}.sms.2"
         correlation = sender.send(
@@ -221,7 +197,3 @@ class AttackTest(unittest.TestCase):
         self.assertEqual((result["jobID"], result["outcome"]), (job, "refused"))
         self.assertEqual((properties.user_id, properties.headers["x-sender"]), ("sms-worker", "sender"))
         self.assertIn(self.state(verification), ["sending", "sent"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -5,14 +5,11 @@ import contextlib
 import http.client
 import json
 import os
-import random
 import secrets
 import socket
 import subprocess
 import time
 import unittest
-import urllib.error
-import urllib.request
 import uuid
 
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -20,18 +17,14 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, CONFIGURATIONS, Process
-from test_jobs import in_seconds
+from process import BINARIES, CONFIGURATIONS, Process, countersign
+from samples import in_seconds, new_number
+from waiting import eventually
 
 CONFIGURATION_EXIT = 78
 WORKERS = ["sms-worker-1", "sms-worker-2"]
 # As many as the port for reports has in all.
 HALF_REQUESTS = 1024
-
-
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49171{random.randrange(10_000_000):07d}"
 
 
 def base64url(data):
@@ -90,17 +83,13 @@ class PlaintextTest(unittest.TestCase):
     def test_the_operators_password_stays_here(self):
         environment = {name: value for name, value in os.environ.items() if not name.startswith("COUNTERSIGN_")}
         environment["COUNTERSIGN_OPERATOR_AMQP_URL"] = "amqp://operator:hunter2@192.0.2.1:5672"
-        done = subprocess.run(
-            [BINARIES / "countersign", "dead", "list"], stdin=subprocess.DEVNULL, capture_output=True,
-            text=True, timeout=180, check=False, env=environment)
+        done = countersign("dead", "list", env=environment)
         self.assertEqual(done.returncode, CONFIGURATION_EXIT, done.stderr)
         self.assertIn("amqps://", done.stderr)
         self.assertNotIn("hunter2", done.stderr + done.stdout)
 
 
 class ReportPortTest(unittest.TestCase):
-    """The port that strangers reach."""
-
     def setUp(self):
         self.worker = Process("sms-worker")
         # On loopback one client has all of them, unless it is said.
@@ -109,7 +98,6 @@ class ReportPortTest(unittest.TestCase):
         self.worker.start().ready()
 
     def ask(self, port, path, method="GET", source="127.0.0.1"):
-        """The status of an answer."""
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30, source_address=(source, 0))
         with contextlib.closing(connection):
             connection.request(method, path)
@@ -155,7 +143,6 @@ class ReportPortTest(unittest.TestCase):
         self.assertEqual(self.ask(self.worker.receipts_port, "/receipts/twilio?job=a&t=1&mac=A", "POST"), 403)
 
     def turned_away(self, reason):
-        """How many connections were, by the worker's metrics."""
         _, text = self.worker.get("/metrics")
         label = f'countersign_http_turned_away_total{{listener="receipts",reason="{reason}"}} '
         return sum(int(line[len(label):]) for line in text.splitlines() if line.startswith(label))
@@ -165,8 +152,7 @@ class TextTest(unittest.TestCase):
     """A job's own text cannot be what only templates may write, or another than it looks."""
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def test_forged_domain_line_and_hidden_text(self):
         for text in [
@@ -192,8 +178,7 @@ class SealTest(unittest.TestCase):
     """Who can rewrite a queue keeps a sealed code for what it was sealed for, or loses it."""
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def test_a_code_is_shown_for_its_own_domain_only(self):
         number, message_id = new_number(), str(uuid.uuid4())
@@ -243,16 +228,10 @@ class MemoryTest(unittest.TestCase):
             timeout=180, check=False)
         return done.stdout.decode() if done.returncode == 0 else None
 
-    def wait(self, condition):
-        deadline = time.monotonic() + 180
-        while not condition():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
-
     def test_what_protects_nothing_is_read(self):
         with subprocess.Popen([*self.WRAPPER, "sleep", "60"], env={**os.environ, "PLANTED": "hunter2"}) as plain:
             try:
-                self.wait(lambda: self.read(plain.pid, "comm") == "sleep\n")
+                eventually("it runs", lambda: self.read(plain.pid, "comm") == "sleep\n")
                 self.assertIn("PLANTED=hunter2", self.read(plain.pid, "environ") or "")
             finally:
                 plain.kill()
@@ -263,7 +242,7 @@ class MemoryTest(unittest.TestCase):
                 process.wrapper = self.WRAPPER
                 process.variables["PLANTED"] = "hunter2"
                 process.start()
-                self.wait(lambda: self.lives(process))
+                eventually("it lives", lambda process=process: self.lives(process), 180)
                 self.assertIsNone(self.read(process.running.pid, "environ"))
                 self.assertIsNone(self.read(process.running.pid, "maps"))
                 limits = self.read(process.running.pid, "limits") or ""
@@ -306,7 +285,3 @@ class KeysTest(unittest.TestCase):
             spoilt.replace(r'passwordFile: "[^"]+"', f'passwordFile: "{password}"')
 
         self.check("sms-worker", "can be read by every user", "chmod 600", spoil=spoil)
-
-
-if __name__ == "__main__":
-    unittest.main()

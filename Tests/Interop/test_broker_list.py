@@ -3,14 +3,10 @@
 import contextlib
 import json
 import os
-import pathlib
 import re
 import select
-import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 import threading
 import time
 import unittest
@@ -21,9 +17,10 @@ import pika
 
 import simulator
 import stack
-from cluster import BINARIES, Cluster, password
+from cluster import Cluster, password
 from countersign_client import Client
-from process import Process, free_port
+from preload import library
+from process import Process, countersign, free_port
 from test_verification import APP
 
 RATE = 40
@@ -48,13 +45,10 @@ def broker_port():
 
 
 def url(user, ports):
-    """The URL of a user whose password is in a file."""
     return f"amqp://{user}@{','.join(f'127.0.0.1:{port}' for port in ports)}/"
 
 
 class Proxy:
-    """A host that leads to the broker, until it is cut off."""
-
     def __init__(self, target, delay=0):
         self.target, self.delay, self.lock = target, delay, threading.Lock()
         self.connections, self.accepted, self.is_cut = [], 0, False
@@ -97,7 +91,6 @@ class Proxy:
                 pass
 
     def cut(self):
-        """Ends all connections, and takes no more."""
         with self.lock:
             self.is_cut = True
             for ends in self.connections:
@@ -211,12 +204,10 @@ class Load:
                 self.take_codes()
 
     def longest_gap(self, since):
-        """The longest time without an answer, from then until now."""
         times = [since, *[at for at in self.answered_at if at > since], time.monotonic()]
         return max(later - earlier for earlier, later in zip(times, times[1:]))
 
     def sent(self):
-        """The codes that each number was sent."""
         codes = {}
         for message in simulator.messages():
             if message["to"] in self.begun:
@@ -226,7 +217,6 @@ class Load:
 
 class BrokerListCase(unittest.TestCase):
     def process(self, name, broker_url, **variables):
-        """A process of the test's own, which is stopped with it."""
         process = Process(name)
         process.variables |= {"COUNTERSIGN_BROKER_URL": broker_url, **variables}
         self.addCleanup(process.__exit__)
@@ -236,19 +226,16 @@ class BrokerListCase(unittest.TestCase):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2", "coordinator")
 
     def places(self, process):
-        """The hosts that the connections of a process are at."""
         checks = json.loads(process.get("/readyz")[1])["checks"]
         return {one["name"]: one["detail"] for one in checks if one["name"].startswith("broker.") and "detail" in one}
 
     @staticmethod
     def calm_gap(load):
-        """The longest time without an answer while nothing happens."""
         begun = time.monotonic()
         load.flow(3)
         return load.longest_gap(begun)
 
     def ports(self, processes):
-        """The ports that the connections of processes lead to."""
         return {urllib.parse.urlsplit(place).port for process in processes for place in self.places(process).values()}
 
     def check(self, load):
@@ -261,10 +248,7 @@ class BrokerListCase(unittest.TestCase):
 
 
 class DeadHostTest(BrokerListCase):
-    """Hosts that never answer, before and after the one that does."""
-
     def started(self, ports):
-        """A worker that is ready, and how long that took."""
         begun = time.monotonic()
         worker = self.process("sms-worker", url("sms-worker", [*ports, broker_port()]))
         worker.ready()
@@ -335,27 +319,18 @@ class DeadHostTest(BrokerListCase):
 
     def test_a_slow_resolver_is_no_dead_host(self):
         """A look-up that takes longer than an attempt may: as if the first of two name servers were dead."""
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        self.addCleanup(directory.cleanup)
-        library = pathlib.Path(directory.name) / "slow_names.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        subprocess.run(
-            [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library,
-             pathlib.Path(__file__).with_name("slow_names.c"), "-ldl"], check=True, timeout=180)
         proxy = Proxy(broker_port(), delay=0.05)
         self.addCleanup(proxy.close)
         hosts = ",".join(f"slow-{number}.invalid:{proxy.port}" for number in range(3))
         operator = urllib.parse.urlsplit(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         environment = {name: text for name, text in os.environ.items() if not name.startswith("COUNTERSIGN_")} | {
-            "LD_PRELOAD": str(library), "COUNTERSIGN_OPERATOR_AMQP_ALLOW_PLAINTEXT": "true",
+            "LD_PRELOAD": library(self.addCleanup, "slow_names"), "COUNTERSIGN_OPERATOR_AMQP_ALLOW_PLAINTEXT": "true",
             "COUNTERSIGN_OPERATOR_AMQP_URL": f"amqp://{operator.netloc.rsplit('@', 1)[0]}@{hosts}"}
         listed = self.run_program(environment, "dead", "list")
         self.assertEqual(listed.returncode, 0, listed.stderr)
 
     def run_program(self, environment, *arguments):
-        return subprocess.run(
-            [BINARIES / "countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-            env=environment, check=False)
+        return countersign(*arguments, env=environment)
 
 
 class CutTest(BrokerListCase):
@@ -458,7 +433,3 @@ class ClusterTest(BrokerListCase):
             self.assertLess(gap, NODE_GAP_SECONDS + 2 * calm)
             for process in [coordinator, worker]:
                 self.assertEqual(process.stop(), 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

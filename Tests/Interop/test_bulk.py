@@ -2,10 +2,8 @@
 
 import json
 import os
-import re
 import time
 import unittest
-import urllib.request
 import uuid
 
 import broker
@@ -13,6 +11,8 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
+from samples import in_seconds, new_number
+from waiting import eventually
 
 # Calls under way at once on the lane; the bulk has one of them.
 CONCURRENCY = 4
@@ -22,11 +22,6 @@ BACKLOG = 150
 CODES = 12
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
-
-
 class BulkTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -34,31 +29,19 @@ class BulkTest(unittest.TestCase):
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
+        self.worker = self.enterContext(Process("sms-worker"))
         self.worker.replace(r'(?<=type: "twilio",\n      concurrency: )64', str(CONCURRENCY))
         self.worker.replace(r"\n  lanes: \[", f"\n  bulk: {{ share: {1 / CONCURRENCY} }},\n  lanes: [")
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        """Ends the worker in order: what a kill leaves unacknowledged would come to the next test's."""
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
+        self.worker.start().ready()
 
     def send(self, key, number=None):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 300))
-        body = {"to": number or new_number(), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        body = {"to": number or new_number("+49172"), "text": f"{key} {uuid.uuid4()}", "lane": "twilio", "deadline": in_seconds(300)}
         return self.client.send("countersign.jobs", key, body, type="sms.dispatch.v1")
 
     def listen(self):
-        """Collects the routing keys and types of all results from now on, by the ID of their job."""
-        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
-        self.addCleanup(operator.close)
+        operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
         queue = operator.channel.queue_declare(f"countersign.reply.operator.{uuid.uuid4()}", exclusive=True).method.queue
         operator.channel.queue_bind(queue, "countersign.results", "#")
         heard = {}
@@ -84,18 +67,12 @@ class BulkTest(unittest.TestCase):
         return {one["properties"].get("message_id"): one["routing_key"] for one in found}
 
     def count(self, queue, outcome):
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.worker.port}/metrics", timeout=60) as response:
-            text = response.read().decode()
-        found = re.search(
-            rf'countersign_jobs_total\{{type="{queue}",lane="twilio",outcome="{outcome}"\}} ([0-9]+)', text)
-        return int(found.group(1)) if found else 0
+        return int(self.worker.metric("countersign_jobs_total", type=queue, lane="twilio", outcome=outcome) or 0)
 
     def assert_counts(self, bulk, codes, timeout=90):
         """A job is counted when its result is out and it is acknowledged, so after its sender has heard of it."""
-        deadline = time.monotonic() + timeout
-        while (self.count("sms.bulk", "accepted"), self.count("sms.dispatch", "accepted")) != (bulk, codes):
-            self.assertLess(time.monotonic(), deadline, "not all are counted")
-            time.sleep(0.1)
+        eventually("all are counted", lambda: (
+            self.count("sms.bulk", "accepted"), self.count("sms.dispatch", "accepted")) == (bulk, codes), timeout)
 
     def test_codes_pass_a_long_backlog(self):
         simulator.inject(fault="latency", delaySeconds=CALL_SECONDS, provider="twilio", count=10_000)
@@ -125,16 +102,15 @@ class BulkTest(unittest.TestCase):
         bulk = [self.client.wait(self.send("sms.bulk"), timeout=180)[1]["jobID"] for _ in range(3)]
         code = self.client.wait(self.send("sms.dispatch"), timeout=180)[1]["jobID"]
         # They were published before the one that is there.
-        deadline = time.monotonic() + 120
-        while f"{code}.result" not in (waiting := self.waiting_results()):
-            self.assertLess(time.monotonic(), deadline, "the result of a code does not wait for the coordinator")
-            time.sleep(0.2)
+        waiting = eventually(
+            "the result of a code waits for the coordinator",
+            lambda: f"{code}.result" in (found := self.waiting_results()) and found)
         self.assertEqual(waiting[f"{code}.result"], "sms.dispatch.accepted")
         self.assertFalse({f"{job}.result" for job in bulk} & set(waiting))
         self.assertFalse([key for key in waiting.values() if key.startswith("sms.bulk.")])
 
     def test_one_that_is_tried_again_comes_back_to_its_queue(self):
-        number = new_number()
+        number = new_number("+49172")
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         result_of = self.listen()
         result = self.client.wait(self.send("sms.bulk", number), timeout=180)[1]
@@ -145,18 +121,8 @@ class BulkTest(unittest.TestCase):
 
     def test_a_broken_one_dies_in_its_own_dead_queue(self):
         self.client.send("countersign.jobs", "sms.bulk", b"{", type="sms.dispatch.v1", message_id="bulk-broken")
-        deadline = time.monotonic() + 120
-        operator = Client(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
-        self.addCleanup(operator.close)
-        while True:
-            method, properties, _ = operator.channel.basic_get("sms.bulk.dead", auto_ack=True)
-            if method:
-                break
-            self.assertLess(time.monotonic(), deadline, "no dead letter")
-            time.sleep(0.2)
+        operator = Client.of(self, os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"])
+        _, properties, _ = eventually(
+            "a dead letter", lambda: (got := operator.channel.basic_get("sms.bulk.dead", auto_ack=True))[0] and got)
         self.assertEqual(properties.message_id, "bulk-broken")
         self.assertEqual(properties.headers["x-dead-queue"], "sms.bulk")
-
-
-if __name__ == "__main__":
-    unittest.main()

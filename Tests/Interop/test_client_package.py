@@ -8,7 +8,8 @@ import unittest
 
 import simulator
 from process import free_port
-from test_verification import APP, new_number
+from samples import new_number
+from test_verification import APP
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "Tests" / "ClientPackage"
@@ -48,7 +49,7 @@ class ClientPackageTest(unittest.TestCase):
         )
 
     def test_a_number_is_verified(self):
-        number = new_number()
+        number = new_number("+49160")
         run = self.run_program(number)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertRegex(run.stdout, r"(?m)^wrong code: [1-9][0-9]* attempts left$")
@@ -62,11 +63,7 @@ class ClientPackageTest(unittest.TestCase):
         self.assertIn("INVALID_PHONE_NUMBER", run.stderr)
 
     def test_a_broker_that_is_not_there_is_an_error(self):
-        run = self.run_program(new_number(), COUNTERSIGN_AMQP_URL=f"amqp://service:x@127.0.0.1:{free_port()}/")
+        run = self.run_program(new_number("+49160"), COUNTERSIGN_AMQP_URL=f"amqp://service:x@127.0.0.1:{free_port()}/")
         self.assertEqual(run.returncode, 1, run.stdout)
         self.assertIn("no answer to verification.start in time", run.stderr)
         self.assertIn("(may succeed later)", run.stderr)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,11 +1,5 @@
 """The wall clock of a worker's host is set while calls are under way: none ends otherwise for it, and no lane stays down."""
 
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
-import time
 import unittest
 import urllib.request
 import uuid
@@ -14,7 +8,10 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
+from preload import Clock, library
 from process import Process
+from samples import in_seconds, new_number
+from waiting import eventually
 
 JOBS = 25
 # How long the provider takes for one message: long enough for all to be under way, and for the clock to be set meanwhile. The lane waits for
@@ -25,61 +22,25 @@ LANE_SECONDS = 60
 PATIENCE_SECONDS = 150
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49172{uuid.uuid4().int % 10_000_000:07d}"
-
-
-def eventually(condition, what, timeout=PATIENCE_SECONDS):
-    """Waits for something outside."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {timeout} s: {what}")
-        time.sleep(0.05)
-
-
 class ClockTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.library = pathlib.Path(directory.name) / "clock_step.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("clock_step.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
+        cls.library = library(cls.addClassCleanup, "clock_step")
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
         # What other tests have left in delay steps would be counted with these jobs.
         broker.empty_job_queues()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
+        self.worker = self.enterContext(Process("sms-worker"))
         self.worker.replace(r'(?<=type: "twilio",\n)', f"      timeoutSeconds: {LANE_SECONDS},\n")
-        self.steps = pathlib.Path(self.worker.directory.name) / "step"
-        self.set_clock(0)
-        self.worker.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.steps)}
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        """Ends the worker in order: what a kill leaves unacknowledged would come to the next test's."""
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
-
-    def set_clock(self, seconds):
-        """Sets the worker's clock so far off; in one go, since it is read all the time."""
-        new = self.steps.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.rename(self.steps)
+        self.clock = Clock(self, self.library)
+        self.worker.variables |= self.clock.variables
+        self.worker.start().ready()
 
     def send(self):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 7200))
-        body = {"to": new_number(), "text": f"Hello {uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+        body = {"to": new_number("+49172"), "text": f"Hello {uuid.uuid4()}", "lane": "twilio", "deadline": in_seconds(7200)}
         self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def metric(self, name, **labels):
@@ -107,9 +68,9 @@ class ClockTest(unittest.TestCase):
                 expected = self.ended("accepted") + JOBS
                 for _ in range(JOBS):
                     self.send()
-                eventually(lambda: self.calls() >= JOBS, "all calls are under way")
-                self.set_clock(step)
-                eventually(lambda: self.ended("accepted") >= expected, "all are accepted")
+                eventually("all calls are under way", lambda: self.calls() >= JOBS, PATIENCE_SECONDS)
+                self.clock.set(step)
+                eventually("all are accepted", lambda: self.ended("accepted") >= expected, PATIENCE_SECONDS)
                 self.assertEqual(sum(self.ended(outcome) for outcome in ["unknown", "refused", "expired"]), 0)
                 self.assertTrue(self.is_up())
                 self.assertEqual(self.metric("countersign_worker_paused"), 0)
@@ -119,13 +80,9 @@ class ClockTest(unittest.TestCase):
     def test_a_lane_that_is_down_comes_up_though_the_clock_was_set_back(self):
         simulator.inject(provider="twilio", fault="401", count=1000)
         self.send()
-        eventually(lambda: not self.is_up(), "the lane is down")
-        self.set_clock(-3600)
+        eventually("the lane is down", lambda: not self.is_up(), PATIENCE_SECONDS)
+        self.clock.set(-3600)
         simulator.clear_faults()
         self.send()
-        eventually(self.is_up, "the lane is up")
-        eventually(lambda: self.ended("accepted") >= 1, "a job is accepted")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        eventually("the lane is up", self.is_up, PATIENCE_SECONDS)
+        eventually("a job is accepted", lambda: self.ended("accepted") >= 1, PATIENCE_SECONDS)

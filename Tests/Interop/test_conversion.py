@@ -3,16 +3,17 @@
 import json
 import os
 import random
-import subprocess
 import time
 import unittest
 
 import pika
 
+import process
 import simulator
 import stack
 from countersign_client import Client, Refused
 from process import Process
+from samples import wrong
 
 APP = "com.example.app"
 MINIMUM = 3
@@ -23,14 +24,11 @@ REFUSED = 1
 
 def countersign(*arguments):
     """The command line as an operator has it on another host: the broker's address and nothing else."""
-    program = os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign")
     environment = {
         "COUNTERSIGN_OPERATOR_AMQP_URL": os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"],
         "COUNTERSIGN_AMQP_URL": "amqp://nobody:nothing@127.0.0.1:1/",
     }
-    done = subprocess.run(
-        [program, "--json", "--timeout", "60s", "conversion", *arguments], cwd="/", env=environment,
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+    done = process.countersign("--json", "--timeout", "60s", "conversion", *arguments, env=environment)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -39,8 +37,7 @@ class ConversionTest(unittest.TestCase):
 
     def setUp(self):
         stack.stop_for(self, "coordinator")
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.events = []
         queue = self.client.channel.queue_declare("", exclusive=True).method.queue
         self.client.channel.queue_bind(queue, "countersign.events", "conversion.*")
@@ -51,7 +48,6 @@ class ConversionTest(unittest.TestCase):
         self.events.append((method.routing_key, properties, json.loads(body)))
 
     def coordinator(self):
-        """Not started yet."""
         running = Process("coordinator")
         running.replace(
             r"apps: \{",
@@ -59,18 +55,7 @@ class ConversionTest(unittest.TestCase):
         return running
 
     def ready(self, running):
-        """Starts it, and waits until it is ready."""
-        running.start()
-        deadline = time.monotonic() + 180
-        while True:
-            try:
-                if running.get("/readyz")[0] == 200:
-                    return
-            except OSError:
-                pass
-            self.assertIsNone(running.running.poll(), running.output())
-            self.assertLess(time.monotonic(), deadline, running.output())
-            time.sleep(0.1)
+        running.start().ready()
 
     def start(self, prefix=PREFIX):
         number = f"{prefix}{next(self.numbers):04d}"
@@ -80,18 +65,12 @@ class ConversionTest(unittest.TestCase):
         """A verification of which the coordinator knows that a provider took its message, and its code."""
         started = self.start(prefix)
         code = simulator.code(simulator.message(started["phoneNumber"], timeout=120)["body"])
-        deadline = time.monotonic() + 180
-        while self.client.command(
-                "verification.status", {"verificationID": started["verificationID"]}, timeout=180)["state"] != "sent":
-            self.assertLess(time.monotonic(), deadline, "the result did not come")
-            time.sleep(0.05)
+        self.client.until_sent(started["verificationID"])
         return started["verificationID"], code
 
     def fail(self, prefix=PREFIX):
         identifier, code = self.sent(prefix)
-        wrong = f"{(int(code) + 1) % 1_000_000:06d}"
-        with self.assertRaises(Refused):
-            self.client.command("verification.check", {"verificationID": identifier, "code": wrong}, timeout=180)
+        self.client.refused("verification.check", {"verificationID": identifier, "code": wrong(code)}, timeout=180)
 
     def event(self, name, timeout=180):
         deadline = time.monotonic() + timeout
@@ -172,9 +151,7 @@ class ConversionTest(unittest.TestCase):
 
     def doctor_notes_it(self):
         # The stack's own coordinator is stopped, which is a failure; the block is none.
-        done = subprocess.run(
-            [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
+        done = process.countersign("--json", "doctor")
         found = [finding for finding in json.loads(done.stdout)["findings"] if finding["check"] == "conversion"]
         self.assertEqual([finding["status"] for finding in found], ["note"])
         self.assertIn(f"prefix {PREFIX} (DE) until ", found[0]["detail"])
@@ -182,16 +159,10 @@ class ConversionTest(unittest.TestCase):
         self.assertIn(f"countersign conversion lift {PREFIX}", found[0]["hint"])
 
     def only_operators_may(self):
-        with self.assertRaises(Refused) as caught:
-            self.client.command("conversion.lift", {"key": PREFIX}, timeout=180)
-        self.assertEqual((caught.exception.code, caught.exception.field), ("OPERATION_NOT_ALLOWED", "user_id"))
+        error = self.client.refused("conversion.lift", {"key": PREFIX}, timeout=180)
+        self.assertEqual((error.code, error.field), ("OPERATION_NOT_ALLOWED", "user_id"))
         # Who says that he is somebody else is thrown out by the broker.
-        liar = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(liar.close)
+        liar = Client.of(self)
         with self.assertRaises(pika.exceptions.ChannelClosedByBroker):
             liar.command("conversion.lift", {"key": PREFIX}, user_id="operator")
         self.assertEqual(self.refused().reason, "PREFIX_BLOCKED")
-
-
-if __name__ == "__main__":
-    unittest.main()

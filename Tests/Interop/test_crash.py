@@ -17,7 +17,7 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
-from test_jobs import in_seconds
+from samples import in_seconds
 
 INNOCENTS = 100
 # The first delivery, the group, and three times alone.
@@ -56,7 +56,6 @@ class Supervised(Process):
 
 
 def take_dead(queue):
-    """Takes all that is in a dead queue: message IDs with their reasons."""
     connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
     try:
         found = {}
@@ -71,16 +70,12 @@ def take_dead(queue):
 
 
 class CrashTest(unittest.TestCase):
-    """Each test takes the place of a process of the stack."""
-
     def setUp(self):
         stack.require_all_ready()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.culprit = f"culprit-{uuid.uuid4()}"
 
     def replace(self, *names):
-        """Stops processes of the stack until the test is over."""
         stack.stop_for(self, *names)
 
     def send(self, exchange, key, bodies, culprit):
@@ -145,7 +140,6 @@ class CrashTest(unittest.TestCase):
 
     @staticmethod
     def unknown_calls(process):
-        """Calls that had begun when the process ended, of which its ledger knows."""
         if process.database():
             return int(stack.sql("SELECT COALESCE(SUM(unknown_calls), 0) FROM countersign.ledger_job", process.database()))
         path = process.file.parent.parent / "data" / "sms-ledger.sqlite"
@@ -170,7 +164,3 @@ class CrashTest(unittest.TestCase):
         self.assertEqual(outcomes, {"accepted": INNOCENTS})
         # A job that comes again counts as begun: at its first delivery, and once more when the culprit was in its group.
         self.assertLessEqual(doubled, 2 * INNOCENTS)
-
-
-if __name__ == "__main__":
-    unittest.main()

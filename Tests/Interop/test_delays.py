@@ -4,9 +4,7 @@ The shortest delay, 5 s, stands for all.
 """
 
 import json
-import os
 import pathlib
-import subprocess
 import tempfile
 import time
 import unittest
@@ -19,8 +17,9 @@ import broker
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process
-from test_attacks_broker import german_number, in_seconds, url
+from process import Process, countersign
+from samples import in_seconds, new_number
+from waiting import eventually
 
 # The shortest delay, and what one way through broker, worker and simulator may take on a busy machine.
 DELAY_SECONDS = 5
@@ -32,47 +31,23 @@ BULK_BOUND = 10
 FIGURES_SECONDS = 60
 
 
-def countersign(*arguments):
-    """Runs the command line as operator: its exit code and its output."""
-    done = subprocess.run(
-        [BINARIES / "countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=180,
-        check=False)
+def run(*arguments):
+    done = countersign(*arguments)
     return done.returncode, done.stdout + done.stderr
-
-
-def figures(queue):
-    """What the broker says of a queue."""
-    return broker.management(f"/api/queues/%2F/{queue}")
 
 
 def held(queue):
     """Delayed jobs whose delay is over and that no queue takes, as the alert CountersignDelayedJobsHeld counts them."""
-    found = figures(queue)
+    found = broker.figures(queue)
     return found.get("messages", 0) - found.get("messages_ready", 0) - found.get("messages_unacknowledged", 0)
 
 
 class DelayTest(unittest.TestCase):
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
-    def until(self, what, condition, timeout=FIGURES_SECONDS):
-        deadline = time.monotonic() + timeout
-        while not (found := condition()):
-            self.assertLess(time.monotonic(), deadline, what)
-            time.sleep(0.1)
-        return found
-
-    def channel(self, user):
-        connection = pika.BlockingConnection(pika.URLParameters(url(user)))
-        self.addCleanup(lambda: connection.is_open and connection.close())
-        channel = connection.channel()
-        channel.confirm_delivery()
-        return channel
-
     def send_delayed(self, number):
-        """Sends a job that its provider wants later, once."""
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         body = {"to": number, "text": "Hello", "lane": "twilio", "deadline": in_seconds(300)}
         return self.client.send("countersign.jobs", "sms.dispatch", body)
@@ -81,7 +56,7 @@ class DelayTest(unittest.TestCase):
         """An empty queue in the place of one that still holds messages."""
         broker.management(f"/api/queues/%2F/{queue}", "DELETE")
         # The broker tells of a policy that is gone for some time.
-        self.until("the topology is complete", lambda: countersign("topology", "apply", "--without-users")[0] == 0)
+        eventually("the topology is complete", lambda: run("topology", "apply", "--without-users")[0] == 0)
 
 
 class ApartTest(DelayTest):
@@ -99,21 +74,20 @@ class ApartTest(DelayTest):
         self.addCleanup(lambda: broker.management("/api/queues/%2F/sms.bulk/contents", "DELETE"))
         self.addCleanup(self.start_again, delays)
         self.addCleanup(broker.management, "/api/policies/%2F/test-full", "DELETE")
-        self.until("the bound is in force", lambda: figures("sms.bulk").get("policy") == "test-full")
-        sender = self.channel("sender")
+        eventually("the bound is in force", lambda: broker.figures("sms.bulk").get("policy") == "test-full")
+        sender = broker.channel(self, "sender")
         properties = pika.BasicProperties(delivery_mode=2, content_type="application/json", type="sms.dispatch.v1")
         with self.assertRaises(pika.exceptions.NackError):
             for _ in range(10 * BULK_BOUND):
                 sender.basic_publish("countersign.jobs", "sms.bulk", b"{}", properties, mandatory=True)
         # As a worker delays them, while its queue is full.
-        worker = self.channel("sms-worker")
+        worker = broker.channel(self, "sms-worker")
         for _ in range(BULK_JOBS):
             worker.basic_publish("countersign.retry.sms.bulk", "5s", b"{}", properties, mandatory=True)
-        self.until("the alert counts them", lambda: held(delays) == BULK_JOBS)
-        number = german_number()
+        eventually("the alert counts them", lambda: held(delays) == BULK_JOBS)
+        number = new_number("+49176", 8)
         with Process("sms-worker") as takes_codes:
-            takes_codes.start()
-            takes_codes.ready()
+            takes_codes.start().ready()
             began = time.monotonic()
             result = self.client.wait(self.send_delayed(number))[1]
             took = time.monotonic() - began
@@ -125,7 +99,7 @@ class ApartTest(DelayTest):
         self.assertEqual(held(delays), BULK_JOBS)
 
     def test_a_delayed_job_goes_nowhere_else_whatever_its_author_writes(self):
-        worker = self.channel("sms-worker")
+        worker = broker.channel(self, "sms-worker")
         name = f"hostile-{uuid.uuid4()}"
         for exchange, key in [("countersign.retry.sms.bulk", "accounts.commands"), ("countersign.retry.sms.bulk", "sms.dispatch")]:
             with self.assertRaises(pika.exceptions.UnroutableError):
@@ -133,7 +107,7 @@ class ApartTest(DelayTest):
         for user, queue in [("mail-worker", "sms.dispatch"), ("sms-worker", "push.verify"), ("coordinator", "sms.dispatch"),
                             ("accounts", "mail.relay"), ("sender", "sms.bulk")]:
             with self.subTest(user=user), self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
-                self.channel(user).basic_publish(f"countersign.retry.{queue}", "5s", b"{}", mandatory=True)
+                broker.channel(self, user).basic_publish(f"countersign.retry.{queue}", "5s", b"{}", mandatory=True)
             self.assertEqual(caught.exception.reply_code, 403)
         # Further addresses, which the broker would otherwise follow at the end of the delay.
         worker.basic_publish(
@@ -146,7 +120,7 @@ class ApartTest(DelayTest):
                 "count": 100, "ackmode": "ack_requeue_true", "encoding": "auto"})
             return [one for one in found if one["properties"].get("message_id") == name]
 
-        self.until("it comes back", lambda: came("sms.bulk"), timeout=FIGURES_SECONDS)
+        eventually("it comes back", lambda: came("sms.bulk"))
         self.assertEqual([queue for queue in ["sms.dispatch.dead", "mail.relay.dead"] if came(queue)], [])
 
 
@@ -155,33 +129,33 @@ class UnboundTest(DelayTest):
         path = "/api/bindings/%2F/e/countersign.delayed/q/sms.dispatch"
         broker.management(f"{path}/sms.dispatch", "DELETE")
         self.addCleanup(countersign, "topology", "apply", "--without-users")
-        number, name = german_number(), f"unbound-{uuid.uuid4()}"
+        number, name = new_number("+49176", 8), f"unbound-{uuid.uuid4()}"
         # The figures are seconds old: one of letters that another test has left would not move.
         broker.management("/api/queues/%2F/sms.dispatch.dead/contents", "DELETE")
-        self.until("no letter is left", lambda: figures("sms.dispatch.dead").get("messages_ready", 0) == 0)
+        eventually("no letter is left", lambda: broker.figures("sms.dispatch.dead").get("messages_ready", 0) == 0)
         simulator.inject(fault="429", provider="twilio", count=1, to=number)
         waited = self.client.send("countersign.jobs", "sms.dispatch", {
             "to": number, "text": "Hello", "lane": "twilio", "deadline": in_seconds(300)}, message_id=name)
 
         def letter():
-            code, text = countersign("dead", "list", "--queue", "sms.dispatch", "--id", name, "--json")
+            code, text = run("dead", "list", "--queue", "sms.dispatch", "--id", name, "--json")
             self.assertEqual(code, 0, text)
             return json.loads(text)["letters"]
 
-        found = self.until("it is a dead letter", letter)[0]
+        found = eventually("it is a dead letter", letter)[0]
         self.assertEqual(found["reason"], "NO_QUEUE")
         self.assertIn("429", found["error"])
         # The alert CountersignDeadLetters.
-        self.until("the alert's figure moves", lambda: figures("sms.dispatch.dead").get("messages_ready", 0) > 0)
-        code, text = countersign("topology", "check", "--without-users")
+        eventually("the alert's figure moves", lambda: broker.figures("sms.dispatch.dead").get("messages_ready", 0) > 0)
+        code, text = run("topology", "check", "--without-users")
         self.assertEqual(code, 1, text)
         self.assertIn('queue sms.dispatch is not bound to countersign.delayed under "sms.dispatch"', text)
-        code, text = countersign("topology", "apply", "--without-users")
+        code, text = run("topology", "apply", "--without-users")
         self.assertEqual(code, 0, text)
-        code, text = countersign("dead", "redrive", "--queue", "sms.dispatch", "--id", name)
+        code, text = run("dead", "redrive", "--queue", "sms.dispatch", "--id", name)
         self.assertEqual(code, 0, text)
         # The reply's way, direct reply-to, was lost with the first publication.
-        self.assertEqual(len(self.until("it is sent", lambda: simulator.messages(number))), 1)
+        self.assertEqual(len(eventually("it is sent", lambda: simulator.messages(number))), 1)
         self.client.replies.pop(waited, None)
 
 
@@ -193,75 +167,70 @@ class TimelineTest(DelayTest):
         return [one for one in self.status(verification)["timeline"] if one["event"] == event]
 
     def test_a_delayed_sms_shows_in_its_verification(self):
-        number = german_number()
+        number = new_number("+49176", 8)
         simulator.inject(fault="429", count=20, to=number)
         started = self.client.command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
-        found = self.until("it shows", lambda: self.entry(started["verificationID"], "sms.delayed"))
+        found = eventually("it shows", lambda: self.entry(started["verificationID"], "sms.delayed"))
         self.assertEqual(len(found), 1)
         self.assertEqual((found[0]["job"], found[0]["attempts"]), (1, 1))
         self.assertIn("429", found[0]["detail"])
         self.assertTrue(found[0]["nextAttemptAt"])
-        code, text = countersign("verify", "status", started["verificationID"])
+        code, text = run("verify", "status", started["verificationID"])
         self.assertEqual(code, 0, text)
         self.assertIn("tried again at", text)
         simulator.clear_faults()
-        self.until("it is sent", lambda: self.entry(started["verificationID"], "sms.accepted"))
+        eventually("it is sent", lambda: self.entry(started["verificationID"], "sms.accepted"))
         self.assertEqual(self.status(started["verificationID"])["state"], "sent")
 
     def test_an_sms_that_became_a_dead_letter_ends_its_verification_with_the_reason(self):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         with tempfile.TemporaryDirectory(prefix="countersign-") as directory, Process("sms-worker") as worker:
             keys = pathlib.Path(directory) / "keys.json"
-            code, text = countersign("keys", "generate", "--id", "other")
+            code, text = run("keys", "generate", "--id", "other")
             self.assertEqual(code, 0, text)
             keys.write_text(text)
             keys.chmod(0o600)
             worker.variables["COUNTERSIGN_KEYS_FILE"] = str(keys)
-            worker.start()
-            worker.ready()
-            number = german_number()
+            worker.start().ready()
+            number = new_number("+49176", 8)
             started = self.client.command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
-            self.until("it has ended", lambda: self.status(started["verificationID"])["state"] == "failed")
+            eventually("it has ended", lambda: self.status(started["verificationID"])["state"] == "failed")
             status = self.status(started["verificationID"])
             self.assertEqual(status["failure"]["code"], "INVALID_MESSAGE")
             self.assertIn("UNKNOWN_KEY", status["failure"]["detail"])
             self.assertIn("UNKNOWN_KEY", self.entry(started["verificationID"], "sms.refused")[0]["detail"])
             self.assertEqual(simulator.messages(number), [])
             worker.stop()
-        code, text = countersign("dead", "drop", "--queue", "sms.dispatch", "--reason", "UNKNOWN_KEY", "--yes")
+        code, text = run("dead", "drop", "--queue", "sms.dispatch", "--reason", "UNKNOWN_KEY", "--yes")
         self.assertEqual(code, 0, text)
 
 
 class EventQueueTest(DelayTest):
     def test_a_queue_of_events_outlives_its_reader(self):
         name = "countersign.events.sender"
-        code, text = countersign("topology", "user", "sender", "--events")
+        code, text = run("topology", "user", "sender", "--events")
         self.assertEqual(code, 0, text)
         self.addCleanup(broker.management, f"/api/queues/%2F/{name}", "DELETE")
-        policy = self.until("it has its policy", lambda: figures(name).get("effective_policy_definition"))
-        self.assertEqual(figures(name)["policy"], "countersign.events")
+        policy = eventually("it has its policy", lambda: broker.figures(name).get("effective_policy_definition"))
+        self.assertEqual(broker.figures(name)["policy"], "countersign.events")
         self.assertNotIn("expires", policy)
         self.assertEqual(
             (policy["overflow"], policy["message-ttl"], policy["max-length"], policy["max-length-bytes"]),
             ("drop-head", 3 * 86_400_000, 500_000, 256 << 20))
-        reader = self.channel("sender")
+        reader = broker.channel(self, "sender")
         reader.queue_bind(name, "countersign.events", "verification.started")
         reader.connection.close()
-        started = self.client.command("verification.start", {"phoneNumber": german_number(), "app": "com.example.app"})
-        reader = self.channel("sender")
+        started = self.client.command("verification.start", {"phoneNumber": new_number("+49176", 8), "app": "com.example.app"})
+        reader = broker.channel(self, "sender")
 
         def event():
             method, _, body = reader.basic_get(name, auto_ack=True)
             return method and json.loads(body)["verificationID"] == started["verificationID"]
 
-        self.until("it kept the event", event)
+        eventually("it kept the event", event)
         for user, attempt in [("service", lambda channel: channel.basic_get(name)),
                               ("sender", lambda channel: channel.queue_delete(name)),
                               ("sender", lambda channel: channel.queue_declare("countersign.events.mine", durable=True))]:
             with self.assertRaises(pika.exceptions.ChannelClosedByBroker) as caught:
-                attempt(self.channel(user))
+                attempt(broker.channel(self, user))
             self.assertEqual(caught.exception.reply_code, 403)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -12,9 +12,7 @@ import socket
 import subprocess
 import tempfile
 import threading
-import time
 import unittest
-import uuid
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -25,21 +23,16 @@ import postgresql
 import simulator
 import stack
 from countersign_client import Client
-from process import BINARIES, Process, free_port
+from preload import library
+from process import BINARIES, Process, countersign, free_port
+from samples import in_seconds, new_number
+from waiting import eventually
 
 HERE = pathlib.Path(__file__).parent
 PATIENCE_SECONDS = 180
 # A round of the doctor, with a process that hangs, on a busy machine.
 DOCTOR_SECONDS = 120
 ALL_STATUSES = ["failed", "follows", "warning", "note", "skipped", "ok"]
-
-
-def library(directory, name):
-    """A library to be loaded before the C library."""
-    built = pathlib.Path(directory) / f"{name}.so"
-    compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-    subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", built, HERE / f"{name}.c", "-ldl"], check=True, timeout=180)
-    return str(built)
 
 
 def certificate(directory, days):
@@ -60,8 +53,6 @@ def certificate(directory, days):
 
 
 class TLSServer:
-    """A server that shows a certificate and says nothing."""
-
     def __init__(self, path):
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(path)
@@ -91,19 +82,17 @@ class DoctorTest(unittest.TestCase):
         # Copies of configurations lead to them.
         (cls.directory / "secrets").symlink_to(stack.DIRECTORY / "secrets")
         (cls.directory / "data").mkdir()
-        cls.clock = library(directory.name, "clock_step")
-        cls.disk = library(directory.name, "disk_full")
+        cls.clock = library(cls.addClassCleanup, "clock_step")
+        cls.disk = library(cls.addClassCleanup, "disk_full")
         stack.stop_for_class(cls, "sms-worker-1", "sms-worker-2")
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         # What the doctor is told beside the stack's addresses.
         self.settings = {}
 
     def worker(self, **variables):
-        """A worker with one lane, and variables of its unit."""
         worker = Process("sms-worker")
         text = worker.file.read_text()
         lane = re.search(r'    \{\n      name: "twilio",.*?\n    \},\n', text, re.DOTALL).group(0)
@@ -113,13 +102,11 @@ class DoctorTest(unittest.TestCase):
         return self.enterContext(worker)
 
     def healthy_worker(self, **variables):
-        """The same, started and ready."""
         worker = self.worker(**variables).start()
         worker.ready()
         return worker
 
     def coordinator(self, **variables):
-        """A coordinator in the place of the stack's."""
         stack.stop_for(self, "coordinator")
         coordinator = self.enterContext(Process("coordinator"))
         coordinator.variables |= variables
@@ -128,15 +115,11 @@ class DoctorTest(unittest.TestCase):
         return coordinator
 
     def know_coordinators(self, *coordinators):
-        """The doctor asks these."""
         urls = [f"http://127.0.0.1:{one.port}" for one in coordinators]
         self.settings |= {"COUNTERSIGN_COORDINATOR_URL": urls[0], "COUNTERSIGN_COORDINATOR_URLS": ",".join(urls)}
 
     def doctor(self, *options):
-        """What the doctor finds, and its exit code."""
-        done = subprocess.run(
-            [BINARIES / "countersign", "--json", "doctor", *options], cwd="/", stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, timeout=DOCTOR_SECONDS, check=False, env=os.environ | self.settings)
+        done = countersign("--json", "doctor", *options, timeout=DOCTOR_SECONDS, env=os.environ | self.settings)
         self.assertEqual(done.stderr, "")
         found = json.loads(done.stdout)["findings"]
         order = [ALL_STATUSES.index("failed" if one["status"] == "follows" else one["status"]) for one in found]
@@ -145,14 +128,11 @@ class DoctorTest(unittest.TestCase):
 
     def assert_healthy(self, *options):
         """Nothing fails, as soon as what was planted before is over."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
+        def failures():
             found, code = self.doctor(*options)
-            failures = [one for one in found if one["status"] in {"failed", "follows"}]
-            if not failures:
-                return self.assertEqual(code, 0)
-            if time.monotonic() > deadline:
-                return self.fail(failures)
+            return [one for one in found if one["status"] in {"failed", "follows"}] or code and f"exit code {code}"
+
+        eventually(lambda: f"nothing fails: {failures()}", lambda: not failures(), PATIENCE_SECONDS)
 
     def assert_cause(self, check, detail, hint=None):
         """The first finding is the cause, and nothing else fails but what follows from it."""
@@ -171,18 +151,13 @@ class DoctorTest(unittest.TestCase):
         return found
 
     def send(self, count=1):
-        """Jobs for the worker's lane."""
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         for _ in range(count):
-            body = {"to": f"+49172{uuid.uuid4().int % 10_000_000:07d}", "text": "Hello", "deadline": deadline, "onUnknown": "resend"}
+            body = {"to": new_number("+49172"), "text": "Hello", "deadline": in_seconds(600), "onUnknown": "resend"}
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
 
     def wait_for_lane(self, worker, condition):
-        """Waits until the worker tells of its lane what is wanted."""
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not condition(json.loads(worker.get("/runtime")[1])["lanes"][0]):
-            self.assertLess(time.monotonic(), deadline, worker.get("/runtime")[1])
-            time.sleep(0.1)
+        eventually(lambda: worker.get("/runtime")[1], lambda: condition(
+            json.loads(worker.get("/runtime")[1])["lanes"][0]), PATIENCE_SECONDS)
 
     # Healthy.
 
@@ -349,12 +324,9 @@ class DoctorTest(unittest.TestCase):
         worker = self.healthy_worker()
         self.assertEqual(worker.stop(), 0)
         # The broker counts consumers every few seconds.
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while True:
-            found = self.assert_cause("^process sms-worker", "does not answer", "start it")
-            if "queue sms.dispatch" in [one["check"] for one in found if one["status"] == "follows"]:
-                break
-            self.assertLess(time.monotonic(), deadline, found)
+        eventually("the empty queue follows", lambda: "queue sms.dispatch" in [
+            one["check"] for one in self.assert_cause("^process sms-worker", "does not answer", "start it")
+            if one["status"] == "follows"], PATIENCE_SECONDS)
         worker.start().ready()
         self.assert_healthy()
 
@@ -400,14 +372,7 @@ class DoctorTest(unittest.TestCase):
         self.client.send(
             "countersign.commands", "verification.start", {"phoneNumber": "+491721234567", "app": "com.example.app"},
             type="verification.start.v1")
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while coordinator.get("/readyz")[0] == 200:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.1)
+        eventually("it is not ready", lambda: coordinator.get("/readyz")[0] != 200, PATIENCE_SECONDS)
         self.assert_cause("^process coordinator", "no space is left")
         full.unlink()
         self.assert_healthy()
-
-
-if __name__ == "__main__":
-    unittest.main()

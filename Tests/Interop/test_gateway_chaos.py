@@ -48,7 +48,6 @@ class Postman:
         self.thread.join()
 
     def run(self):
-        """Reads until it is over."""
         while not self.over.wait(POLL_SECONDS):
             received = collections.defaultdict(list)
             for message in simulator.newest(2000):
@@ -58,7 +57,6 @@ class Postman:
             self.codes.update(received)
 
     def code(self, number, count, deadline):
-        """The newest code of a number, as soon as it has so many."""
         while len(self.codes.get(number, ())) < count:
             if time.monotonic() > deadline:
                 raise TimeoutError(f"no SMS number {count} for …{number[-4:]}")
@@ -82,7 +80,6 @@ class User:
         self.lost = 0
 
     def patiently(self, call, *arguments):
-        """Makes a call until it is answered: what is away comes back."""
         while True:
             try:
                 return call(*arguments)
@@ -124,8 +121,6 @@ class User:
 
 
 class Accidents(threading.Thread):
-    """Kills what there is, one after the other, and starts it again."""
-
     def __init__(self, done):
         super().__init__(daemon=True)
         self.done = done
@@ -148,14 +143,12 @@ class Accidents(threading.Thread):
             self.error = error
 
     def kill(self, name):
-        """As a crash: no handler runs."""
         stack.kill(name)
         self.over.wait(DOWN_SECONDS)
         stack.start(name)
         self.happened[name] += 1
 
     def restart_broker(self):
-        """In order, as for a change of its configuration."""
         stack.restart_broker()
         self.happened["broker"] += 1
 
@@ -178,8 +171,6 @@ class Accidents(threading.Thread):
 
 
 class ChaosTest(Assertions, unittest.TestCase):
-    """See the top of the file."""
-
     def test_every_code_gives_one_account(self):
         first = int(time.time()) % 900 * 10_000
         # Distinct mobile numbers of Germany, far apart in prefix, and others in each run.
@@ -234,7 +225,3 @@ class ChaosTest(Assertions, unittest.TestCase):
     @staticmethod
     def found(user):
         return user.clients[0].lookup(user.tokens["idToken"])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,16 +4,15 @@ clock and configuration it sets."""
 import os
 import pathlib
 import re
-import shutil
 import subprocess
-import tempfile
-import time
 import unittest
 
 import simulator
 import stack
 from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code
+from preload import Clock, library
 from process import Process
+from waiting import eventually
 
 HOUR = 3600
 # Deletion, and the change or removal of a number, need a sign-in of the last five minutes.
@@ -26,23 +25,16 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, "accounts", "gateway")
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        cls.library = pathlib.Path(directory.name) / "clock_step.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("clock_step.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
+        cls.library = library(cls.addClassCleanup, "clock_step")
 
     def setUp(self):
         self.accounts, self.gateway = Process("accounts"), Process("gateway")
         for process in [self.accounts, self.gateway]:
             self.addCleanup(process.__exit__)
-        self.step = pathlib.Path(self.accounts.directory.name) / "step"
-        self.set_clock(0)
-        self.accounts.variables |= {"LD_PRELOAD": str(self.library), "CLOCK_STEP_FILE": str(self.step)}
+        self.clock = Clock(self, self.library)
+        self.accounts.variables |= self.clock.variables
 
     def start(self):
-        """Starts both: the clients."""
         for process in [self.accounts, self.gateway]:
             process.start()
         for process in [self.accounts, self.gateway]:
@@ -50,18 +42,12 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         url = f"http://127.0.0.1:{self.gateway.listen_port}"
         self.web, self.apple = Web(url), Apple(url=url)
 
-    def set_clock(self, seconds):
-        """Sets the clock of accounts so far off; in one go, since it is read all the time."""
-        new = self.step.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.rename(self.step)
-
     def test_id_token_of_an_hour_ago_has_expired_and_its_session_has_not(self):
-        self.set_clock(-HOUR - 10)
+        self.clock.set(-HOUR - 10)
         self.start()
         user = self.web.anonymous()
         self.assertEqual(self.web.lookup(user["idToken"])["localId"], user["localId"])
-        self.set_clock(0)
+        self.clock.set(0)
         for client in [self.web, self.apple]:
             self.refused("TOKEN_EXPIRED", client.lookup, user["idToken"])
             self.refused("TOKEN_EXPIRED", client.update, user["idToken"], displayName="x")
@@ -75,12 +61,12 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.web.sign_in(session, code, idToken=fresh["id_token"])
 
     def test_an_id_token_alone_takes_no_account_over(self):
-        self.set_clock(-RECENT_SECONDS - 10)
+        self.clock.set(-RECENT_SECONDS - 10)
         self.start()
         old, number = new_number(), new_number()
         user = self.web.sign_in_as(old)
         anonymous = self.web.anonymous()
-        self.set_clock(0)
+        self.clock.set(0)
         # A refresh is no sign-in.
         fresh = self.web.refresh(user["refreshToken"])["id_token"]
         for token in [user["idToken"], fresh]:
@@ -92,18 +78,17 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         # Nor is a first number one, which the account may have at any time.
         linked = self.web.sign_in(session, code, idToken=anonymous["idToken"])
         self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", self.web.delete, linked["idToken"])
-        session = self.web.send_code(old)
-        again = self.web.sign_in(session, received_code(old, count=2), operation="REAUTH")
+        again = self.web.sign_in_as(old, count=2, operation="REAUTH")
         self.assertEqual(again["localId"], user["localId"])
         self.web.update(again["idToken"], deleteProvider=["phone"])
         self.web.delete(again["idToken"])
         self.refused("USER_NOT_FOUND", self.web.lookup, again["idToken"])
 
     def test_an_anonymous_account_is_deleted_at_any_age(self):
-        self.set_clock(-RECENT_SECONDS - 10)
+        self.clock.set(-RECENT_SECONDS - 10)
         self.start()
         user = self.web.anonymous()
-        self.set_clock(0)
+        self.clock.set(0)
         self.web.delete(user["idToken"])
         self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
 
@@ -120,10 +105,7 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
             self.assertEqual(count, 1)
             process.projects.write_text(changed)
         # It is read again without a restart.
-        deadline = time.monotonic() + 120
-        while not (self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other)):
-            self.assertLess(time.monotonic(), deadline, "the change is not noticed")
-            time.sleep(0.5)
+        eventually("the change is noticed", lambda: self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other))
         # No SMS is paid for, and a code that was sent before is good for nothing.
         refused = new_number()
         self.refused("OPERATION_NOT_ALLOWED", self.web.send_code, refused)
@@ -167,7 +149,3 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
             float(line.split()[-1]) for line in self.gateway.get("/metrics")[1].splitlines()
             if line.startswith("countersign_gateway_misconfigured_total{")), 1)
         self.gateway.line("keys")
-
-
-if __name__ == "__main__":
-    unittest.main()

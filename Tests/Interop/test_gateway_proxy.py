@@ -25,6 +25,7 @@ import uuid
 import stack
 from gateway_client import IDENTITY_TOOLKIT, JWK_SET, KEY, SECURE_TOKEN, Answer, Assertions, Web, new_number, received_code, send
 from process import free_port
+from waiting import eventually
 
 # The limits of deploy/nginx/gateway.conf.
 MAX_BODY = 64 * 1024
@@ -50,7 +51,6 @@ _clients = itertools.count(1)
 
 
 def new_client():
-    """An address that no other test sends from."""
     number = next(_clients)
     return f"127.0.{1 + number // 250}.{1 + number % 250}"
 
@@ -60,8 +60,6 @@ def ports(urls):
 
 
 class Front:
-    """nginx before gateways, for the length of a `with` block."""
-
     def __init__(self, *gateways):
         self.directory = tempfile.TemporaryDirectory(prefix="countersign-")
         self.port = free_port()
@@ -88,12 +86,10 @@ class Front:
         self.directory.cleanup()
 
     def log(self):
-        """What it has logged."""
         with open(f"{self.directory.name}/log.refusals.log", encoding="utf-8") as file:
             return file.read()
 
     def connect(self, client, plain=False, timeout=30):
-        """A connection from an address."""
         connection = socket.create_connection(("127.0.0.1", self.port), timeout=timeout, source_address=(client, 0))
         if plain:
             return connection
@@ -101,14 +97,12 @@ class Front:
         return context.wrap_socket(connection, server_hostname="auth.localhost")
 
     def send(self, client, request, plain=False):
-        """The answer to the bytes of one request."""
         with self.connect(client, plain) as connection:
             with contextlib.suppress(OSError):  # It may refuse before it has read all.
                 connection.sendall(request)
             return read(connection)
 
     def call(self, client, method, path, body=b"", host="auth.localhost", **headers):
-        """The answer to one request in order."""
         return self.send(client, request(method, path, body, host, **headers))
 
     def curl(self, client, path, *options, host="auth.localhost"):
@@ -132,7 +126,6 @@ class Front:
 
 
 def request(method, path, body=b"", host="auth.localhost", **headers):
-    """The bytes of a request."""
     fields = {"Host": host, "Origin": ORIGIN, **{name.replace("_", "-"): text for name, text in headers.items()}}
     if body:
         fields.setdefault("Content-Length", str(len(body)))
@@ -142,7 +135,6 @@ def request(method, path, body=b"", host="auth.localhost", **headers):
 
 
 def read(connection):
-    """The answer on a connection."""
     response = http.client.HTTPResponse(connection, method="POST")
     response.begin()
     return Answer(response.status, response.headers, response.read())
@@ -192,8 +184,6 @@ class Upstream:
 
 
 class ProxyTest(Assertions, unittest.TestCase):
-    """What all tests here assert."""
-
     def require_refusal(self, answer, status, message=None, origin=ORIGIN):
         """The answer is an error of the protocol, which a page of an origin may read, or none may."""
         self.assertEqual(answer.status, status, answer.body)
@@ -213,8 +203,6 @@ class ProxyTest(Assertions, unittest.TestCase):
 
 
 class RefusalTest(ProxyTest):
-    """What nginx itself refuses, before the gateways of the stack."""
-
     @classmethod
     def setUpClass(cls):
         cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
@@ -287,7 +275,6 @@ class RefusalTest(ProxyTest):
         self.require_refusal(answer, 400)
 
     def test_same_words_as_the_gateway(self):
-        """nginx refuses in the gateway's own words."""
         gateway = stack.gateway_urls()[0]
         web = Web(gateway)
         body = b" " * (MAX_BODY + 1)
@@ -301,7 +288,6 @@ class RefusalTest(ProxyTest):
             self.assertEqual(ours.headers["Cache-Control"], theirs.headers["Cache-Control"])
 
     def test_origins(self):
-        """An origin is reflected as the gateway does it."""
         for origin in [None, "null", "x" * 1_024]:
             self.require_refusal(self.front.call(self.client, "GET", "/emulator", Origin=origin), 404, origin=origin)
         for origin in ["x" * 1_025, "https://\u00e9.example"]:
@@ -332,9 +318,7 @@ class RefusalTest(ProxyTest):
         self.front.call(self.client, "POST", f"/logged?key={secret}", b" " * (MAX_BODY + 1))
         self.front.send(self.client, f"GET /bad?key={secret} HTTP/1.1\r\nHost: a b\r\n\r\n".encode())
         self.front.send(self.client, f"GET  /worse?key={secret} HTTP/1.1\r\n\r\n".encode())
-        deadline = time.monotonic() + 10
-        while self.front.log().count(f" {self.client} ") < 4 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        eventually("all four are logged", lambda: self.front.log().count(f" {self.client} ") >= 4, 10)
         log = self.front.log()
         for line in ['"GET /emulator/x" 404', '"POST /logged" 413', '"GET /bad" 400']:
             self.assertIn(f" {self.client} {line} ", log)
@@ -343,8 +327,6 @@ class RefusalTest(ProxyTest):
 
 
 class NameTest(ProxyTest):
-    """TLS, HTTP/2 and host names, before the gateways of the stack."""
-
     @classmethod
     def setUpClass(cls):
         cls.front = cls.enterClassContext(Front(*ports(stack.gateway_urls())))
@@ -399,7 +381,6 @@ class NameTest(ProxyTest):
                     self.require_refusal(answer, status)
 
     def test_sign_in_over_http2(self):
-        """A whole sign-in by phone, by names."""
         number = new_number()
         host = "identitytoolkit.auth.localhost"
         _, answer = self.front.curl(
@@ -413,8 +394,6 @@ class NameTest(ProxyTest):
 
 
 class SlowTest(ProxyTest):
-    """Clients that take their time."""
-
     def test_slow_clients_are_closed(self):
         begin = request("POST", "/slow", b"{}", Content_Length="60000")
         slow = {
@@ -462,8 +441,6 @@ class SlowTest(ProxyTest):
 
 
 class LimitTest(ProxyTest):
-    """What one client may ask."""
-
     def test_connections_of_one_client(self):
         client, other = new_client(), new_client()
         begin = request("POST", "/held", b"{}", Content_Length="60000")
@@ -523,14 +500,8 @@ class LimitTest(ProxyTest):
                     self.assertEqual(read(connection).status, 503)
 
     def until(self, status, call):
-        """Repeats a call until it is answered so."""
-        deadline = time.monotonic() + LATE_SECONDS
-        while True:
-            answer = call()
-            if answer.status == status or time.monotonic() > deadline:
-                self.assertEqual(answer.status, status)
-                return answer
-            time.sleep(0.05)
+        return eventually(
+            f"it is answered {status}", lambda: (answer := call()).status == status and answer, LATE_SECONDS, pause=0.05)
 
 
 class RushTest(ProxyTest):
@@ -583,13 +554,9 @@ class RushTest(ProxyTest):
 
     def wait_until_full(self, before):
         """Waits until the first one has found no place."""
-        deadline = time.monotonic() + self.RUSH_SECONDS
-        while self.refused() == before:
-            self.assertLess(time.monotonic(), deadline, "everybody finds a place")
-            time.sleep(0.05)
+        eventually("one finds no place", lambda: self.refused() != before, self.RUSH_SECONDS)
 
     def times(self, front, calls):
-        """Seconds that calls of another client take."""
         times = []
         with front.connect(new_client()) as connection:
             for call in calls * 8:
@@ -601,8 +568,6 @@ class RushTest(ProxyTest):
 
 
 class ForwardingTest(ProxyTest):
-    """What reaches a gateway, and how often."""
-
     def test_clients_cannot_name_their_address(self):
         forged = {name: "10.9.8.7" for name in ["X_Forwarded_For", "X_Real_IP", "Forwarded", "X-Forwarded-For", "x_forwarded_for"]}
         forged["Forwarded"] = "for=10.9.8.7"
@@ -641,7 +606,6 @@ class ForwardingTest(ProxyTest):
                 self.require_refusal(front.call(client, "POST", f"{SIGN_UP}:lookup", b"{}"), 503)
 
     def test_gateways_that_come_back(self):
-        """Gateways that all failed get calls again at once."""
         client = new_client()
         with Upstream() as first, Upstream() as second, Front(first.port, second.port) as front:
             first.dies = second.dies = True
@@ -652,7 +616,6 @@ class ForwardingTest(ProxyTest):
             self.until_both(front, client, first, second)
 
     def test_gateways_restart_one_after_the_other(self):
-        """No call fails while one of two gateways is there."""
         client = new_client()
         gateways = [free_port(), free_port()]
         with Front(*gateways) as front:
@@ -663,7 +626,6 @@ class ForwardingTest(ProxyTest):
                         self.assertEqual(front.call(client, "POST", SIGN_UP, b"{}").status, 200)
 
     def until_both(self, front, client, first, second):
-        """Calls until both gateways have got one."""
         before = [len(first.requests), len(second.requests)]
         begun = time.monotonic()
         while not (len(first.requests) > before[0] and len(second.requests) > before[1]):
@@ -672,7 +634,6 @@ class ForwardingTest(ProxyTest):
             time.sleep(0.05)
 
     def test_one_gateway_is_dead(self):
-        """A gateway that is gone costs no call."""
         with Upstream() as living, Front(free_port(), living.port) as front:
             client = new_client()
             for number in range(50):
@@ -704,7 +665,3 @@ class ForwardingTest(ProxyTest):
             while first.requests[-1][0] != "GET":
                 self.assertEqual(front.call(client, "GET", PROJECTS).status, 200)
                 self.assertLess(time.monotonic() - begun, RETURN_SECONDS)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -12,7 +12,6 @@ import secrets
 import shutil
 import subprocess
 import threading
-import time
 import unittest
 import urllib.parse
 import urllib.request
@@ -21,8 +20,10 @@ import pika
 
 import broker
 import stack
-from countersign_client import Client, Refused
-from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code, send, wrong
+from countersign_client import Client
+from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code, send
+from samples import wrong
+from waiting import eventually
 
 PROCESSES = ["coordinator", "accounts", "gateway"]
 EVENTS = "gateway-secrets.events"
@@ -34,13 +35,10 @@ IN_MESSAGES = {"number", "name"}
 
 
 class Planted:
-    """What was planted, by its kind."""
-
     def __init__(self):
         self.values = {}
 
     def add(self, kind, value):
-        """Remembers a value and returns it."""
         self.values.setdefault(kind, set()).add(value)
         return value
 
@@ -60,7 +58,6 @@ class Planted:
         return [value.lower(), raw.hex(), base64.b64encode(raw).decode().rstrip("=")[:-1].lower()]
 
     def found(self, data):
-        """The kinds of which something stands in the data."""
         text = (data.decode("utf-8", "replace") if isinstance(data, bytes) else data).lower()
         kinds = {}
         for kind, values in self.values.items():
@@ -76,8 +73,6 @@ class Planted:
 
 
 class SearchTest(unittest.TestCase):
-    """The search finds what it has to find."""
-
     def test_it_finds_every_form(self):
         planted = Planted()
         number, token = planted.add("number", new_number()), planted.add("token", secrets.token_urlsafe(32))
@@ -92,8 +87,6 @@ class SearchTest(unittest.TestCase):
 
 
 class SecretsTest(Assertions, unittest.TestCase):
-    """One run, searched in the end."""
-
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
@@ -102,7 +95,6 @@ class SecretsTest(Assertions, unittest.TestCase):
 
     @staticmethod
     def logs():
-        """The logs of our processes."""
         return [stack.DIRECTORY / "log" / f"{one}.log" for name in PROCESSES for one in stack.processes(name)]
 
     @staticmethod
@@ -146,7 +138,6 @@ class SecretsTest(Assertions, unittest.TestCase):
         return session, code, self.planted.add_tokens(client.sign_in(session, code, **fields))
 
     def run_all(self):
-        """Everything that a client can do, well and badly."""
         number = self.new_number()
         session, code, user = self.sign_in(self.web, number)
         self.refuse(self.web.sign_in, session, code)
@@ -199,8 +190,7 @@ class SecretsTest(Assertions, unittest.TestCase):
         """Commands that break the contract, as a gateway of another version might send them: secrets that are not sealed, no JSON."""
         url = urllib.parse.urlsplit(os.environ["COUNTERSIGN_AMQP_URL"])
         password = (stack.DIRECTORY / "secrets" / "broker-gateway").read_text().strip()
-        client = Client(f"amqp://gateway:{password}@{url.hostname}:{url.port}")
-        self.addCleanup(client.close)
+        client = Client.of(self, f"amqp://gateway:{password}@{url.hostname}:{url.port}")
         token, number = self.planted.add("bad token", secrets.token_urlsafe(40)), self.new_number()
         for name, body, overrides in [
             ("account.lookup", {"project": "example", "idToken": token}, {}),
@@ -209,23 +199,20 @@ class SecretsTest(Assertions, unittest.TestCase):
             ("account.update", f'{{"idToken": "{token}", {number}'.encode(), {}),
             ("account.lookup", {"idToken": token}, {"type": f"account.{token}.v1"}),
         ]:
-            with self.assertRaises(Refused) as caught:
-                client.command(name, body, **overrides)
-            self.assertEqual(self.planted.found(f"{caught.exception} {caught.exception.reason} {caught.exception.field}"), {}, name)
+            error = client.refused(name, body, **overrides)
+            self.assertEqual(self.planted.found(f"{error} {error.reason} {error.field}"), {}, name)
         # Nobody can be answered, so it is buried.
         client.send("countersign.commands", "account.lookup", {"project": "example", "idToken": token}, reply_to="sms.dispatch")
 
     # --- what is told to others -------------------------------------------------------------------------------------
 
     def listen(self):
-        """From now on all events are kept."""
         queue = f"/api/queues/%2F/{EVENTS}"
         broker.management(queue, "PUT", {"auto_delete": False, "durable": True, "arguments": {"x-queue-type": "classic"}})
         self.addCleanup(broker.management, queue, "DELETE")
         broker.management(f"/api/bindings/%2F/e/countersign.events/q/{EVENTS}", "POST", {"routing_key": "#"})
 
     def events(self):
-        """What was said in events."""
         found = broker.management(
             f"/api/queues/%2F/{EVENTS}/get", "POST", {"count": 10000, "ackmode": "ack_requeue_false", "encoding": "auto"})
         kinds = {one["routing_key"] for one in found}
@@ -238,7 +225,6 @@ class SecretsTest(Assertions, unittest.TestCase):
     # --- what is searched -------------------------------------------------------------------------------------------
 
     def urls(self):
-        """Where the processes show their metrics."""
         urls = [*stack.coordinator_urls(), *stack.accounts_urls(), *stack.gateway_health_urls()]
         self.assertGreaterEqual(len(urls), 3)
         return urls
@@ -258,7 +244,6 @@ class SecretsTest(Assertions, unittest.TestCase):
         yield from self.files()
 
     def files(self):
-        """The databases of the processes."""
         if stack.IS_POSTGRESQL:
             for process, database in stack.DATABASES.items():
                 dump = self.dump(database)
@@ -304,21 +289,13 @@ class SecretsTest(Assertions, unittest.TestCase):
         return bodies + [text for name in dead for text in self.read(name, with_body=False)]
 
     def unanswered(self, call, *arguments):
-        """Nobody answers."""
         try:
             call(*arguments)
         except APIError:
             pass
 
     def waiting(self, queue, count):
-        """The messages of a queue, as soon as it has so many."""
-        deadline = time.monotonic() + 60
-        while True:
-            found = self.read(queue)
-            if len(found) >= count:
-                return found
-            self.assertLess(time.monotonic(), deadline, f"{queue} has {len(found)} messages")
-            time.sleep(0.2)
+        return eventually(f"{queue} has {count} messages", lambda: len(found := self.read(queue)) >= count and found, 60)
 
     @staticmethod
     def read(queue, with_body=True):
@@ -360,14 +337,9 @@ class SecretsTest(Assertions, unittest.TestCase):
         self.assertTrue(any({"number", "name"} <= set(found) for found in seen.values()), seen.keys())
 
     def around(self, data, value):
-        """Where it was found."""
         text = data.decode("utf-8", "replace")
         for form in self.planted.forms(value.lstrip("+")):
             at = text.lower().find(form)
             if at >= 0:
                 return repr(text[max(0, at - 120):at + len(form) + 40])
         return "somewhere"
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,15 +1,12 @@
 """The stock Firebase JavaScript SDK signs in with a phone number, in a browser: what apps see of every answer and every error."""
 
 import base64
-import functools
 import hashlib
-import http.server
 import os
 import pathlib
 import re
 import socket
 import ssl
-import threading
 import time
 import unittest
 import urllib.parse
@@ -22,7 +19,10 @@ import simulator
 import stack
 import stock_sdk
 from chromium import Browser, PageError
-from gateway_client import KEY, PROJECT, Web, new_number, send, wrong
+from gateway_client import KEY, PROJECT, Web, new_number, send
+from local_server import Handler, Server
+from samples import wrong
+from waiting import eventually
 
 README = pathlib.Path(__file__).resolve().parents[2] / "README.md"
 # The lines of the README, and the address in them.
@@ -51,40 +51,25 @@ return {uid, phoneNumber, isAnonymous, providers: providerData.map((entry) => en
 """
 
 
-class Site(http.server.ThreadingHTTPServer):
-    """The page and its script."""
-
+class Site(Server):
     def __init__(self, script):
-        super().__init__(("127.0.0.1", 0), functools.partial(SiteHandler))
+        super().__init__(SiteHandler)
         self.script = script
         self.url = f"http://localhost:{self.server_port}/"
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-class SiteHandler(http.server.BaseHTTPRequestHandler):
-    """See above."""
-
+class SiteHandler(Handler):
     def do_GET(self):
-        """One of the two."""
         is_script = self.path == "/sdk.js"
         data = self.server.script if is_script else PAGE.encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "text/javascript; charset=utf-8" if is_script else "text/html; charset=utf-8")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_):
-        """Says nothing."""
+        self.answer(200, data, "text/javascript; charset=utf-8" if is_script else "text/html; charset=utf-8")
 
 
 def setUpModule():
     """One browser for all tests: it reaches Google's hosts at nginx, and trusts the key of nginx's certificate."""
     tls = urllib.parse.urlsplit(os.environ["COUNTERSIGN_GATEWAY_TLS_URL"])
     hosts = ["identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com"]
-    site = Site(stock_sdk.script())
-    unittest.addModuleCleanup(site.server_close)
-    unittest.addModuleCleanup(site.shutdown)
+    site = Site(stock_sdk.script()).start(unittest.addModuleCleanup)
     browser = Browser(
         "--host-resolver-rules=" + ",".join(f"MAP {host}:443 127.0.0.1:{tls.port}" for host in hosts),
         f"--ignore-certificate-errors-spki-list={key_hash(tls.hostname, tls.port)}")
@@ -104,15 +89,9 @@ def key_hash(host, port):
 
 def shown_code(number):
     """The code that a gateway shows of a number, as soon as the SMS has arrived. Of several, one knows it."""
-    deadline = time.monotonic() + CODE_SECONDS
-    while True:
-        for url in stack.gateway_urls():
-            for entry in send(url, "GET", CODES).json()["verificationCodes"]:
-                if entry["phoneNumber"] == number:
-                    return entry["code"]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"the gateway shows no code within {CODE_SECONDS} s")
-        time.sleep(0.05)
+    return eventually("the gateway shows the code", lambda: next((
+        entry["code"] for url in stack.gateway_urls() for entry in send(url, "GET", CODES).json()["verificationCodes"]
+        if entry["phoneNumber"] == number), None), CODE_SECONDS)
 
 
 class StockTest(unittest.TestCase):
@@ -122,7 +101,6 @@ class StockTest(unittest.TestCase):
     web = Web()
 
     def gateway_url(self):
-        """The server that a page is told of."""
         return os.environ["COUNTERSIGN_GATEWAY_URL"]
 
     def new_page(self):
@@ -132,22 +110,24 @@ class StockTest(unittest.TestCase):
         return page
 
     def begin(self, page=None, **options):
-        """A page with an app, as the page of an app begins."""
         page = page or self.new_page()
         values = {"key": KEY, "url": self.gateway_url(), "appId": "1:100000000001:web:0123456789abcdef05", **options}
         page.run(BEGIN, **values)
         return page
 
     def send_code(self, page, number, call="signInWithPhoneNumber(auth, number, verifier)"):
-        """Has a code sent: the page keeps the confirmation."""
         page.run(f"{VERIFIER} globalThis.confirmation = await {call};", number=number)
 
+    def asked(self):
+        """A page whose user has been sent a code: the page, the number and the code."""
+        page, number = self.begin(), new_number()
+        self.send_code(page, number)
+        return page, number, shown_code(number)
+
     def confirm(self, page, code):
-        """Enters a code: the user."""
         return page.run(f"const result = await confirmation.confirm(code); const {{user}} = result; {USER}", code=code)
 
     def sign_in(self, page, number=None):
-        """A whole sign-in: the number and the user."""
         number = number or new_number()
         self.send_code(page, number)
         return number, self.confirm(page, shown_code(number))
@@ -159,37 +139,27 @@ class StockTest(unittest.TestCase):
         return self.confirm(page, simulator.code(simulator.message(number, count=count + 1)["body"]))
 
     def user(self, page):
-        """The user that a page has, or None."""
         return page.run(f"const user = auth.currentUser; if (!user) return null; {USER}")
 
     def claims(self, page, fresh=False):
-        """The claims of the page's ID token, verified."""
         return self.web.claims(page.run("return await auth.currentUser.getIdToken(fresh);", fresh=fresh))
 
     def refused(self, error, page, text, /, **values):
-        """Code of a page throws an error of the SDK."""
         with self.assertRaises(PageError) as caught:
             page.run(text, **values)
         self.assertEqual(caught.exception.code, error, caught.exception)
 
     def calls(self, page):
-        """The paths of the gateway's calls that a page has made."""
         found = page.run("return performance.getEntriesByType('resource').map((entry) => entry.name);")
         paths = [urllib.parse.urlsplit(name).path for name in found]
         return [path for path in paths if path != "/sdk.js"]
 
     def require_noted(self, expected, read):
         """What is read of a page's notes of its calls is as expected, as soon as Chromium has taken them."""
-        deadline = time.monotonic() + NOTED_SECONDS
-        while (found := read()) != expected:
-            if time.monotonic() > deadline:
-                self.assertEqual(found, expected)
-            time.sleep(0.05)
+        eventually(lambda: f"{read()} is {expected}", lambda: read() == expected, NOTED_SECONDS)
 
 
 class SignInTest(StockTest):
-    """A number and a code."""
-
     def test_the_lines_of_the_readme(self):
         [lines] = LINES.findall(README.read_text())
         self.assertIn(README_URL, lines)
@@ -215,10 +185,7 @@ class SignInTest(StockTest):
         self.assertEqual(shown["times"], [claims[name] * 1000 for name in ["auth_time", "iat", "exp"]])
 
     def test_a_code_is_wrong_then_right_then_used(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         for text, error in [(wrong(code), "invalid-verification-code"), ("", "missing-code")]:
             self.refused(f"auth/{error}", page, "await confirmation.confirm(code);", code=text)
         self.assertIsNone(self.user(page))
@@ -228,10 +195,7 @@ class SignInTest(StockTest):
         self.assertEqual(self.user(page)["phoneNumber"], number)
 
     def test_sessions_that_give_nothing(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         session = page.run("return confirmation.verificationId;")
         records.set_time("verification", session, VERIFICATION_EXPIRES_AT, 1000)
         enter = "await signInWithCredential(auth, PhoneAuthProvider.credential(session, code));"
@@ -240,10 +204,7 @@ class SignInTest(StockTest):
         self.refused("auth/missing-verification-id", page, enter, session="", code=code)
 
     def test_too_many_wrong_codes(self):
-        page = self.begin()
-        number = new_number()
-        self.send_code(page, number)
-        code = shown_code(number)
+        page, number, code = self.asked()
         errors = page.run("""
             const errors = [];
             for (const guess of guesses) await confirmation.confirm(guess).catch((error) => errors.push(error.code));
@@ -282,8 +243,6 @@ class SignInTest(StockTest):
 
 
 class SessionTest(StockTest):
-    """What a page keeps."""
-
     def test_a_page_finds_its_user_again(self):
         page = self.begin()
         number, user = self.sign_in(page)
@@ -349,8 +308,6 @@ class SessionTest(StockTest):
 
 
 class NumberTest(StockTest):
-    """Numbers of a user who is signed in."""
-
     LINK = "linkWithPhoneNumber(auth.currentUser, number, verifier)"
     REAUTHENTICATE = "reauthenticateWithPhoneNumber(auth.currentUser, number, verifier)"
     VERIFY = "new PhoneAuthProvider(auth).verifyPhoneNumber(number, verifier)"
@@ -420,8 +377,6 @@ class NumberTest(StockTest):
 
 
 class SecuredTest(StockTest):
-    """Through nginx, over TLS."""
-
     def gateway_url(self):
         return os.environ["COUNTERSIGN_GATEWAY_TLS_URL"]
 
@@ -486,7 +441,3 @@ class UnchangedTest(StockTest):
         code = shown_code(number)
         self.refused("auth/invalid-verification-code", page, "await confirmation.confirm(code);", code=wrong(code))
         self.assertEqual(self.confirm(page, code)["phoneNumber"], number)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -4,7 +4,6 @@ docs/verifying-tokens.md shows, which refuse everything else."""
 import base64
 import datetime
 import hmac
-import http.server
 import json
 import os
 import pathlib
@@ -12,7 +11,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 import unittest.mock
@@ -30,6 +28,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from gateway_client import CERTIFICATES, ISSUER, JWK_SET, PROJECT, Web, new_number
+from local_server import Handler, Server
 
 GOOGLE = "https://www.googleapis.com"
 OTHER_PROJECT = "other-project"
@@ -40,14 +39,11 @@ EXAMPLE = "https://auth.example.com"
 
 
 def altered(token):
-    """The token with another signature."""
     head, body, signature = token.split(".")
     return f"{head}.{body}.{'B' if signature[0] == 'A' else 'A'}{signature[1:]}"
 
 
 class VerifierTest(unittest.TestCase):
-    """One user's token for all."""
-
     @classmethod
     def setUpClass(cls):
         cls.url = os.environ["COUNTERSIGN_GATEWAY_URL"]
@@ -56,14 +52,11 @@ class VerifierTest(unittest.TestCase):
         cls.token, cls.user = answer["idToken"], answer["localId"]
 
     def require_user(self, claims):
-        """The claims are the user's."""
         self.assertEqual((claims["sub"], claims["phone_number"], claims["iss"]), (self.user, self.number, ISSUER))
         self.assertEqual(claims["firebase"], {"identities": {"phone": [self.number]}, "sign_in_provider": "phone"})
 
 
 class GoogleAuthTest(VerifierTest):
-    """google-auth, by both addresses of keys."""
-
     def verify(self, token, audience=PROJECT, path=CERTIFICATES):
         request = google.auth.transport.requests.Request()
         return google.oauth2.id_token.verify_token(token, request, audience=audience, certs_url=self.url + path)
@@ -85,8 +78,6 @@ class GoogleAuthTest(VerifierTest):
 
 
 class PyJWTTest(VerifierTest):
-    """PyJWT with its client of key sets."""
-
     def verify(self, token, audience=PROJECT, **options):
         key = jwt.PyJWKClient(self.url + JWK_SET).get_signing_key_from_jwt(token)
         return jwt.decode(token, key, algorithms=["RS256"], audience=audience, issuer=ISSUER, **options)
@@ -123,7 +114,6 @@ class AdminTest(VerifierTest):
     """The Admin SDK, whose address of keys is Google's: led to ours, as by a name server."""
 
     def app(self, project):
-        """An app of the SDK, and what it fetches keys with."""
         app = firebase_admin.initialize_app(
             google.auth.credentials.AnonymousCredentials(), {"projectId": project}, name=f"{self.id()}-{project}")
         self.addCleanup(firebase_admin.delete_app, app)
@@ -262,25 +252,16 @@ class Verify {
 PAGES += [page for page in OPTIONAL if page.language in os.environ.get("COUNTERSIGN_VERIFIERS", "").split(",")]
 
 
-class Keys(http.server.BaseHTTPRequestHandler):
+class Keys(Handler):
     """A gateway of the test's own key: both addresses of keys, and how often they were asked for."""
 
     def do_GET(self):
         self.server.asked += 1
         body = json.dumps(self.server.answers[self.path]).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Cache-Control", "public, max-age=3600, must-revalidate, no-transform")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(200, body, Cache_Control="public, max-age=3600, must-revalidate, no-transform")
 
 
 def certificate(key):
-    """A certificate of a key, as the gateway shows one."""
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "test")])
     now = datetime.datetime.now(datetime.timezone.utc)
     built = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key()).serial_number(1)
@@ -289,16 +270,11 @@ def certificate(key):
 
 
 class PageTest(VerifierTest):
-    """The verifiers of docs/verifying-tokens.md."""
-
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
         cls.key, cls.other = (rsa.generate_private_key(public_exponent=65537, key_size=2048) for _ in range(2))
-        cls.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Keys)
-        cls.addClassCleanup(cls.server.server_close)
-        cls.addClassCleanup(cls.server.shutdown)
-        threading.Thread(target=cls.server.serve_forever, daemon=True).start()
+        cls.server = Server(Keys).start(cls.addClassCleanup)
         jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(cls.key.public_key()))
         cls.pem = certificate(cls.key)
         cls.server.answers = {
@@ -355,9 +331,4 @@ class PageTest(VerifierTest):
 
 
 def base64url(value):
-    """A part of a token."""
     return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-if __name__ == "__main__":
-    unittest.main()

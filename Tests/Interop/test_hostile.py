@@ -49,7 +49,6 @@ pika.data.datetime = AnyTime
 
 
 def memory_mb(name):
-    """The resident memory of a process of the stack."""
     with open(f"/proc/{stack.process_id(name)}/status", encoding="ascii") as status:
         return int(re.search(r"VmRSS:\s+(\d+) kB", status.read())[1]) / 1_024
 
@@ -62,8 +61,6 @@ def started_at(name):
 
 
 class Siege:
-    """Sends messages, and keeps what is not yet accounted for."""
-
     def __init__(self):
         self.run = f"hostile-{uuid.uuid4().hex[:8]}"
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
@@ -196,14 +193,9 @@ class HostileTest(unittest.TestCase):
         self.verify_a_number()
 
     def verify_a_number(self):
-        client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(client.close)
+        client = Client.of(self)
         number = f"+49176{uuid.uuid4().int % 10_000_000:07d}"
         started = client.command("verification.start", {"phoneNumber": number, "app": "com.example.app"})
         code = simulator.code(simulator.message(number)["body"])
         approved = client.command("verification.check", {"verificationID": started["verificationID"], "code": code})
         self.assertEqual(approved["phoneNumber"], number)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,10 +1,8 @@
 """Jobs that another service enqueues itself: their results, and what becomes of those that break the contract."""
 
 import base64
-import datetime
 import json
 import os
-import random
 import unittest
 import uuid
 
@@ -12,27 +10,14 @@ import pika
 
 import simulator
 from countersign_client import Client
+from samples import in_seconds, new_number
 
 DEAD_QUEUE = "sms.dispatch.dead"
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49170{random.randrange(10_000_000):07d}"
-
-
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 class JobTest(unittest.TestCase):
-    """Each test uses a number and message IDs of its own."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def dispatch(self, body, **properties):
@@ -42,7 +27,6 @@ class JobTest(unittest.TestCase):
         return {"to": number, "text": "Your table is ready.", "deadline": in_seconds(120), **fields}
 
     def dead_letter(self, message_id):
-        """Takes the dead letter with that message ID out of the dead queue."""
         connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
         try:
             channel = connection.channel()
@@ -57,7 +41,7 @@ class JobTest(unittest.TestCase):
             connection.close()
 
     def test_a_text_is_sent_and_its_result_comes_back(self):
-        number = new_number()
+        number = new_number("+49170")
         message_id = str(uuid.uuid4())
         result = self.dispatch(self.text_job(number), message_id=message_id)
         self.assertEqual(result["outcome"], "accepted")
@@ -68,14 +52,14 @@ class JobTest(unittest.TestCase):
         self.assertEqual(simulator.message(number)["body"], "Your table is ready.")
 
     def test_the_same_job_twice_is_sent_once_and_answered_twice(self):
-        number = new_number()
+        number = new_number("+49170")
         message_id = str(uuid.uuid4())
         job = self.text_job(number)
         self.assertEqual(self.dispatch(job, message_id=message_id), self.dispatch(job, message_id=message_id))
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_a_late_job_is_not_sent(self):
-        number = new_number()
+        number = new_number("+49170")
         result = self.dispatch(self.text_job(number, deadline=in_seconds(-1)))
         self.assertEqual(result["outcome"], "expired")
         self.assertEqual(simulator.messages(number), [])
@@ -86,14 +70,14 @@ class JobTest(unittest.TestCase):
         self.assertTrue(result["reason"]["code"])
 
     def test_a_refused_first_lane_hands_over_to_the_second(self):
-        number = new_number()
+        number = new_number("+49170")
         simulator.inject(provider="twilio", fault="429", to=number, count=1, retryAfterSeconds=1)
         result = self.dispatch(self.text_job(number))
         self.assertEqual(result["outcome"], "accepted")
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_no_answer_is_unknown_and_not_sent_again(self):
-        number = new_number()
+        number = new_number("+49170")
         simulator.inject(provider="twilio", fault="reset", to=number, count=1, processed=True)
         result = self.dispatch(self.text_job(number))
         self.assertEqual(result["outcome"], "unknown")
@@ -105,15 +89,15 @@ class JobTest(unittest.TestCase):
                 json.dumps({"alg": "dir", "enc": "A256GCM", "kid": "nobody-has-it"}).encode(), b"", b"0" * 12,
                 b"secret", b"1" * 16])
         template = {
-            "to": new_number(), "template": "verification", "variables": {"code": sealed}, "deadline": in_seconds(60)}
-        job = self.text_job(new_number())
+            "to": new_number("+49170"), "template": "verification", "variables": {"code": sealed}, "deadline": in_seconds(60)}
+        job = self.text_job(new_number("+49170"))
         cases = {
             "NOT_JSON": (b"{nonsense", {}),
             "WRONG_CONTENT_TYPE": (job, {"content_type": "text/plain"}),
             "UNKNOWN_TYPE": (job, {"type": "sms.send.v1"}),
             "UNKNOWN_VERSION": (job, {"type": "sms.dispatch.v9"}),
-            "MISSING_FIELD": ({"to": new_number(), "text": "No deadline."}, {}),
-            "BODY_TOO_LARGE": (self.text_job(new_number(), padding="x" * 1_000_000), {}),
+            "MISSING_FIELD": ({"to": new_number("+49170"), "text": "No deadline."}, {}),
+            "BODY_TOO_LARGE": (self.text_job(new_number("+49170"), padding="x" * 1_000_000), {}),
             "UNKNOWN_KEY": (template, {}),
         }
         for reason, (body, properties) in cases.items():
@@ -130,8 +114,4 @@ class JobTest(unittest.TestCase):
                 expected = body if isinstance(body, bytes) else json.dumps(body).encode()
                 self.assertEqual(dead[1], expected, "the message is kept as it came")
         # The worker goes on.
-        self.assertEqual(self.dispatch(self.text_job(new_number()))["outcome"], "accepted")
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.assertEqual(self.dispatch(self.text_job(new_number("+49170")))["outcome"], "accepted")

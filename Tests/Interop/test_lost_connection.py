@@ -1,8 +1,6 @@
 """Jobs that are being retried when their connection to the broker is lost: as many as before."""
 
-import http.server
 import json
-import os
 import threading
 import time
 import unittest
@@ -11,7 +9,10 @@ import uuid
 import broker
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
+from waiting import eventually
 
 JOBS = 20
 LOSSES = 3
@@ -21,53 +22,22 @@ CALL_SECONDS = 3
 DEADLINE_SECONDS = 3600
 
 
-class BusyProvider(http.server.BaseHTTPRequestHandler):
-    """Takes its time, and then takes nothing."""
-
-    protocol_version = "HTTP/1.1"
-
+class BusyProvider(Handler):
     def do_POST(self):
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         self.server.called()
         time.sleep(CALL_SECONDS)
-        body = json.dumps({"code": 20429, "message": "Too Many Requests", "status": 429}).encode()
-        self.send_response(429)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(429, json.dumps({"code": 20429, "message": "Too Many Requests", "status": 429}).encode())
 
 
-class BusyServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class BusyServer(Server):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), BusyProvider)
+        super().__init__(BusyProvider)
         self.calls, self.lock = 0, threading.Lock()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def called(self):
         with self.lock:
             self.calls += 1
-
-    def handle_error(self, *_):
-        """A worker that stops resets its connections."""
-
-
-def eventually(what, condition, timeout=120):
-    """Waits until a condition holds; the value that it had."""
-    deadline = time.monotonic() + timeout
-    while True:
-        value = condition()
-        if value:
-            return value
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{what} within {timeout} s")
-        time.sleep(0.1)
 
 
 class LostConnectionTest(unittest.TestCase):
@@ -76,30 +46,17 @@ class LostConnectionTest(unittest.TestCase):
         # What other tests have left in delay steps would leave them in the middle of this one; and nobody needs what this one leaves.
         broker.empty_job_queues()
         self.addCleanup(broker.empty_job_queues)
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.provider = BusyServer()
-        self.addCleanup(self.provider.server_close)
-        self.addCleanup(self.provider.shutdown)
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
-        self.worker.replace(
-            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.provider.server_address[1]}"')
+        self.client = Client.of(self)
+        self.provider = BusyServer().start(self.addCleanup)
+        self.worker = self.enterContext(Process("sms-worker"))
+        self.worker.lead_twilio_to(self.provider.server_port)
         # That the provider is busy is no reason to leave the lane.
         self.worker.replace(r'(?<=type: "twilio",\n)', "      breakerThreshold: 0,\n")
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
+        self.worker.start().ready()
 
     def test_as_many_as_before(self):
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + DEADLINE_SECONDS))
         for number in range(JOBS):
-            body = {"to": f"+1415{2_000_000 + number}", "text": f"{uuid.uuid4()}", "lane": "twilio", "deadline": deadline}
+            body = {"to": f"+1415{2_000_000 + number}", "text": f"{uuid.uuid4()}", "lane": "twilio", "deadline": in_seconds(DEADLINE_SECONDS)}
             self.client.send("countersign.jobs", "sms.dispatch", body, type="sms.dispatch.v1")
         consumer, closed = f"/{self.worker.running.pid} consumer", set()
         for loss in range(LOSSES):
@@ -112,7 +69,3 @@ class LostConnectionTest(unittest.TestCase):
         count = broker.settled_jobs(at_least=JOBS)
         # A connection that is lost between the copy for the delay and the acknowledgement leaves two of one job.
         self.assertLess(count, 2 * JOBS)
-
-
-if __name__ == "__main__":
-    unittest.main()

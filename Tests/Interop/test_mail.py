@@ -17,7 +17,8 @@ import dkim
 
 import stack
 from countersign_client import Client
-from test_jobs import in_seconds
+from process import countersign
+from samples import in_seconds
 
 MAILDIR = pathlib.Path(os.environ["COUNTERSIGN_MAILDIR"])
 RECORDS = json.loads((stack.DIRECTORY / "secrets" / "dkim-records.json").read_text())
@@ -42,12 +43,6 @@ def lookup(name, timeout=5):
     return RECORDS.get(name.decode().rstrip("."), "").encode()
 
 
-def countersign(*arguments):
-    done = subprocess.run(
-        ["countersign", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    return done
-
-
 def received(recipient):
     """What the relay keeps for a recipient: raw, without what the relay has put before it."""
     mails = []
@@ -63,7 +58,6 @@ def parsed(raw):
 
 
 def content(part):
-    """The text of a part, with the line breaks of this system."""
     return part.get_content().replace("\r\n", "\n")
 
 
@@ -175,11 +169,8 @@ class SignatureTest(unittest.TestCase):
 
 
 class DeliveryTest(unittest.TestCase):
-    """Jobs that other services enqueue, and what the relay gets of them."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def address(self, word="ada"):
         return f"{word}+{uuid.uuid4().hex[:12]}@privaterelay.appleid.com"
@@ -283,7 +274,3 @@ class DeliveryTest(unittest.TestCase):
             stack.start("relay")
         self.assertEqual(self.client.wait(job, timeout=400)[1]["outcome"], "accepted")
         self.assertEqual(len(received(to)), 1)
-
-
-if __name__ == "__main__":
-    unittest.main()

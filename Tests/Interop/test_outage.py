@@ -7,7 +7,6 @@ import collections
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 import tempfile
@@ -21,6 +20,7 @@ import simulator
 import stack
 from countersign_client import REPLY_TO
 from process import Process, free_port
+from samples import in_seconds
 
 OUTAGE_SECONDS = float(os.environ.get("COUNTERSIGN_OUTAGE_SECONDS", "10"))
 RATE = int(os.environ.get("COUNTERSIGN_OUTAGE_RATE", "500"))
@@ -80,8 +80,6 @@ class Road:
 
 
 class Traffic:
-    """Messages at a steady rate, and what became of them."""
-
     def __init__(self):
         self.run = uuid.uuid4().hex[:12]
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_AMQP_URL"]))
@@ -113,7 +111,7 @@ class Traffic:
         if index % PINNED_EVERY == 0:
             job["lane"] = "twilio"
             seconds = SHORT_SECONDS if index % (2 * PINNED_EVERY) == 0 else LONG_SECONDS
-        job["deadline"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + seconds))
+        job["deadline"] = in_seconds(seconds)
         identifier = f"{self.run}.{index}"
         self.sent[identifier] = job
         self.channel.basic_publish("countersign.jobs", "sms.dispatch", json.dumps(job), pika.BasicProperties(
@@ -121,7 +119,6 @@ class Traffic:
             correlation_id=identifier, reply_to=REPLY_TO, timestamp=int(time.time()), app_id="interop"))
 
     def has_result(self, lane, since=0.0):
-        """Whether a message was taken by that lane."""
         return any(by == lane and at > since for at, by in reversed(self.lanes))
 
     def finish(self, timeout):
@@ -140,24 +137,14 @@ class OutageTest(unittest.TestCase):
         self.road = Road()
         self.addCleanup(self.road.end)
         self.road.open()
-        self.worker = Process("sms-worker")
-        self.addCleanup(self.end)
-        self.worker.replace(
-            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.road.port}"')
+        self.worker = self.enterContext(Process("sms-worker"))
+        self.worker.lead_twilio_to(self.road.port)
         # A provider that refuses connections has not been asked: nobody need be told of reports.
         self.worker.replace(r"\n  receipts: .*", "")
-        self.worker.start()
-        self.worker.ready()
-
-    def end(self):
-        with self.worker:
-            if self.worker.running and self.worker.running.poll() is None:
-                self.worker.stop()
+        self.worker.start().ready()
 
     def is_up(self):
-        found = re.search(r'countersign_lane_up\{type="sms.dispatch",lane="twilio"\} ([01])', self.worker.get("/metrics")[1])
-        return found is not None and found.group(1) == "1"
+        return self.worker.metric("countersign_lane_up", type="sms.dispatch", lane="twilio") == 1
 
     def test_the_fallback_takes_over_and_the_first_lane_comes_back_by_itself(self):
         traffic = Traffic()
@@ -215,7 +202,3 @@ class OutageTest(unittest.TestCase):
         # The second lane has carried the outage, the first one what was before and is after.
         for lane, since, until in [("webhook", down + 1, up), ("twilio", 0, down), ("twilio", back, float("inf"))]:
             self.assertTrue([1 for at, by in traffic.lanes if by == lane and since < at < until], (lane, since, until))
-
-
-if __name__ == "__main__":
-    unittest.main()

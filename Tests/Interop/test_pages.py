@@ -30,7 +30,6 @@ def text(name):
 
 
 def without_blocks(page):
-    """The lines of a page outside of its code blocks."""
     inside = False
     for line in page.read_text().splitlines():
         if line.lstrip().startswith("```"):
@@ -40,24 +39,20 @@ def without_blocks(page):
 
 
 def code(line):
-    """What stands in backticks."""
     return re.findall(r"`([^`]+)`", line)
 
 
 def spans():
-    """Every page with each of its spans of code."""
     for page in PAGES:
         for span in code("\n".join(without_blocks(page))):
             yield page.name, span
 
 
 def block(name, language, number=0):
-    """A block of code of a page."""
     return re.findall(rf"^```{language}\n(.*?)^```", text(name), re.M | re.S)[number]
 
 
 def table(name, head):
-    """The rows of the table with that head."""
     lines = text(name).splitlines()
     rows = []
     for line in lines[lines.index(head) + 2:]:
@@ -75,18 +70,15 @@ def files(*folders):
 
 
 def everything():
-    """The text of all that ships, and of the tests."""
     return "\n".join(path.read_text(errors="replace") for path in files("Sources", "Config", "deploy", "Tests"))
 
 
 def schema(name):
-    """The schema of a message's body, by the message's type."""
     return next(message["payload"] for message in contract.DOCUMENT["components"]["messages"].values()
                 if message["name"] == name)
 
 
 def fields(schema):
-    """The fields of a body."""
     while "$ref" in schema:
         schema = contract.DOCUMENT["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]]
     found = set(schema.get("properties", {}))
@@ -215,8 +207,6 @@ FOREIGN_TYPES = {"FoundationEssentials", "LoadCredential"}
 
 
 class CommandsTest(unittest.TestCase):
-    """What a page tells people to type or to change."""
-
     def test_files_of_secrets_are_made_for_their_owner_only(self):
         made = [(page, span) for page, span in spans() if re.search(r"(keys generate|openssl rand)\b.*>", span, re.S)]
         self.assertGreater(len(made), 2)
@@ -233,8 +223,6 @@ class CommandsTest(unittest.TestCase):
 
 
 class MessagesTest(unittest.TestCase):
-    """docs/messages.md says of messages what Config/asyncapi.json says."""
-
     def test_commands_with_their_bodies_and_replies(self):
         rows = table(MESSAGES, "| command | body | reply |")
         self.assertEqual({code(row[0])[0] for row in rows},
@@ -255,7 +243,6 @@ class MessagesTest(unittest.TestCase):
         return {key.removeprefix("command.") for key in contract.DOCUMENT["channels"] if key.startswith("command.")}
 
     def answers(self, command):
-        """The keys of the messages that a command is answered with."""
         for operation in contract.DOCUMENT["operations"].values():
             if operation["channel"]["$ref"].endswith(f"/command.{command}"):
                 yield from (self.last(reference) for reference in operation.get("reply", {}).get("messages", []))
@@ -322,8 +309,6 @@ class MessagesTest(unittest.TestCase):
 
 
 class NumbersTest(unittest.TestCase):
-    """Numbers that tests and scripts hold, and not the programs."""
-
     def test_hostile_messages(self):
         import test_hostile
         page = " ".join(text("docs/operations.md").split())
@@ -358,8 +343,6 @@ class NumbersTest(unittest.TestCase):
 
 
 class ExamplesTest(unittest.TestCase):
-    """The examples, to the letter."""
-
     def test_the_verification_of_the_page_on_messages(self):
         example = subprocess.run([sys.executable, "-c", block(MESSAGES, "python")], capture_output=True, text=True,
                                  timeout=PATIENCE_SECONDS, env=os.environ)
@@ -404,7 +387,3 @@ class ExamplesTest(unittest.TestCase):
         done = subprocess.run(line.split(), capture_output=True, text=True, timeout=PATIENCE_SECONDS)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return done.stdout
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,18 +1,14 @@
 """Codes, tokens, numbers and addresses are planted in a full run, with everything that goes wrong besides; then all that the processes have
 written is searched for them: logs at their most talkative, metrics, dead letters' headers, the broker's listings, database files."""
 
-import http.server
 import json
 import os
 import pathlib
 import re
 import secrets
 import tempfile
-import threading
-import time
 import unittest
 import urllib.request
-import uuid
 
 import pika
 
@@ -21,9 +17,10 @@ import broker
 import simulator
 import stack
 from countersign_client import Client, Refused
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 from test_app import ACTION, new_device
-from test_jobs import in_seconds
 
 APP, PUSH_APP, CAPTCHA_APP = "com.example.app", "com.example.push", "com.example.recaptcha"
 SMS_WORKERS = ["sms-worker-1", "sms-worker-2"]
@@ -47,22 +44,21 @@ def new_number(prefix="+49171"):
     return prefix + str(secrets.randbelow(9_000_000) + 1_000_000)
 
 
-class Echo(http.server.ThreadingHTTPServer):
+class Echo(Server):
     """A provider that refuses everything and repeats what it was sent, wherever an answer has room."""
 
     def __init__(self, planted):
-        super().__init__(("127.0.0.1", 0), EchoHandler)
+        super().__init__(EchoHandler)
         self.planted = planted
         self.statuses = [400, 422, 302, 500, 503, 429, 200]
         self.asked = 0
 
 
-class EchoHandler(http.server.BaseHTTPRequestHandler):
+class EchoHandler(Handler):
     """Repeats the body in the body, a header, the address to go to and the reason."""
 
     def do_POST(self):
-        """Answers with each status in turn."""
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        body = self.body().decode()
         data = json.loads(body)["data"]
         status = self.server.statuses[self.server.asked % len(self.server.statuses)]
         self.server.asked += 1
@@ -76,18 +72,12 @@ class EchoHandler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(answer)
 
-    def log_message(self, *_):
-        """Says nothing."""
-
 
 class Planted:
-    """What was planted, by its kind."""
-
     def __init__(self):
         self.values = {}
 
     def add(self, kind, value):
-        """Remembers a value and returns it."""
         self.values.setdefault(kind, set()).add(value)
         return value
 
@@ -109,8 +99,6 @@ class Planted:
 
 
 class PlantedSecretsTest(unittest.TestCase):
-    """One run, searched in the end."""
-
     @classmethod
     def setUpClass(cls):
         cls.sizes = {path: path.stat().st_size for path in cls.logs()}
@@ -125,7 +113,6 @@ class PlantedSecretsTest(unittest.TestCase):
 
     @classmethod
     def restart(cls):
-        """As the other tests want it."""
         for name in PROCESSES:
             stack.stop(name)
             stack.start(name)
@@ -137,8 +124,7 @@ class PlantedSecretsTest(unittest.TestCase):
 
     def setUp(self):
         self.planted = Planted()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         self.extra_logs = {}
 
@@ -152,7 +138,6 @@ class PlantedSecretsTest(unittest.TestCase):
             self.assertEqual(self.planted.found(f"{error} {error.reason}"), {})
 
     def verify(self, prefix="+49171"):
-        """Start, SMS, wrong codes, right code, the same again, a receipt."""
         number = self.planted.add("number", new_number(prefix))
         started = self.client.command("verification.start", {
             "phoneNumber": number, "app": APP, "languageCode": "de",
@@ -171,14 +156,12 @@ class PlantedSecretsTest(unittest.TestCase):
         self.client.command("verification.status", {"verificationID": started})
 
     def refused_numbers(self):
-        """Numbers that get nothing: of no plan, dear, of no allowed region; and one that is no number at all."""
         for prefix in ["+1900555", "+4990055", "+88213", "+9991", "+49 (0) 171-x"]:
             number = self.planted.add("number", new_number(prefix))
             self.tried("verification.start", {"phoneNumber": number, "app": APP})
             self.client.job("sms.dispatch", {"to": number, "text": "Hello.", "deadline": in_seconds(30)})
 
     def prove(self):
-        """An app proves itself by push and by reCAPTCHA, rightly and wrongly."""
         sdk = app_sdk.App()
         device = self.planted.add("device token", new_device(PUSH_APP))
         sdk.wait_for(self.client.command("app.verify", {"app": PUSH_APP, "deviceToken": device})["receipt"])
@@ -206,7 +189,6 @@ class PlantedSecretsTest(unittest.TestCase):
         self.tried("app.verify", {"app": PUSH_APP, "deviceToken": none})
 
     def revoke(self):
-        """Tokens of Apple, good and bad, with a notice to their owner."""
         address = self.planted.add("mail address", f"{secrets.token_hex(8)}@privaterelay.appleid.com")
         code = simulator.authorization_code(APP)
         for fields in [
@@ -218,10 +200,7 @@ class PlantedSecretsTest(unittest.TestCase):
                 if kind != "notify":
                     self.planted.add(kind, value)
             operation = self.client.command("revocation.start", {"app": APP, **fields})["operationID"]
-            deadline = time.monotonic() + 180
-            while self.client.command("operation.status", {"operationID": operation})["state"] == "running":
-                self.assertLess(time.monotonic(), deadline, fields.keys())
-                time.sleep(0.1)
+            self.client.ended_operation(operation)
         # Those of other tests may be texts that stand elsewhere as well.
         revocations = simulator.revocations(code=code)
         self.assertTrue(revocations)
@@ -229,7 +208,6 @@ class PlantedSecretsTest(unittest.TestCase):
             self.planted.add("refresh token of the exchange", entry["token"])
 
     def mail(self):
-        """A link and a code by mail, to one who takes it and to addresses that are none."""
         for _ in range(CODES):
             address = self.planted.add("mail address", f"ada.{secrets.token_hex(8)}@example.org")
             code = self.planted.add("code mailed", str(secrets.randbelow(900_000) + 100_000))
@@ -273,18 +251,13 @@ class PlantedSecretsTest(unittest.TestCase):
                 self.assertEqual(self.planted.found(json.dumps(answer)), {}, (key, body))
 
     def provider_errors(self):
-        """A provider that repeats in its errors what it was sent."""
         for name in SMS_WORKERS:
             stack.stop(name)
-        echo = Echo(self.planted)
-        threading.Thread(target=echo.serve_forever, daemon=True).start()
-        self.addCleanup(echo.server_close)
-        self.addCleanup(echo.shutdown)
+        echo = Echo(self.planted).start(self.addCleanup)
         try:
             with Process("sms-worker") as worker, tempfile.TemporaryDirectory() as directory:
                 lane = WEBHOOK_LANE.format(port=echo.server_port, secret="../secrets/webhook-secret")
-                worker.file.write_text(
-                    re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL))
+                worker.replace_lanes(lane)
                 worker.variables["COUNTERSIGN_LOG_LEVEL"] = "trace"
                 worker.start().ready()
                 for _ in echo.statuses:
@@ -344,7 +317,6 @@ class PlantedSecretsTest(unittest.TestCase):
         self.assertGreater(count, 0, "the malformed messages have left dead letters")
 
     def everything(self):
-        """Whatever has been written: the name of the place and what stands there."""
         for path in self.logs():
             with path.open("rb") as log:
                 # A log begins anew when its process does.
@@ -393,11 +365,6 @@ class PlantedSecretsTest(unittest.TestCase):
 
     @staticmethod
     def around(data, value):
-        """Where it was found."""
         text = data.decode("utf-8", "replace") if isinstance(data, bytes) else data
         at = text.lower().find(value.lower().lstrip("+"))
         return repr(text[max(0, at - 120):at + len(value) + 40])
-
-
-if __name__ == "__main__":
-    unittest.main()

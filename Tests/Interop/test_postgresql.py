@@ -14,11 +14,12 @@ import time
 import unittest
 
 import simulator
-import stack
 from countersign_client import Client, Refused
 from postgresql import COORDINATOR, SECRETS, WORKER, Cluster, coordinator, stop_coordinators
-from process import BINARIES, CONFIGURATIONS, Process, free_port
-from test_verification import APP, new_number
+from process import BINARIES, CONFIGURATIONS, Process, countersign, free_port
+from samples import new_number, wrong
+from test_verification import APP
+from waiting import eventually
 
 MINIMUM = 3
 FOUND, UNAVAILABLE, CONFIGURATION, BAD_INPUT = 1, 69, 78, 65
@@ -28,27 +29,16 @@ LIFTED_SECONDS = 20
 COUNTERS = 60_000
 
 
-def countersign(*arguments, **variables):
-    """The command line with the addresses of the stack: exit code, output, errors."""
-    done = subprocess.run(
-        [BINARIES / "countersign", *arguments], cwd="/", stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        timeout=120, check=False, env=os.environ | variables)
+def run(*arguments, **variables):
+    done = countersign(*arguments, env=os.environ | variables)
     return done.returncode, done.stdout, done.stderr
 
 
-def figure(process, name):
-    """The value of a metric without labels."""
-    return next(float(line.split()[-1]) for line in process.get("/metrics")[1].splitlines() if line.startswith(f"{name} "))
-
-
 def status_of(done):
-    """Findings of the command line as (check, status)."""
     return [(one["check"], one["status"]) for one in json.loads(done[1])["findings"]]
 
 
 class PostgreSQLTest(unittest.TestCase):
-    """With coordinators of its own, on a server of its own."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -56,14 +46,13 @@ class PostgreSQLTest(unittest.TestCase):
         cls.addClassCleanup(cls.cluster.remove)
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def command(self, name, body):
         return self.client.command(name, body, timeout=180)
 
     def start(self, number=None):
-        number = number or new_number()
+        number = number or new_number("+49160")
         started = self.command("verification.start", {"phoneNumber": number, "app": APP})
         return started["verificationID"], simulator.code(simulator.message(number)["body"])
 
@@ -85,8 +74,8 @@ class CoordinatorsTest(PostgreSQLTest):
             self.check(one)
         answered = [self.commands(process) for process in pair]
         self.assertTrue(all(answered), f"one of them answered nothing: {answered}")
-        self.assertEqual([figure(process, "countersign_database_session") for process in pair], [1, 1])
-        self.assertTrue(all(figure(process, "countersign_database_transactions_total") > 0 for process in pair))
+        self.assertEqual([process.metric("countersign_database_session") for process in pair], [1, 1])
+        self.assertTrue(all(process.metric("countersign_database_transactions_total") > 0 for process in pair))
         self.assertEqual(pair[0].stop(), 0, pair[0].output())
         for one in begun[20:30]:
             self.check(one)
@@ -102,15 +91,9 @@ class CoordinatorsTest(PostgreSQLTest):
         numbers = iter(random.sample(range(10_000), 100))
 
         def sensitive():
-            process = Process("coordinator")
-            self.addCleanup(process.__exit__, None, None, None)
-            process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
-            process.replace(
+            return coordinator(self, self.cluster, change=lambda process: process.replace(
                 r"apps: \{",
-                f"verification: {{ checksPerCode: 1 }},\n  conversion: {{ minimumPerPrefix: {MINIMUM} }},\n  apps: {{")
-            process.start()
-            process.ready()
-            return process
+                f"verification: {{ checksPerCode: 1 }},\n  conversion: {{ minimumPerPrefix: {MINIMUM} }},\n  apps: {{"))
 
         def start():
             return self.command("verification.start", {"phoneNumber": f"{prefix}{next(numbers):04d}", "app": APP})
@@ -119,13 +102,8 @@ class CoordinatorsTest(PostgreSQLTest):
         for _ in range(MINIMUM):
             started = start()
             code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-            deadline = time.monotonic() + 120
-            while self.command("verification.status", {"verificationID": started["verificationID"]})["state"] != "sent":
-                self.assertLess(time.monotonic(), deadline)
-                time.sleep(0.05)
-            with self.assertRaises(Refused):
-                self.command("verification.check", {
-                    "verificationID": started["verificationID"], "code": f"{(int(code) + 1) % 1_000_000:06d}"})
+            self.client.until_sent(started["verificationID"])
+            self.client.refused("verification.check", {"verificationID": started["verificationID"], "code": wrong(code)})
         with self.assertRaises(Refused) as blocked:
             start()
         self.assertEqual(blocked.exception.reason, "PREFIX_BLOCKED")
@@ -135,7 +113,7 @@ class CoordinatorsTest(PostgreSQLTest):
             with self.assertRaises(Refused):
                 start()
         before = [self.commands(process) for process in pair]
-        code, output, errors = countersign("conversion", "lift", prefix)
+        code, output, errors = run("conversion", "lift", prefix)
         self.assertEqual(code, 0, output + errors)
         lifted = time.monotonic()
         for _ in range(20):
@@ -145,14 +123,11 @@ class CoordinatorsTest(PostgreSQLTest):
         self.assertTrue(all(one < other for one, other in zip(before, after)), f"{before} {after}")
 
     def test_none_runs_beside_one_on_sqlite(self):
-        alone = Process("coordinator")
-        self.addCleanup(alone.__exit__, None, None, None)
+        alone = self.enterContext(Process("coordinator"))
         if "postgresql" in alone.file.read_text():
             alone.replace(r"(?<=\n)  database: \{[^}]*\}", '  database: { path: "../data/coordinator.sqlite" }')
-        alone.start()
-        alone.ready()
-        beside = Process("coordinator")
-        self.addCleanup(beside.__exit__, None, None, None)
+        alone.start().ready()
+        beside = self.enterContext(Process("coordinator"))
         beside.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         beside.start()
         beside.line("another process consumes the queue exclusively")
@@ -166,8 +141,7 @@ class CoordinatorsTest(PostgreSQLTest):
     def test_it_waits_for_the_server_and_says_so(self):
         self.cluster.stop()
         self.addCleanup(self.cluster.start)
-        process = Process("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Process("coordinator"))
         process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         process.start()
         process.line("a server cannot be used; waiting until it can")
@@ -178,10 +152,7 @@ class CoordinatorsTest(PostgreSQLTest):
         process.ready()
         # A restart under way.
         self.cluster.kill()
-        deadline = time.monotonic() + 120
-        while process.get("/readyz")[0] != 503:
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.2)
+        eventually("it is not ready", lambda: process.get("/readyz")[0] == 503)
         self.cluster.start()
         process.ready()
         self.check(self.start())
@@ -191,19 +162,17 @@ class CopyTest(PostgreSQLTest):
     def setUp(self):
         super().setUp()
         self.database = f"copied_{random.randrange(10 ** 9)}"
-        code, output, errors = countersign(
+        code, output, errors = run(
             "store", "create", "--url", f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{self.database}",
             "--password-file", str(SECRETS / "postgresql-postgres"))
         self.assertEqual(code, 0, output + errors)
         self.section = self.cluster.section(COORDINATOR).replace("/countersign\"", f"/{self.database}\"")
         self.url = f"postgresql://countersign_{COORDINATOR}@127.0.0.1:{self.cluster.port}/{self.database}"
-        self.sqlite = Process("coordinator")
-        self.addCleanup(self.sqlite.__exit__, None, None, None)
+        self.sqlite = self.enterContext(Process("coordinator"))
         if "postgresql" in self.sqlite.file.read_text():
             self.sqlite.replace(r"(?<=\n)  database: \{[^}]*\}", '  database: { path: "../data/coordinator.sqlite" }')
         self.path = pathlib.Path(self.sqlite.directory.name) / "data" / "coordinator.sqlite"
-        self.postgresql = Process("coordinator")
-        self.addCleanup(self.postgresql.__exit__, None, None, None)
+        self.postgresql = self.enterContext(Process("coordinator"))
         self.postgresql.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.section}")
 
     def arguments(self, source, target):
@@ -212,10 +181,9 @@ class CopyTest(PostgreSQLTest):
             str(SECRETS / f"postgresql-{COORDINATOR}")]
 
     def copy(self, source=None, target=None):
-        return countersign(*self.arguments(source or self.path, target or self.url))
+        return run(*self.arguments(source or self.path, target or self.url))
 
     def kill(self, process):
-        """As a crash leaves its database."""
         process.running.kill()
         process.running.wait()
 
@@ -234,8 +202,7 @@ class CopyTest(PostgreSQLTest):
             running.stderr.close()
 
     def test_live_codes_go_on_there_and_back(self):
-        self.sqlite.start()
-        self.sqlite.ready()
+        self.sqlite.start().ready()
         begun = [self.start() for _ in range(6)]
         self.check(begun[0])
         code, _, errors = self.copy()
@@ -255,8 +222,7 @@ class CopyTest(PostgreSQLTest):
         self.assertGreaterEqual(json.loads(output)["store_record"]["rows"], 6)
         self.assertGreaterEqual(json.loads(output)["store_counter"]["rows"], COUNTERS)
         self.assertNotIn("store_record:", errors.split("comparing")[0], "it goes on where it was killed")
-        self.postgresql.start()
-        self.postgresql.ready()
+        self.postgresql.start().ready()
         for one in begun[1:4]:
             self.check(one)
         with self.assertRaises(Refused):
@@ -270,8 +236,7 @@ class CopyTest(PostgreSQLTest):
         code, _, errors = self.copy(self.url, back)
         self.assertEqual(code, 0, errors)
         self.sqlite.replace(r"coordinator\.sqlite", "back.sqlite")
-        self.sqlite.start()
-        self.sqlite.ready()
+        self.sqlite.start().ready()
         for one in begun[4:]:
             self.check(one)
 
@@ -285,7 +250,7 @@ class CopyTest(PostgreSQLTest):
 
 class DoctorTest(PostgreSQLTest):
     def check_store(self, *arguments, port=None, user=COORDINATOR):
-        return countersign(
+        return run(
             "--json", "store", "check", "--url",
             f"postgresql://countersign_{user}@127.0.0.1:{port or self.cluster.port}/countersign", "--password-file",
             str(SECRETS / f"postgresql-{user}"), *arguments)
@@ -311,7 +276,7 @@ class DoctorTest(PostgreSQLTest):
                 text = re.sub(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}", text)
                 text = re.sub(r"(?<=\n)  ledger: \{[^}]*\}", f"  ledger: {self.cluster.section(WORKER)}", text)
                 (pathlib.Path(directory) / f"{name}.json5").write_text(text.replace("../secrets", str(SECRETS)))
-            findings = status_of(countersign("--json", "doctor", "--config-dir", directory))
+            findings = status_of(run("--json", "doctor", "--config-dir", directory))
             for name in ["database of coordinator", "database of sms-worker"]:
                 self.assertIn((name, "ok"), findings)
 
@@ -346,17 +311,11 @@ ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_ti
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(pooler.wait)
         self.addCleanup(pooler.kill)
-        deadline = time.monotonic() + 180
-        while True:
-            done = self.check_store(port=port)
-            if "cannot be reached" not in done[1]:
-                break
-            self.assertLess(time.monotonic(), deadline, done[1])
-            time.sleep(0.2)
+        done = eventually(
+            "the pooler is reached", lambda: "cannot be reached" not in (said := self.check_store(port=port))[1] and said, 180)
         self.assertEqual(done[0], FOUND, done)
         print(f"\n  behind the pooler: {status_of(done)}", flush=True)
-        process = Process("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Process("coordinator"))
         section = self.cluster.section(COORDINATOR).replace(f":{self.cluster.port}/", f":{port}/")
         process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {section}")
         process.start()
@@ -370,7 +329,3 @@ ignore_startup_parameters = extra_float_digits,options,statement_timeout,lock_ti
                 break
             time.sleep(0.2)
         print(f"  a coordinator behind it: {process.output().splitlines()[-1]}", flush=True)
-
-
-if __name__ == "__main__":
-    unittest.main()

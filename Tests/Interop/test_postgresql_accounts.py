@@ -6,15 +6,13 @@ temporary proof.
 
 import concurrent.futures
 import re
-import subprocess
 import threading
 import time
 import unittest
 
 import stack
 from gateway_client import APIError, Apple, Web, new_number, received_code
-from postgresql import SECRETS, Cluster, Restarting
-from process import BINARIES
+from postgresql import SECRETS, Cluster, started
 
 DATABASE = stack.DATABASES["accounts"]
 # Numbers of a round, each with a code of two apps: as many first sign-ins at the same time, twice.
@@ -42,39 +40,24 @@ class AccountsTest(unittest.TestCase):
         self.cluster = Cluster("accounts")
         self.addCleanup(self.cluster.remove)
         self.cluster.start()
-        subprocess.run(
-            [BINARIES / "countersign", "store", "create", "--for-accounts", "--url",
-             f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{DATABASE}",
-             "--password-file", SECRETS / "postgresql-postgres",
-             "--accounts-password-file", SECRETS / "postgresql-accounts"],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=60, check=True)
+        self.cluster.create_accounts(DATABASE)
         self.processes = [self.accounts() for _ in range(2)]
         self.clients = [Web(), Apple()]
 
     def accounts(self):
-        """A process on the cluster, ended with the test."""
-        process = Restarting("accounts")
-        self.addCleanup(process.__exit__, None, None, None)
         url = f"postgresql://countersign_accounts@127.0.0.1:{self.cluster.port}/{DATABASE}"
-        process.replace(
-            r"(?<=\n)  database: \{[^}]*\}",
-            f'  database: {{ type: "postgresql", url: "{url}", passwordFile: "{SECRETS}/postgresql-accounts" }}')
-        process.start()
-        process.ready()
-        return process
+        return started(
+            self, "accounts", "database", f'{{ type: "postgresql", url: "{url}", passwordFile: "{SECRETS}/postgresql-accounts" }}')
 
     def records(self, kind):
-        """How many records of a kind there are in the database."""
         return int(self.cluster.sql(f"SELECT count(*) FROM countersign.store_record WHERE kind = '{kind}'", DATABASE))
 
     def conflicts(self):
-        """How often the two have met."""
         pages = [one.get("/metrics")[1] for one in self.processes]
         return sum(int(float(text)) for page in pages
                    for text in re.findall(r"^countersign_database_conflicts_total(?:\{\})? (\S+)$", page, re.MULTILINE))
 
     def codes(self, number):
-        """A session and a code of each app."""
         found = []
         for count, client in enumerate(self.clients, 1):
             session = client.send_code(number)
@@ -102,7 +85,6 @@ class AccountsTest(unittest.TestCase):
             return list(pool.map(one, calls))
 
     def sign_in_together(self):
-        """One round of first sign-ins: the accounts."""
         numbers = [new_number() for _ in range(NUMBERS)]
         with concurrent.futures.ThreadPoolExecutor(NUMBERS) as pool:
             codes = list(pool.map(self.codes, numbers))
@@ -165,7 +147,3 @@ class AccountsTest(unittest.TestCase):
             loser = self.clients[0].lookup(pair[1 - winner[0]]["idToken"])
             self.assertNotIn("phoneNumber", loser)
         self.assertEqual(self.records("account"), 2 * NUMBERS)
-
-
-if __name__ == "__main__":
-    unittest.main()

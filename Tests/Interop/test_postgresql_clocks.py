@@ -4,18 +4,15 @@ Counts what reaches the phones. The long form (COUNTERSIGN_TEST_ALL=1) has 1,000
 """
 
 import collections
-import os
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import time
 import unittest
 
 import simulator
 from countersign_client import Client
 from load import APP, Load
-from postgresql import Cluster, Restarting, COORDINATOR, size, stop_coordinators
+from postgresql import Cluster, coordinator, size, stop_coordinators
+from preload import Clock, library
+from waiting import eventually
 
 PAIRS = size(100, 1000)
 VERIFICATIONS = size(30, 300)
@@ -26,48 +23,10 @@ DIFFERENCE = "countersign_database_clock_difference_seconds"
 PATIENCE_SECONDS = 60
 
 
-def eventually(condition, what):
-    """Waits for something outside."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {PATIENCE_SECONDS} s: {what}")
-        time.sleep(0.05)
-
-
-class Clock:
-    """A clock that can be set, for a process that loads it."""
-
-    def __init__(self, test, library, seconds=0):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-clock-")
-        test.addCleanup(directory.cleanup)
-        # The server has another user.
-        pathlib.Path(directory.name).chmod(0o755)
-        self.file = pathlib.Path(directory.name) / "step"
-        self.variables = {"LD_PRELOAD": str(library), "CLOCK_STEP_FILE": str(self.file)}
-        self.set(seconds)
-
-    def set(self, seconds):
-        """Sets it so far off; in one go, since it is read all the time."""
-        new = self.file.with_suffix(".new")
-        new.write_text(str(seconds))
-        new.chmod(0o644)
-        new.rename(self.file)
-
-
 class ClocksTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
-        directory = tempfile.TemporaryDirectory(prefix="countersign-")
-        cls.addClassCleanup(directory.cleanup)
-        pathlib.Path(directory.name).chmod(0o755)
-        cls.library = pathlib.Path(directory.name) / "clock_step.so"
-        compiler = next(filter(None, map(shutil.which, ["cc", "gcc", "clang"])))
-        source = pathlib.Path(__file__).with_name("clock_step.c")
-        subprocess.run([compiler, "-shared", "-fPIC", "-O1", "-o", cls.library, source, "-ldl"], check=True, timeout=180)
-        cls.library.chmod(0o755)
+        cls.library = library(cls.addClassCleanup, "clock_step")
         stop_coordinators(cls)
 
     def setUp(self):
@@ -77,21 +36,14 @@ class ClocksTest(unittest.TestCase):
             "POSTGRESQL_PRELOAD": self.server.variables["LD_PRELOAD"], "CLOCK_STEP_FILE": self.server.variables["CLOCK_STEP_FILE"]}
         self.addCleanup(self.cluster.remove)
         self.cluster.create()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def begin(self, *seconds):
         """Two coordinators whose hosts' clocks are so far off."""
         self.clocks = [Clock(self, self.library, one) for one in seconds]
-        self.coordinators = []
-        for clock in self.clocks:
-            process = Restarting("coordinator")
-            self.addCleanup(process.__exit__, None, None, None)
-            process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
-            process.variables |= clock.variables
-            process.start()
-            process.ready()
-            self.coordinators.append(process)
+        self.coordinators = [
+            coordinator(self, self.cluster, change=lambda process, clock=clock: process.variables.update(clock.variables))
+            for clock in self.clocks]
 
     def send(self, name, body):
         return self.client.send("countersign.commands", name, body)
@@ -107,7 +59,6 @@ class ClocksTest(unittest.TestCase):
         return [f"+49152{index * 4801 % 90_000_000 + 10_000_013}" for index in range(first, first + count)]
 
     def chunks(self, count):
-        """New numbers, some at a time."""
         numbers = self.numbers(count)
         return [numbers[at:at + AT_ONCE] for at in range(0, count, AT_ONCE)]
 
@@ -195,16 +146,12 @@ class ClocksTest(unittest.TestCase):
             self.server.set(step)
             for process in self.coordinators:
                 eventually(
-                    lambda process=process: process.output().count(SET) == times,
-                    "it has taken the server's time over")
-                eventually(lambda process=process: process.get("/readyz")[0] == 200, "it is ready")
+                    "it has taken the server's time over", lambda process=process: process.output().count(SET) == times,
+                    PATIENCE_SECONDS)
+                eventually("it is ready", lambda process=process: process.get("/readyz")[0] == 200, PATIENCE_SECONDS)
             if step == 0:
                 self.assertEqual(self.verify(AT_ONCE), AT_ONCE)
             else:
                 # Their sender's clock is behind now.
                 asked = self.send("verification.start", {"phoneNumber": self.numbers(1)[0], "app": APP})
                 self.assertEqual(self.reply(asked, "error.v1")["error"]["reason"], "COMMAND_TOO_OLD")
-
-
-if __name__ == "__main__":
-    unittest.main()

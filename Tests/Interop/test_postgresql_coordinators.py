@@ -30,8 +30,6 @@ MAX_PAUSES = 300
 
 
 class CoordinatorsTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -56,8 +54,7 @@ class CoordinatorsTest(unittest.TestCase):
             time.sleep(2)
             load.mark("a coordinator is restarted")
             self.assertEqual(process.stop(), 0)
-            process.start()
-            process.ready()
+            process.start().ready()
         time.sleep(1)
         return time.monotonic()
 
@@ -109,7 +106,3 @@ class CoordinatorsTest(unittest.TestCase):
         self.assertLess(load.gaps()[0][0], MAX_HANG_SECONDS + 2 * load.longest_calm_gap())
         for process in self.coordinators:
             process.ready()
-
-
-if __name__ == "__main__":
-    unittest.main()

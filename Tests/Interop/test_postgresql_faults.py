@@ -7,7 +7,7 @@ import unittest
 import stack
 from load import Load
 from postgresql import Pair, Readiness, SmallDisk, assert_settled, coordinator, size, stop_coordinators
-from test_lost_connection import eventually
+from waiting import eventually
 
 TIMES = size(1, 3)
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(40, 60)))
@@ -18,8 +18,6 @@ RECOVERY_SECONDS = 90
 
 
 class FaultsTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -111,7 +109,3 @@ class FaultsTest(unittest.TestCase):
             cluster.free()
 
         self.run_faults(cluster, [("its disk is full", fill, TIMES, "(?i)disk|space")])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,9 +3,7 @@
 import collections
 import itertools
 import json
-import os
 import pathlib
-import re
 import time
 import unittest
 import uuid
@@ -17,7 +15,8 @@ import stack
 import test_several_hosts
 import test_smpp
 from countersign_client import Client
-from test_lost_connection import eventually
+from samples import in_seconds
+from waiting import eventually
 
 # Of each kind.
 JOBS = 40
@@ -47,21 +46,18 @@ class HostsTest(unittest.TestCase):
         def change(process):
             # Short calls make short leases. A batch then has 2 s.
             process.variables["COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS"] = "20"
-            process.replace(
-                r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-                f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {CALL_LIMIT_SECONDS}')
+            process.lead_twilio_to(self.provider.server_port, f",
+      timeoutSeconds: {CALL_LIMIT_SECONDS}")
 
         return postgresql.worker(self, self.cluster, change=change)
 
     def begin(self):
-        """Has all jobs called: their texts by their IDs, for each kind."""
         self.provider.goes_on.clear()
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {kind: {} for kind in KINDS}
         for number in range(2 * JOBS):
             identifier, text, kind = str(uuid.uuid4()), str(uuid.uuid4()), KINDS[number // 2 % 2]
             texts[kind][identifier] = text
-            body = {"to": f"+1415{2_200_000 + next(self.numbers)}", "text": text, "lane": "twilio", "deadline": deadline,
+            body = {"to": f"+1415{2_200_000 + next(self.numbers)}", "text": text, "lane": "twilio", "deadline": in_seconds(600),
                     "onUnknown": kind}
             self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
@@ -82,7 +78,6 @@ class HostsTest(unittest.TestCase):
         return found
 
     def assert_nothing_happened(self, what, texts):
-        """Each job was sent once, and each was told of as accepted."""
         self.assertEqual(self.end(what, texts), [({1: JOBS}, {"accepted": JOBS})] * 2)
 
     def test_a_connection_is_cut(self):
@@ -95,8 +90,7 @@ class HostsTest(unittest.TestCase):
         texts = self.begin()
         self.workers[0].kill()
         self.provider.goes_on.set()
-        self.workers[0].start()
-        self.workers[0].ready()
+        self.workers[0].start().ready()
         # While the leases of the killed one run, and when the calls of the other one have ended.
         time.sleep(CALL_SECONDS)
         others = self.begin()
@@ -128,8 +122,7 @@ class ReceiptsTest(unittest.TestCase):
         self.cluster = postgresql.Cluster().create()
         self.addCleanup(self.cluster.remove)
         self.smsc = self.server()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def worker(self):
         def change(process):
@@ -138,7 +131,7 @@ class ReceiptsTest(unittest.TestCase):
             password.chmod(0o600)
             lane = test_smpp.LANE.format(
                 port=self.smsc.port, password=password, window=test_smpp.WINDOW, timeout=5, tls="false", more="")
-            process.file.write_text(re.sub(r"\n *lanes: \[.*", lambda _: lane, process.file.read_text(), flags=re.DOTALL))
+            process.replace_lanes(lane)
 
         worker = postgresql.worker(self, self.cluster, change=change)
         worker.line("bound to the SMPP server")
@@ -154,15 +147,10 @@ class ReceiptsTest(unittest.TestCase):
         for message in self.smsc.messages:
             other, = [session for number, session in self.smsc.sessions.items() if number != message.event.session_id]
             # A server asks again when it is told to.
-            test_smpp.wait_until(
-                lambda message=message, other=other: self.smsc.call(message.report(session=other)) == 0)
+            eventually("it is taken", lambda message=message, other=other: self.smsc.call(message.report(session=other)) == 0)
         found = reports(len(sent))
         self.assertEqual({key for key, _, _ in found}, {"sms.delivery.delivered"})
         self.assertEqual(sorted(correlated for _, correlated, _ in found), sorted(sent))
         self.assertEqual(
             {(body["jobID"], body["reference"]) for _, _, body in found},
             {(result["jobID"], result["reference"]) for result in results})
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -11,7 +11,7 @@ import stack
 from countersign_client import Client
 from load import APP, Load
 from postgresql import COORDINATOR, SECRETS, Cluster, Restarting, assert_settled, coordinator, size, stop_coordinators
-from test_lost_connection import eventually
+from waiting import eventually
 
 RATE = int(os.environ.get("COUNTERSIGN_LOAD_RATE", size(30, 60)))
 STARTS = 60
@@ -27,8 +27,6 @@ SHUT = "countersign_shut"
 
 
 class MembersTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -38,7 +36,6 @@ class MembersTest(unittest.TestCase):
         self.addCleanup(self.cluster.remove)
 
     def aside(self, process, reason):
-        """Whether a process has stepped aside for a reason."""
         return process.metric("countersign_stepped_aside", reason=reason) == 1
 
     def starts(self, client, first):
@@ -87,7 +84,6 @@ class MembersTest(unittest.TestCase):
         self.assertGreater(shut.metric("countersign_commands_total", command="verification.start", code="OK"), before)
 
     def pepper(self):
-        """The path of a new pepper."""
         directory = tempfile.TemporaryDirectory(prefix="countersign-pepper-")
         self.addCleanup(directory.cleanup)
         path = pathlib.Path(directory.name) / "pepper"
@@ -97,7 +93,6 @@ class MembersTest(unittest.TestCase):
 
     @staticmethod
     def use(process, pepper, previous=None):
-        """Names the peppers of a process."""
         also = f' previousPepperFile: "{previous}",' if previous else ""
         process.replace(r'\bpepperFile: "[^"]*",(?: previousPepperFile: "[^"]*",)?', f'pepperFile: "{pepper}",{also}')
 
@@ -106,7 +101,6 @@ class MembersTest(unittest.TestCase):
         return Load(RATE * seconds, RATE, limit_seconds=600).start()
 
     def end(self, load):
-        """Everything that has begun is approved."""
         load.end_soon()
         load.wait()
         load.verify(self, stack.ledger_unknown_calls() - self.unknown_before)
@@ -115,8 +109,7 @@ class MembersTest(unittest.TestCase):
     def test_one_has_another_pepper(self):
         first, wrong = self.pepper(), self.pepper()
         one = coordinator(self, self.cluster, change=lambda process: self.use(process, first))
-        other = Restarting("coordinator")
-        self.addCleanup(other.__exit__, None, None, None)
+        other = self.enterContext(Restarting("coordinator"))
         other.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section(COORDINATOR)}")
         self.use(other, wrong)
         other.start()
@@ -132,8 +125,7 @@ class MembersTest(unittest.TestCase):
         # With the right one it works at once.
         other.stop()
         self.use(other, first)
-        other.start()
-        other.ready()
+        other.start().ready()
         time.sleep(2)
         self.end(load)
 
@@ -148,8 +140,7 @@ class MembersTest(unittest.TestCase):
                 load.mark(f"{what}: a coordinator is restarted")
                 self.assertEqual(process.stop(), 0)
                 self.use(process, pepper, previous)
-                process.start()
-                process.ready()
+                process.start().ready()
             for process in both:
                 self.assertFalse(self.aside(process, "secrets"))
         # In one step: the second one steps aside until it has the new one too.
@@ -159,8 +150,7 @@ class MembersTest(unittest.TestCase):
             load.mark("in one step: a coordinator is restarted")
             self.assertEqual(process.stop(), 0)
             self.use(process, newest, new)
-            process.start()
-            process.ready()
+            process.start().ready()
             if process is both[0]:
                 eventually("the other one steps aside", lambda rest=rest: self.aside(rest, "secrets"))
         time.sleep(2)
@@ -190,7 +180,3 @@ class MembersTest(unittest.TestCase):
         self.assertLess(longest, MAX_STOPPED_SECONDS + 2 * load.longest_calm_gap())
         for process in coordinators:
             process.ready()
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -8,7 +8,7 @@ import unittest
 
 from load import Load
 from network import Network, is_allowed
-from postgresql import COORDINATOR, DATABASE, Cluster, Restarting, assert_settled, size, stop_coordinators
+from postgresql import COORDINATOR, DATABASE, Cluster, assert_settled, size, started, stop_coordinators
 
 RATE = size(30, 60)
 DEAD_SECONDS = size(9, 25)
@@ -17,8 +17,6 @@ MAX_GAP_SECONDS = 3
 
 
 class RemoteCluster(Cluster):
-    """A server on a network of its own."""
-
     def __init__(self, network):
         super().__init__("network")
         self.network = network
@@ -33,7 +31,6 @@ class RemoteCluster(Cluster):
         return super().create()
 
     def section_at(self, address):
-        """The section of a coordinator that reaches it at an address."""
         return self.section(COORDINATOR).replace("127.0.0.1", address).replace(" }", ", allowPlaintext: true }")
 
     def backends(self, process):
@@ -45,8 +42,6 @@ class RemoteCluster(Cluster):
 
 
 class NetworkTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stop_coordinators(cls)
@@ -62,12 +57,7 @@ class NetworkTest(unittest.TestCase):
         self.coordinators = [self.coordinator(address) for address in self.network.addresses]
 
     def coordinator(self, address):
-        process = Restarting("coordinator")
-        self.addCleanup(process.__exit__, None, None, None)
-        process.replace(r"(?<=\n)  database: \{[^}]*\}", f"  database: {self.cluster.section_at(address)}")
-        process.start()
-        process.ready()
-        return process
+        return started(self, "coordinator", "database", self.cluster.section_at(address))
 
     def test_it_vanishes_and_comes_back(self):
         if not is_allowed():
@@ -108,7 +98,3 @@ class NetworkTest(unittest.TestCase):
         self.assertNotEqual(self.cluster.backends(dead)[1], owner)
         self.assertEqual([one.restarts for one in self.coordinators], [0, 0])
         self.assertLess(load.gaps()[0][0], MAX_GAP_SECONDS + 2 * load.longest_calm_gap())
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -19,7 +19,7 @@ import jwt
 import stack
 from gateway_client import APIError, Apple, Web, new_number, received_code
 from load import Load
-from postgresql import COORDINATOR, COORDINATORS, SECRETS, WORKER, Cluster, Restarting, assert_settled, size
+from postgresql import COORDINATOR, COORDINATORS, SECRETS, WORKER, Cluster, Restarting, size
 from process import BINARIES
 from test_gateway_proxy import Front
 
@@ -41,12 +41,10 @@ APPEND = "jq -s '{keys: map(.keys[])}' \"$1\" \"$2\""
 
 
 def run(*command):
-    """What a command prints."""
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=True).stdout
 
 
 def key_ids(path):
-    """The IDs of the keys of a file, in their order."""
     return [key["kid"] for key in json.loads(path.read_text())["keys"]]
 
 
@@ -109,14 +107,12 @@ class SignIns:
         return None
 
     def send_code(self, client):
-        """A number and its session."""
         number = new_number()
         app = client.headers.get("X-Ios-Bundle-Identifier")
         proof = {"recaptchaToken": captcha(app)} if app == CAPTCHA_APP else {}
         return number, self.call(client.send_code, number, **proof)
 
     def sign_in(self, client, number, session):
-        """Enters the code of a session: the user."""
         return User(client, number, self.call(client.sign_in, session, received_code(number)))
 
     def _run(self, index):
@@ -135,8 +131,6 @@ class SignIns:
 
 
 class RotationTest(unittest.TestCase):
-    """See the top of the file."""
-
     @classmethod
     def setUpClass(cls):
         stack.require_all_ready()
@@ -150,12 +144,7 @@ class RotationTest(unittest.TestCase):
         self.directory = pathlib.Path(directory.name)
         self.cluster = Cluster("rotation").create()
         self.addCleanup(self.cluster.remove)
-        subprocess.run(
-            [BINARIES / "countersign", "store", "create", "--for-accounts", "--url",
-             f"postgresql://postgres@127.0.0.1:{self.cluster.port}/{ACCOUNTS_DATABASE}",
-             "--password-file", SECRETS / "postgresql-postgres",
-             "--accounts-password-file", SECRETS / "postgresql-accounts"],
-            stdin=subprocess.DEVNULL, capture_output=True, timeout=180, check=True)
+        self.cluster.create_accounts(ACCOUNTS_DATABASE)
         self.workers = [self.process(name, "ledger", WORKER) for name in ["sms-worker", "sms-worker", "push-worker"]]
         self.coordinators = [self.process("coordinator", "database", COORDINATOR) for _ in range(2)]
         self.accounts = [self.process("accounts", "database", "accounts") for _ in range(2)]
@@ -171,9 +160,7 @@ class RotationTest(unittest.TestCase):
         return self.workers + self.coordinators + self.accounts + self.gateways
 
     def process(self, name, section=None, role=None):
-        """A process on the cluster, ended with the test."""
-        process = Restarting(name)
-        self.addCleanup(process.__exit__, None, None, None)
+        process = self.enterContext(Restarting(name))
         if section:
             database = self.cluster.section(role)
             if role == "accounts":
@@ -183,13 +170,11 @@ class RotationTest(unittest.TestCase):
 
     @staticmethod
     def dead_letters():
-        """How many messages are dead letters of any queue."""
         return len(json.loads(run(BINARIES / "countersign", "--json", "dead", "list", "--limit", "1000"))["letters"])
 
     # Files
 
     def file(self, name, content):
-        """A file with keys, as an operator makes one."""
         path = self.directory / name
         path.touch(mode=0o600)
         path.write_text(content)
@@ -216,8 +201,7 @@ class RotationTest(unittest.TestCase):
             self.load.mark(f"{what}: {process.name}")
             self.assertEqual(process.stop(), 0, process.output())
             process.variables[variable] = str(path)
-            process.start()
-            process.ready()
+            process.start().ready()
         for process in self.all():
             process.ready()
         for user in self.users:
@@ -291,7 +275,3 @@ class RotationTest(unittest.TestCase):
         while self.cluster.unpublished() and time.monotonic() < while_published:
             time.sleep(0.2)
         self.assertEqual(self.cluster.unpublished(), "")
-
-
-if __name__ == "__main__":
-    unittest.main()

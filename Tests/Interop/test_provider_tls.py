@@ -5,7 +5,6 @@ import datetime
 import json
 import os
 import pathlib
-import re
 import time
 import unittest
 import uuid
@@ -35,14 +34,12 @@ class ProviderTLSTest(unittest.TestCase):
 
     def worker(self):
         """A worker whose only lane leads over TLS to the simulator, with all authorities of the system beside the stack's."""
-        worker = Process("sms-worker")
-        self.addCleanup(worker.__exit__)
+        worker = self.enterContext(Process("sms-worker"))
         authorities = pathlib.Path(worker.directory.name) / "authorities.pem"
         authorities.write_text(
             SYSTEM_AUTHORITIES.read_text() + pathlib.Path(os.environ["COUNTERSIGN_CA_FILE"]).read_text())
         lane = LANE.format(url=os.environ["COUNTERSIGN_FRONT_URL"], ca=authorities, concurrency=CONCURRENCY)
-        worker.file.write_text(
-            re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL))
+        worker.replace_lanes(lane)
         return worker
 
     def test_an_authority_that_is_added_counts_without_a_restart(self):
@@ -55,8 +52,7 @@ class ProviderTLSTest(unittest.TestCase):
         authorities = pathlib.Path(worker.directory.name) / "authorities.pem"
         needed = authorities.read_text()
         authorities.write_text(SYSTEM_AUTHORITIES.read_text())
-        worker.start()
-        worker.ready()
+        worker.start().ready()
         deadline = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=300)).strftime(
             "%Y-%m-%dT%H:%M:%SZ")
         job = {"to": f"+49170{uuid.uuid4().int % 10_000_000:07d}", "text": "123456 is your code", "deadline": deadline,

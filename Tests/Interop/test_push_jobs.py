@@ -1,9 +1,7 @@
 """Pushes as another service enqueues them: provider tokens checked with PyJWT, payloads read as the app's SDK reads them."""
 
 import datetime
-import http.server
 import json
-import os
 import threading
 import unittest
 import uuid
@@ -13,7 +11,9 @@ from cryptography.hazmat.primitives import serialization
 
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
 
 APP = "com.example.app"
 WORKER = "push-worker"
@@ -22,14 +22,7 @@ PUSHES = 100
 TOGETHER_SECONDS = 20
 
 
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def public_key():
-    """What Apple has of the team's key."""
     private = serialization.load_pem_private_key(
         (stack.DIRECTORY / "secrets" / "apns-key.p8").read_bytes(), password=None)
     return private.public_key()
@@ -43,12 +36,8 @@ class PushTest(unittest.TestCase):
         stack.stop_for_class(cls, WORKER)
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
-        self.apple = Apple(public_key())
-        threading.Thread(target=self.apple.serve_forever, daemon=True).start()
-        self.addCleanup(self.apple.server_close)
-        self.addCleanup(self.apple.shutdown)
+        self.client = Client.of(self)
+        self.apple = Apple(public_key()).start(self.addCleanup)
         self.worker = self.enterContext(Process(WORKER))
         # Python speaks HTTP/1.1 only, so that a push waits for the ones before it on its connection.
         self.worker.variables |= {
@@ -56,7 +45,6 @@ class PushTest(unittest.TestCase):
             "COUNTERSIGN_LANES_0_ANSWER_TIMEOUT_SECONDS": "30", "COUNTERSIGN_LANES_0_TIMEOUT_SECONDS": "40"}
 
     def push(self, device, **fields):
-        """Enqueues a push: its ID, which is the correlation ID too."""
         job_id = str(uuid.uuid4())
         body = {
             "app": APP, "deviceToken": device, "environment": "production", "receipt": f"r-{job_id}",
@@ -65,7 +53,6 @@ class PushTest(unittest.TestCase):
         return job_id
 
     def result(self, job_id):
-        """What came back of a job."""
         properties, result = self.client.wait(job_id, 90)
         self.assertEqual(properties.type, "push.verify.result.v1")
         self.assertEqual(result["jobID"], job_id)
@@ -120,13 +107,11 @@ class PushTest(unittest.TestCase):
         self.assertEqual(result["unregisteredAt"], "2026-07-01T10:00:00.123Z")
 
 
-class Apple(http.server.ThreadingHTTPServer):
-    """Takes pushes whose provider token verifies with PyJWT."""
-
+class Apple(Server):
     LONGEST_LIFE = datetime.timedelta(hours=1)
 
     def __init__(self, key):
-        super().__init__(("127.0.0.1", 0), AppleHandler)
+        super().__init__(AppleHandler)
         self.key = key
         self.lock = threading.Condition()
         # Pushes that have to be in hand before the first one is answered: a fast server is asked over one connection.
@@ -136,9 +121,6 @@ class Apple(http.server.ThreadingHTTPServer):
         self.connections = set()
         self.refused = []
         self.unregistered = {}
-
-    def handle_error(self, *_):
-        """A worker that is killed at the end of a test resets its connections."""
 
     def check(self, token):
         header = jwt.get_unverified_header(token)
@@ -151,15 +133,9 @@ class Apple(http.server.ThreadingHTTPServer):
             self.tokens[token] = (header, claims)
 
 
-class AppleHandler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
-
-    protocol_version = "HTTP/1.1"
-    # Headers and body are written apart.
-    disable_nagle_algorithm = True
-
-    def do_POST(self):  # pylint: disable=invalid-name
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+class AppleHandler(Handler):
+    def do_POST(self):
+        body = self.body()
         device = self.path.removeprefix("/3/device/")
         status, answer = 200, {}
         try:
@@ -178,16 +154,4 @@ class AppleHandler(http.server.BaseHTTPRequestHandler):
         except (jwt.PyJWTError, KeyError, ValueError) as error:
             self.server.refused.append(repr(error))
             status, answer = 403, {"reason": "InvalidProviderToken"}
-        text = json.dumps(answer).encode() if answer else b""
-        self.send_response(status)
-        self.send_header("apns-id", self.headers["apns-id"])
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        """Says nothing."""
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.answer(status, json.dumps(answer).encode() if answer else b"", apns_id=self.headers["apns-id"])

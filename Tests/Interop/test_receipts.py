@@ -2,7 +2,6 @@
 
 import json
 import os
-import random
 import time
 import unittest
 import urllib.error
@@ -12,6 +11,8 @@ import pika
 
 import simulator
 from countersign_client import Client
+from samples import in_seconds, new_number
+from waiting import eventually
 
 APP = "com.example.app"
 # A provider's report that overtakes the worker's own proves by itself that the message was accepted. Where a test looks at both, it comes when
@@ -19,36 +20,26 @@ APP = "com.example.app"
 LATER = {"delaySeconds": 4}
 
 
-def new_number(prefix="+49171", digits=7):
-    """A mobile number that no other test uses: of the plan of Germany, unless told otherwise."""
-    return prefix + "".join(random.choices("0123456789", k=digits))
-
-
 def british():
-    """A number that the stack sends to by Vonage."""
     return new_number("+447400", 6)
 
 
 def french():
-    """A number that the stack sends to by MessageBird."""
     return new_number("+33612", 6)
 
 
 def spanish():
-    """A number that the stack sends to by AWS."""
     return new_number("+34612", 6)
 
 
 def italian():
-    """A number that the stack sends to by SMPP."""
     return new_number("+39347", 7)
 
 
 class ReceiptTest(unittest.TestCase):
     def setUp(self):
         url = os.environ["COUNTERSIGN_AMQP_URL"]
-        self.client = Client(url)
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self, url)
         self.listener = pika.BlockingConnection(pika.URLParameters(url))
         self.addCleanup(self.listener.close)
         self.channel = self.listener.channel()
@@ -71,12 +62,11 @@ class ReceiptTest(unittest.TestCase):
 
     def timeline(self, verification_id, event, timeout=120):
         """The timeline as soon as it has an event of that name."""
-        deadline = time.monotonic() + timeout
-        while True:
+        def status():
             status = self.client.command("verification.status", {"verificationID": verification_id})
-            if any(entry["event"] == event for entry in status["timeline"]) or time.monotonic() > deadline:
-                return status
-            time.sleep(0.1)
+            return any(entry["event"] == event for entry in status["timeline"]) and status
+
+        return eventually(event, status, timeout)
 
     def start(self, number):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP})["verificationID"]
@@ -168,10 +158,9 @@ class ReceiptTest(unittest.TestCase):
     def test_a_service_that_enqueues_a_job_itself_hears_of_it(self):
         self.listen("countersign.results", "sms.delivery.*")
         number = new_number()
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 120))
         correlation_id = self.client.send(
             "countersign.jobs", "sms.dispatch",
-            {"to": number, "text": "Your table is ready.", "lane": "twilio", "deadline": deadline},
+            {"to": number, "text": "Your table is ready.", "lane": "twilio", "deadline": in_seconds(120)},
         )
         _, result = self.client.wait(correlation_id)
         [(key, report)] = self.events_about(correlation_id, 1)
@@ -199,7 +188,3 @@ class ReceiptTest(unittest.TestCase):
         with urllib.request.urlopen(worker + "/metrics", timeout=60) as response:
             self.assertRegex(
                 response.read().decode(), rf'countersign_sms_receipts_total\{{lane="{lane}",kind="forged"\}} [1-9]')
-
-
-if __name__ == "__main__":
-    unittest.main()

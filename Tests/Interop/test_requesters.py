@@ -7,17 +7,15 @@ import unittest
 
 import simulator
 from countersign_client import Client, Refused
-from test_verification import APP, new_number
+from samples import new_number
+from test_verification import APP
 
 FICTIONAL = "+16505553434"
 
 
 class RequesterTest(unittest.TestCase):
-    """Each test uses a number of its own."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def start(self, number, **fields):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP, **fields})
@@ -26,16 +24,11 @@ class RequesterTest(unittest.TestCase):
         return self.client.command(
             "verification.check", {"verificationID": started["verificationID"], "code": code, **fields})
 
-    def refused(self, name, body):
-        with self.assertRaises(Refused) as caught:
-            self.client.command(name, body)
-        return caught.exception
-
     def code(self, number):
         return simulator.code(simulator.message(number)["body"])
 
     def test_the_same_requester_gets_the_same_verification_however_often_it_asks(self):
-        number = new_number()
+        number = new_number("+49160")
         fields = {"client": {"ip": "192.0.2.7", "userAgent": "a", "instance": "com.example.app a"}}
         first = self.start(number, **fields)
         for _ in range(30):
@@ -46,7 +39,7 @@ class RequesterTest(unittest.TestCase):
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_who_a_requester_is(self):
-        number = new_number()
+        number = new_number("+49160")
         ids = [
             self.start(number, **fields)["verificationID"]
             for fields in [
@@ -63,7 +56,7 @@ class RequesterTest(unittest.TestCase):
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_a_code_is_for_its_purpose_and_subject(self):
-        number = new_number()
+        number = new_number("+49160")
         factor = {"purpose": "secondFactorSignIn", "subject": "account 1"}
         started = self.start(number, **factor)
         self.assertEqual(started["purpose"], "secondFactorSignIn")
@@ -81,7 +74,7 @@ class RequesterTest(unittest.TestCase):
         self.assertIs(self.check(started, "654321", **factor)["testNumber"], True)
 
     def test_fields_that_cannot_be_are_named(self):
-        start = {"phoneNumber": new_number(), "app": APP}
+        start = {"phoneNumber": new_number("+49160"), "app": APP}
         for fields, field in [
             ({"purpose": "somethingElse"}, "purpose"),
             ({"purpose": "secondFactorSignIn"}, "subject"),
@@ -92,7 +85,7 @@ class RequesterTest(unittest.TestCase):
             ({"proof": {"recaptchaToken": "t", "recaptchaAction": "sign up"}}, "proof.recaptchaAction"),
         ]:
             with self.subTest(fields):
-                error = self.refused("verification.start", {**start, **fields})
+                error = self.client.refused("verification.start", {**start, **fields})
                 self.assertEqual((error.code, error.field), ("INVALID_ARGUMENT", field))
 
     def test_fictional_numbers_change_without_a_restart(self):
@@ -123,7 +116,3 @@ class RequesterTest(unittest.TestCase):
                 pass
             time.sleep(1)
         self.fail(f"{number} is not fictional within 60 s")
-
-
-if __name__ == "__main__":
-    unittest.main()

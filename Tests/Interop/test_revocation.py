@@ -1,6 +1,5 @@
 """Tokens of Sign in with Apple are revoked, and their owner gets a mail; a kill at any step leaves an ending that is the truth."""
 
-import os
 import secrets
 import time
 import unittest
@@ -9,6 +8,7 @@ import mailbox_of_relay
 import simulator
 import stack
 from countersign_client import Client
+from waiting import eventually
 
 APP = "com.example.app"
 WEB_CLIENT = "com.example.web"
@@ -18,16 +18,12 @@ PATIENCE_SECONDS = 150
 
 
 def new_address():
-    """An address of Apple's relay that no other test uses."""
     return f"{secrets.token_hex(8)}@privaterelay.appleid.com"
 
 
 class RevocationTest(unittest.TestCase):
-    """Each test uses codes and addresses of its own."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def start(self, **fields):
@@ -37,18 +33,9 @@ class RevocationTest(unittest.TestCase):
         return self.client.command("operation.status", {"operationID": operation_id})
 
     def ended(self, operation_id, timeout=180):
-        """The status of an operation that is over."""
-        deadline = time.monotonic() + timeout
-        while True:
-            status = self.status(operation_id)
-            if status["state"] != "running":
-                return status
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"still running: {status}")
-            time.sleep(0.1)
+        return self.client.ended_operation(operation_id, timeout)
 
     def expect(self, ending, timeout=180, **fields):
-        """A revocation that ends so."""
         status = self.ended(self.start(**fields), timeout)
         self.assertEqual(status["ending"], ending, status)
         for field in ["authorizationCode", "refreshToken", "accessToken"]:
@@ -56,18 +43,8 @@ class RevocationTest(unittest.TestCase):
                 self.assertNotIn(fields[field], str(status))
         return status
 
-    def until(self, condition, what):
-        """Waits for something outside."""
-        deadline = time.monotonic() + 120
-        while not condition():
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"not within 120 s: {what}")
-            time.sleep(0.02)
-
 
 class FlowTest(RevocationTest):
-    """From the code to the mail."""
-
     def test_code_then_token_then_revoked_then_mail(self):
         address = new_address()
         code = simulator.authorization_code(APP)
@@ -135,7 +112,6 @@ class KillTest(RevocationTest):
         self.addCleanup(stack.start, WORKER)
 
     def restart(self):
-        """A crash, and the start after it, with providers that work again."""
         stack.kill(WORKER)
         simulator.clear_faults()
         stack.start(WORKER)
@@ -149,7 +125,7 @@ class KillTest(RevocationTest):
         simulator.inject(provider=provider, fault="hang", processed=processed, count=100)
         code = simulator.authorization_code(APP)
         operation_id = self.start(authorizationCode=code)
-        self.until(lambda: self.hits(provider) > 0, "the call")
+        eventually("the call", lambda: self.hits(provider) > 0)
         self.restart()
         return code, operation_id
 
@@ -199,7 +175,3 @@ class KillTest(RevocationTest):
             status = self.ended(operation_id, PATIENCE_SECONDS)
             self.assertIn(status["ending"], {"REVOKED", "LOST"})
             self.assertEqual(bool(simulator.revocations(code=code)), status["ending"] == "REVOKED", status)
-
-
-if __name__ == "__main__":
-    unittest.main()

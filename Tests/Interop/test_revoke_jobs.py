@@ -1,14 +1,9 @@
 """Revocations as another service enqueues them, and a worker that is killed at every step: nothing is lost without being said."""
 
-import datetime
-import http.server
 import json
-import os
 import pathlib
 import sqlite3
 import subprocess
-import threading
-import time
 import unittest
 import urllib.parse
 import uuid
@@ -18,27 +13,15 @@ import jwt
 import simulator
 import stack
 from countersign_client import Client
+from local_server import Handler, Server
 from process import Process
+from samples import in_seconds
+from waiting import eventually
 
 APP = "com.example.app"
 WORKER = "revocation-worker"
 # Until the lease of what had begun is over, and the delay steps until it is looked at again.
 PATIENCE_SECONDS = 120
-
-
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def eventually(condition, what, timeout=120):
-    """Waits for something outside."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"not within {timeout} s: {what}")
-        time.sleep(0.02)
 
 
 def alarm(on):
@@ -50,15 +33,12 @@ def alarm(on):
 
 
 class WorkerTest(unittest.TestCase):
-    """Each test has a worker and a ledger of its own; the stack's stands aside."""
-
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, WORKER)
 
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
         self.worker = self.enterContext(Process(WORKER))
         # Short calls make short leases; a busy machine takes a while for one.
@@ -66,7 +46,6 @@ class WorkerTest(unittest.TestCase):
             "COUNTERSIGN_LANES_0_TIMEOUT_SECONDS": "6", "COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS": "15"}
 
     def send(self, **fields):
-        """Enqueues a job: its ID, which is the correlation ID too."""
         job_id = str(uuid.uuid4())
         self.client.send(
             "countersign.jobs", "apple.revoke", {"app": APP, "deadline": in_seconds(300), **fields},
@@ -74,7 +53,6 @@ class WorkerTest(unittest.TestCase):
         return job_id
 
     def result(self, job_id, timeout=PATIENCE_SECONDS):
-        """What came back of a job, which is reported under its own ID."""
         properties, result = self.client.wait(job_id, timeout)
         self.assertEqual(result["jobID"], job_id)
         self.assertEqual(properties.message_id, f"{job_id}.result")
@@ -82,15 +60,13 @@ class WorkerTest(unittest.TestCase):
         return result
 
     def begun(self):
-        """Waits until a request was hit by the fault that was ordered."""
-        eventually(lambda: any(entry["hits"] for entry in simulator.faults()), "a request")
+        eventually("a request", lambda: any(entry["hits"] for entry in simulator.faults()))
 
     def kill(self):
         self.worker.running.kill()
         self.worker.running.wait()
 
     def settled(self, job_id):
-        """Whether the ledger has the end of a message."""
         if stack.IS_POSTGRESQL:
             return stack.sql(
                 f"SELECT count(*) FROM countersign.ledger_job WHERE state = 2 AND position('{job_id}'::bytea IN key) > 0",
@@ -106,7 +82,6 @@ class WorkerTest(unittest.TestCase):
         return False
 
     def ledger_text(self):
-        """Everything that the ledger's files and its journal hold."""
         if stack.IS_POSTGRESQL:
             found = [content for _, content in stack.database_files(self.worker.database())]
             return b"".join([*found, stack.database_changes()])
@@ -115,8 +90,6 @@ class WorkerTest(unittest.TestCase):
 
 
 class JobTest(WorkerTest):
-    """What a service gets back."""
-
     def setUp(self):
         super().setUp()
         self.worker.start()
@@ -162,8 +135,6 @@ class JobTest(WorkerTest):
 
 
 class WrongClientTest(WorkerTest):
-    """A key that Apple does not know."""
-
     def test_lane_is_down_and_says_why(self):
         self.worker.variables["COUNTERSIGN_LANES_0_KEY_ID"] = "WRONGKEY01"
         self.worker.start()
@@ -198,7 +169,7 @@ class KillTest(WorkerTest):
         job_id = self.send(**fields)
         alarm(True)
         self.worker.start()
-        eventually(lambda: self.settled(job_id), "the answer in the ledger")
+        eventually("the answer in the ledger", lambda: self.settled(job_id))
         self.kill()
         return job_id
 
@@ -269,14 +240,14 @@ class KillTest(WorkerTest):
             self.assertEqual(len(simulator.revocations(code=code)), 1 if expected == "accepted" else 0)
 
 
-class Apple(http.server.ThreadingHTTPServer):
+class Apple(Server):
     """Checks client secrets with PyJWT, as Apple's documentation says they have to be."""
 
     AUDIENCE = "https://appleid.apple.com"
     LONGEST_LIFE_SECONDS = 15_777_000
 
     def __init__(self, key):
-        super().__init__(("127.0.0.1", 0), AppleHandler)
+        super().__init__(AppleHandler)
         self.key = key
         self.verified = []
         self.refused = []
@@ -294,14 +265,9 @@ class Apple(http.server.ThreadingHTTPServer):
         self.verified.append((header, claims))
 
 
-class AppleHandler(http.server.BaseHTTPRequestHandler):
-    """Exchanges and revokes whatever comes with a client secret that verifies."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_POST(self):  # pylint: disable=invalid-name
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        form = {name: values[0] for name, values in urllib.parse.parse_qs(body.decode(), strict_parsing=True).items()}
+class AppleHandler(Handler):
+    def do_POST(self):
+        form = {name: values[0] for name, values in urllib.parse.parse_qs(self.body().decode(), strict_parsing=True).items()}
         status, answer = 200, b""
         try:
             self.server.check(form)
@@ -310,37 +276,22 @@ class AppleHandler(http.server.BaseHTTPRequestHandler):
         except (jwt.PyJWTError, KeyError, ValueError) as error:
             self.server.refused.append(repr(error))
             status, answer = 400, b'{"error":"invalid_client"}'
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(answer)))
-        self.end_headers()
-        self.wfile.write(answer)
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        pass
+        self.answer(status, answer)
 
 
 class ClientSecretTest(WorkerTest):
-    """The client secret, as somebody else's library reads it."""
-
     def test_it_verifies_with_pyjwt(self):
         key = subprocess.run(
             ["openssl", "pkey", "-in", stack.DIRECTORY / "secrets" / "apple-key.p8", "-pubout"],
             capture_output=True, check=True).stdout
-        with Apple(key) as apple:
-            threading.Thread(target=apple.serve_forever, daemon=True).start()
-            self.addCleanup(apple.shutdown)
-            for lane in range(2):
-                self.worker.variables[f"COUNTERSIGN_LANES_{lane}_BASE_URL"] = f"http://127.0.0.1:{apple.server_port}"
-            self.worker.start()
-            for fields in [{"authorizationCode": "c"}, {"refreshToken": "r"},
-                           {"accessToken": "a", "clientID": "com.example.web"}]:
-                self.assertEqual(self.result(self.send(**fields))["outcome"], "accepted")
-            self.assertEqual(apple.refused, [])
-            self.assertEqual(len(apple.verified), 4)
-            self.assertEqual({claims["sub"] for _, claims in apple.verified}, {APP, "com.example.web"})
-            self.assertTrue(all(header["kid"] == "SIWAKEY001" for header, _ in apple.verified))
-
-
-if __name__ == "__main__":
-    unittest.main()
+        apple = Apple(key).start(self.addCleanup)
+        for lane in range(2):
+            self.worker.variables[f"COUNTERSIGN_LANES_{lane}_BASE_URL"] = f"http://127.0.0.1:{apple.server_port}"
+        self.worker.start()
+        for fields in [{"authorizationCode": "c"}, {"refreshToken": "r"},
+                       {"accessToken": "a", "clientID": "com.example.web"}]:
+            self.assertEqual(self.result(self.send(**fields))["outcome"], "accepted")
+        self.assertEqual(apple.refused, [])
+        self.assertEqual(len(apple.verified), 4)
+        self.assertEqual({claims["sub"] for _, claims in apple.verified}, {APP, "com.example.web"})
+        self.assertTrue(all(header["kid"] == "SIWAKEY001" for header, _ in apple.verified))

@@ -5,8 +5,9 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
+
+from waiting import eventually
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -29,7 +30,6 @@ class SkipTest(unittest.TestCase):
 
 
 def start(command, **variables):
-    """Starts a command after the scripts of deploy/test."""
     names = ["common", "packages", "broker", "postgresql", "front", "mail", "stack", "tests"]
     sources = "; ".join(f'source "$0/deploy/lib/{name}.sh"' for name in names)
     return subprocess.Popen(
@@ -38,7 +38,6 @@ def start(command, **variables):
 
 
 def script(command, **variables):
-    """Runs it to its end."""
     with start(command, **variables) as running:
         output, errors = running.communicate(timeout=PATIENCE_SECONDS)
     return subprocess.CompletedProcess(command, running.returncode, output, errors)
@@ -52,17 +51,11 @@ def is_running(pid):
         return False
 
 
-def assert_gone(test, pid):
-    """Waits until a process has ended."""
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while is_running(pid):
-        test.assertLess(time.monotonic(), deadline, f"process {pid} runs on")
-        time.sleep(0.05)
+def assert_gone(pid):
+    eventually(f"process {pid} ends", lambda: not is_running(pid), PATIENCE_SECONDS)
 
 
 class ModulesTest(unittest.TestCase):
-    """See the top of the file."""
-
     def setUp(self):
         directory = tempfile.TemporaryDirectory(prefix="countersign-")
         self.addCleanup(directory.cleanup)
@@ -71,7 +64,6 @@ class ModulesTest(unittest.TestCase):
         self.log.mkdir()
 
     def runner(self, command, name="runner"):
-        """A program that runs a module, whose name is its argument, in the directory of the test."""
         path = self.directory / name
         path.write_text(f"#!/bin/sh\ncd '{self.directory}' || exit\n{command}\n")
         path.chmod(0o755)
@@ -89,7 +81,6 @@ class ModulesTest(unittest.TestCase):
         return running
 
     def end(self, running):
-        """Its exit status, and what it said."""
         output, _ = running.communicate(timeout=PATIENCE_SECONDS)
         return running.returncode, output
 
@@ -135,24 +126,20 @@ class ModulesTest(unittest.TestCase):
         self.assertEqual(status, 1, output)
         self.assertEqual(self.said("failed"), ["stuck"])
         self.assertIn("stuck took longer than 1 s and was killed", output)
-        assert_gone(self, (self.directory / "child").read_text().strip())
+        assert_gone((self.directory / "child").read_text().strip())
 
     def test_a_run_that_is_interrupted_ends_its_modules(self):
         running = self.start(["a", "b"], self.runner("sleep 1000 &\necho $! >child.new\nmv child.new child\nwait"))
-        child, deadline = self.directory / "child", time.monotonic() + PATIENCE_SECONDS
-        while not child.exists():
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.05)
+        child = self.directory / "child"
+        eventually("it has begun", child.exists, PATIENCE_SECONDS)
         running.send_signal(signal.SIGTERM)
         status, output = self.end(running)
         self.assertEqual(status, 130, output)
         self.assertFalse((self.log / "b.log").exists(), "the next one has begun")
-        assert_gone(self, child.read_text().strip())
+        assert_gone(child.read_text().strip())
 
 
 class ScriptTest(unittest.TestCase):
-    """The decisions of deploy/test."""
-
     def test_the_stacks_fit_the_machine_or_are_asked_for(self):
         self.assertIn(int(script("tests_stacks").stdout), range(1, 5))
         self.assertEqual(script("tests_stacks", COUNTERSIGN_TEST_STACKS="9").stdout.strip(), "9")
@@ -182,14 +169,10 @@ class ScriptTest(unittest.TestCase):
                 running.terminate()
                 running.communicate(timeout=PATIENCE_SECONDS)
             self.assertEqual(running.returncode, 130)
-            assert_gone(self, child)
+            assert_gone(child)
 
     def test_all_that_has_a_figure_is_a_module(self):
         modules = set(script("COUNTERSIGN_TEST_ALL=1; tests_interop_modules sqlite").stdout.split())
         self.assertEqual(modules, {path.stem for path in HERE.glob("test_*.py")})
         lines = (HERE / "seconds.txt").read_text().splitlines()
         self.assertLessEqual({line.split()[0] for line in lines if not line.startswith("#")}, modules)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 """A second coordinator waits, says so, and takes over when the first has ended, however that ended."""
 
-import os
 import time
 import unittest
 
@@ -9,7 +8,9 @@ import simulator
 import stack
 from countersign_client import Client
 from process import Process
-from test_verification import APP, new_number
+from samples import new_number
+from test_verification import APP
+from waiting import eventually
 
 # The lock is free as soon as the broker sees the connection end; who waits asks every second and a half.
 TAKEOVER_SECONDS = 30
@@ -18,11 +19,8 @@ FIGURES_SECONDS = 60
 
 
 class SecondCoordinatorTest(unittest.TestCase):
-    """The stack's coordinator is the first."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.second = Process("coordinator")
         self.addCleanup(self.restore)
 
@@ -32,7 +30,7 @@ class SecondCoordinatorTest(unittest.TestCase):
         stack.start("coordinator")
 
     def start(self):
-        number = new_number()
+        number = new_number("+49160")
         started = self.client.command("verification.start", {"phoneNumber": number, "app": APP})
         return started["verificationID"], simulator.code(simulator.message(number)["body"])
 
@@ -65,12 +63,10 @@ class SecondCoordinatorTest(unittest.TestCase):
 
     def test_a_cut_connection_gives_the_lock_up_soon(self):
         # The broker misses two heartbeats of the connection before it gives it up.
-        deadline = time.monotonic() + FIGURES_SECONDS
-        while not (found := [one["timeout"] for one in broker.management("/api/connections")
-                             if one["user"] == "coordinator" and "timeout" in one
-                             and one["client_properties"].get("connection_name", "").endswith(" commands")]):
-            self.assertLess(time.monotonic(), deadline)
-            time.sleep(0.5)
+        found = eventually("the broker tells of it", lambda: [
+            one["timeout"] for one in broker.management("/api/connections")
+            if one["user"] == "coordinator" and "timeout" in one
+            and one["client_properties"].get("connection_name", "").endswith(" commands")], FIGURES_SECONDS)
         self.assertEqual(found, [5])
 
     def test_on_the_same_database(self):
@@ -85,7 +81,3 @@ class SecondCoordinatorTest(unittest.TestCase):
         stack.stop("coordinator")
         self.assert_takes_over()
         self.check(begun[1])
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,11 +1,7 @@
 """reCAPTCHA Enterprise with a service account: assertions checked with PyJWT, access tokens renewed, revoked, refused, and what the operator sees."""
 
-import datetime
-import http.server
 import json
-import os
 import secrets
-import subprocess
 import threading
 import time
 import unittest
@@ -18,7 +14,9 @@ from cryptography.hazmat.primitives import serialization
 import simulator
 import stack
 from countersign_client import Client
-from process import Process
+from local_server import Handler, Server
+from process import Process, countersign
+from samples import in_seconds
 
 APP = "com.example.recaptcha"
 LANE = "recaptcha-account"
@@ -30,31 +28,17 @@ ACCOUNT = stack.DIRECTORY / "secrets" / "google-service-account.json"
 JOBS = 40
 
 
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def doctor():
-    """What the doctor finds about the service account."""
-    done = subprocess.run(
-        [os.path.join(os.environ["COUNTERSIGN_BIN"], "countersign"), "--json", "doctor"], cwd="/",
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120, check=False)
-    findings = json.loads(done.stdout)["findings"]
+    findings = json.loads(countersign("--json", "doctor").stdout)["findings"]
     return [finding for finding in findings if finding["check"] == f"service account of lane {LANE}"]
 
 
 class JobTest(unittest.TestCase):
-    """Assessments as another service enqueues them."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
         self.addCleanup(simulator.clear_faults)
 
     def assess(self):
-        """Enqueues the assessment of a new token: its ID."""
         job_id = str(uuid.uuid4())
         body = {"app": APP, "token": f"high.{ACTION}.{secrets.token_hex(8)}@{APP}", "expectedAction": ACTION,
                 "deadline": in_seconds(120)}
@@ -62,7 +46,6 @@ class JobTest(unittest.TestCase):
         return job_id
 
     def accepted(self, job_id, timeout=90):
-        """The job is done."""
         _, result = self.client.wait(job_id, timeout)
         self.assertEqual((result["outcome"], result["lane"]), ("accepted", LANE), result)
         return result
@@ -113,10 +96,7 @@ class GoogleTest(JobTest):
     def setUp(self):
         super().setUp()
         self.account = json.loads(ACCOUNT.read_text())
-        self.google = Google(self.account)
-        threading.Thread(target=self.google.serve_forever, daemon=True).start()
-        self.addCleanup(self.google.server_close)
-        self.addCleanup(self.google.shutdown)
+        self.google = Google(self.account).start(self.addCleanup)
         self.worker = self.enterContext(Process(WORKER))
         url = f"http://127.0.0.1:{self.google.server_port}"
         # The fourth lane is that of the service account.
@@ -181,8 +161,6 @@ class GoogleTest(JobTest):
 
 
 class ConfigurationTest(unittest.TestCase):
-    """What an operator is told before the worker starts."""
-
     def check(self, pattern, text):
         worker = self.enterContext(Process(WORKER))
         worker.replace(pattern, text)
@@ -202,11 +180,11 @@ class ConfigurationTest(unittest.TestCase):
             self.assertIn(message, "\n".join(lines))
 
 
-class Google(http.server.ThreadingHTTPServer):
+class Google(Server):
     """Gives access tokens for assertions that verify with PyJWT, and takes no other ones."""
 
     def __init__(self, account):
-        super().__init__(("127.0.0.1", 0), GoogleHandler)
+        super().__init__(GoogleHandler)
         private = serialization.load_pem_private_key(account["private_key"].encode(), password=None)
         self.key = private.public_key()
         self.account = account
@@ -219,11 +197,7 @@ class Google(http.server.ThreadingHTTPServer):
         self.assertions = []
         self.refused = []
 
-    def handle_error(self, *_):
-        """A worker that is killed at the end of a test resets its connections."""
-
     def token(self, form):
-        """What a request for a token is answered with."""
         if form.get("grant_type") != [GRANT_TYPE]:
             return 400, {"error": "unsupported_grant_type", "error_description": "Invalid grant_type"}
         try:
@@ -243,7 +217,6 @@ class Google(http.server.ThreadingHTTPServer):
         return 200, {"access_token": token, "expires_in": self.life, "token_type": "Bearer"}
 
     def assessment(self, authorization, event):
-        """What a question is answered with."""
         kind, _, token = (authorization or "").partition(" ")
         if kind != "Bearer" or not self.takes_tokens or self.tokens.get(token, 0) < time.monotonic():
             self.refused.append(kind)
@@ -254,15 +227,9 @@ class Google(http.server.ThreadingHTTPServer):
             "tokenProperties": {"valid": True, "action": event["expectedAction"], "iosBundleId": APP}}
 
 
-class GoogleHandler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
-
-    protocol_version = "HTTP/1.1"
-    # Headers and body are written apart.
-    disable_nagle_algorithm = True
-
-    def do_POST(self):  # pylint: disable=invalid-name
-        body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+class GoogleHandler(Handler):
+    def do_POST(self):
+        body = self.body().decode()
         if self.path == "/token":
             if self.server.silent:
                 self.server.silent -= 1
@@ -270,16 +237,4 @@ class GoogleHandler(http.server.BaseHTTPRequestHandler):
             status, answer = self.server.token(urllib.parse.parse_qs(body))
         else:
             status, answer = self.server.assessment(self.headers["Authorization"], json.loads(body)["event"])
-        text = json.dumps(answer).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_):  # pylint: disable=arguments-differ
-        """Says nothing."""
-
-
-if __name__ == "__main__":
-    unittest.main()
+        self.answer(status, json.dumps(answer).encode())

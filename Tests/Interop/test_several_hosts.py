@@ -1,7 +1,6 @@
 """Workers of two hosts, each with a ledger of its own: the connection of one is cut while its calls are under way."""
 
 import collections
-import http.server
 import json
 import os
 import threading
@@ -14,8 +13,10 @@ import pika
 
 import broker
 import stack
+from local_server import Handler, Server
 from process import Process
-from test_lost_connection import eventually
+from samples import in_seconds
+from waiting import eventually
 
 JOBS = 40
 # How long the provider takes to accept a message from then on that a connection is cut: long enough for its jobs to come to the other worker.
@@ -28,37 +29,21 @@ QUIET_SECONDS = CALL_SECONDS + 6
 PATIENCE_SECONDS = 170
 
 
-class SlowProvider(http.server.BaseHTTPRequestHandler):
-    """Takes its time, and then takes the message."""
-
-    protocol_version = "HTTP/1.1"
-
+class SlowProvider(Handler):
     def do_POST(self):
-        form = urllib.parse.parse_qs(self.rfile.read(int(self.headers["Content-Length"])).decode())
+        form = urllib.parse.parse_qs(self.body().decode())
         self.server.called(form["Body"][0])
         self.server.goes_on.wait(HOLD_SECONDS)
         time.sleep(CALL_SECONDS)
-        body = json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode()
-        self.send_response(201)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
+        self.answer(201, json.dumps({"sid": f"SM{uuid.uuid4().hex}", "status": "queued"}).encode())
 
 
-class SlowServer(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-
+class SlowServer(Server):
     def __init__(self):
-        super().__init__(("127.0.0.1", 0), SlowProvider)
+        super().__init__(SlowProvider)
         self.sent, self.lock = collections.Counter(), threading.Lock()
         # Until then every call is under way.
         self.goes_on = threading.Event()
-        threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def called(self, text):
         with self.lock:
@@ -68,17 +53,12 @@ class SlowServer(http.server.ThreadingHTTPServer):
         with self.lock:
             return all(self.sent[text] for text in texts)
 
-    def handle_error(self, *_):
-        """A worker that stops resets its connections."""
-
 
 class SeveralHostsTest(unittest.TestCase):
     def setUp(self):
         stack.stop_for(self, "sms-worker-1", "sms-worker-2")
         broker.empty_job_queues()
-        self.provider = SlowServer()
-        self.addCleanup(self.provider.server_close)
-        self.addCleanup(self.provider.shutdown)
+        self.provider = SlowServer().start(self.addCleanup)
         # As on two hosts: each has a data directory, and so a ledger, of its own.
         self.workers = [self.worker(), self.worker()]
         self.connection = pika.BlockingConnection(pika.URLParameters(os.environ["COUNTERSIGN_OPERATOR_AMQP_URL"]))
@@ -90,14 +70,10 @@ class SeveralHostsTest(unittest.TestCase):
         self.channel.basic_consume(queue, self.on_result, auto_ack=True)
 
     def worker(self):
-        worker = Process("sms-worker")
-        self.addCleanup(worker.__exit__, None, None, None)
-        worker.replace(
-            r'(?<=type: "twilio",\n      concurrency: 64,\n      baseURL: )"[^"]*"',
-            f'"http://127.0.0.1:{self.provider.server_address[1]}",\n      timeoutSeconds: {LANE_SECONDS}')
+        worker = self.enterContext(Process("sms-worker"))
+        worker.lead_twilio_to(self.provider.server_port, f",\n      timeoutSeconds: {LANE_SECONDS}")
         worker.replace(r"(?<=\n)  ledger:", '  queue: { consumers: "severalHosts" },\n  ledger:')
-        worker.start()
-        worker.ready()
+        worker.start().ready()
         return worker
 
     def on_result(self, _channel, _method, properties, body):
@@ -114,10 +90,9 @@ class SeveralHostsTest(unittest.TestCase):
 
     def lose_a_connection(self, on_unknown):
         """Cuts the connection of one worker while all jobs are being called: their texts by their IDs."""
-        deadline = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + 600))
         texts = {str(uuid.uuid4()): f"{uuid.uuid4()}" for _ in range(JOBS)}
         for number, (identifier, text) in enumerate(texts.items()):
-            body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": deadline,
+            body = {"to": f"+1415{2_100_000 + number}", "text": text, "lane": "twilio", "deadline": in_seconds(600),
                     "onUnknown": on_unknown}
             self.channel.basic_publish("", "sms.dispatch", json.dumps(body), pika.BasicProperties(
                 type="sms.dispatch.v1", content_type="application/json", delivery_mode=2, message_id=identifier,
@@ -162,7 +137,3 @@ class SeveralHostsTest(unittest.TestCase):
         self.assertLessEqual(max(times), 3)
         for identifier in texts:
             self.assertIn("accepted", self.told[identifier])
-
-
-if __name__ == "__main__":
-    unittest.main()

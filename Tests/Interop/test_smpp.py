@@ -2,11 +2,9 @@
 
 import asyncio
 import collections
-import datetime
 import json
 import os
 import pathlib
-import re
 import ssl
 import time
 import unittest
@@ -17,6 +15,8 @@ import pika
 import stack
 from countersign_client import REPLY_TO, Client
 from process import CONFIGURATIONS, Process
+from samples import in_seconds
+from waiting import eventually
 
 try:
     import smpp34
@@ -35,33 +35,15 @@ lanes: [{{
 """
 
 
-def in_seconds(seconds):
-    """An RFC 3339 time from now."""
-    at = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return at.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def wait_until(condition, timeout=120):
-    """Waits until something is so."""
-    deadline = time.monotonic() + timeout
-    while not condition():
-        if time.monotonic() > deadline:
-            raise TimeoutError("it did not become so")
-        time.sleep(0.02)
-
-
 @unittest.skipUnless(smpp34, "the Python package smpp34 is not installed")
 class SMPPTest(unittest.TestCase):
-    """One worker with one lane, in the place of the stack's."""
-
     @classmethod
     def setUpClass(cls):
         stack.stop_for_class(cls, *WORKERS)
 
     def setUp(self):
         self.smsc = self.server()
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def server(self, **options):
         server = smsc.SMSC(**options)
@@ -71,31 +53,21 @@ class SMPPTest(unittest.TestCase):
 
     def worker(self, timeout=5, more="", tls="false", window=WINDOW, says="bound to the SMPP server"):
         """Starts a worker whose only lane leads to the server, and waits until it says that it is bound."""
-        worker = Process("sms-worker")
-        self.addCleanup(self.end, worker)
+        worker = self.enterContext(Process("sms-worker"))
         password = pathlib.Path(worker.directory.name) / "password"
         password.write_text("sesame\n")
         password.chmod(0o600)
         lane = LANE.format(port=self.smsc.port, password=password, window=window, timeout=timeout, tls=tls, more=more)
-        text = re.sub(r"\n *lanes: \[.*", lambda _: lane, worker.file.read_text(), flags=re.DOTALL)
-        worker.file.write_text(text)
+        worker.replace_lanes(lane)
         worker.start()
         worker.line(says)
         return worker
-
-    @staticmethod
-    def end(worker):
-        """Ends a worker in order: what a kill leaves unacknowledged would come to the next test's."""
-        with worker:
-            if worker.running and worker.running.poll() is None:
-                worker.stop()
 
     def job(self, text="482913 is your code", number=None, **fields):
         number = number or f"+49170{uuid.uuid4().int % 10_000_000:07d}"
         return {"to": number, "text": text, "deadline": in_seconds(300), "onUnknown": "report", **fields}
 
     def send(self, count=1, **fields):
-        """Enqueues jobs; their correlation IDs."""
         return [self.client.send("countersign.jobs", "sms.dispatch", self.job(**fields)) for _ in range(count)]
 
     def in_bulk(self, jobs):
@@ -212,14 +184,14 @@ class SMPPTest(unittest.TestCase):
 
         self.smsc.decide = answer_every_other
         ids = self.send(40)
-        wait_until(lambda: len(self.smsc.messages) == 40)
+        eventually("all are there", lambda: len(self.smsc.messages) == 40)
 
         def has_heard_of_the_answers():
             self.client.connection.process_data_events(time_limit=0.1)
             return len(self.client.replies) == len(answered)
 
         # What is in flight is lost with the connection.
-        wait_until(has_heard_of_the_answers)
+        eventually("it has heard of the answers", has_heard_of_the_answers)
         self.smsc.decide = smsc.Message.accept
         self.smsc.cut()
         results = self.results(ids)
@@ -297,7 +269,7 @@ class SMPPTest(unittest.TestCase):
         (key, correlated, body), = reports(1)
         self.assertEqual((key, correlated), ("sms.delivery.delivered", correlation_id))
         self.assertEqual((body["jobID"], body["reference"], body["lane"]), (result["jobID"], result["reference"], "smpp"))
-        wait_until(lambda: answers)
+        eventually("an answer", lambda: answers)
         self.assertEqual(answers, [0])
 
     def test_a_receipt_that_comes_after_a_crash_is_matched_by_the_ledger(self):
@@ -309,11 +281,11 @@ class SMPPTest(unittest.TestCase):
         worker.running.wait()
         bound = self.smsc.binds
         worker.start()
-        wait_until(lambda: self.smsc.binds > bound)
+        eventually("it binds again", lambda: self.smsc.binds > bound)
         worker.line("bound to the SMPP server")
         # A worker that is bound and has no broker yet asks for a receipt again, as servers then do.
         for message in self.smsc.messages:
-            wait_until(lambda message=message: self.smsc.call(message.report(newest=True)) == 0)
+            eventually("it is taken", lambda message=message: self.smsc.call(message.report(newest=True)) == 0)
         found = reports(3)
         self.assertEqual({key for key, _, _ in found}, {"sms.delivery.delivered"})
         self.assertEqual({correlated for _, correlated, _ in found}, set(ids))
@@ -357,11 +329,7 @@ class SMPPTest(unittest.TestCase):
 
         self.smsc.decide = slowly
         ids = self.send(5)
-        wait_until(lambda: len(self.smsc.messages) == 5)
+        eventually("all are there", lambda: len(self.smsc.messages) == 5)
         self.assertEqual(worker.stop(), 0)
         self.assertEqual({one["outcome"] for one in self.results(ids)}, {"accepted"})
         self.assertIn("session with the SMPP server closed", worker.output())
-
-
-if __name__ == "__main__":
-    unittest.main()

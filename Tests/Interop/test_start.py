@@ -15,15 +15,12 @@ USAGE, UNAVAILABLE, CONFIGURATION = 64, 69, 78
 
 
 def broker_ctl(*arguments):
-    """rabbitmqctl on the broker of the tests."""
     subprocess.run(
         [os.environ["COUNTERSIGN_TEST_BROKER_CTL"], *arguments], stdin=subprocess.DEVNULL, capture_output=True,
         timeout=120, check=True)
 
 
 class ScriptTest(unittest.TestCase):
-    """What deploy/up waits for."""
-
     def test_a_process_that_has_ended_is_not_waited_for(self):
         script = 'source "$0/deploy/lib/common.sh"; wait_until 150 "$(live_pid /nonexistent || echo 0)" false'
         done = subprocess.run(["bash", "-c", script, stack.ROOT], timeout=60, check=False)
@@ -52,8 +49,6 @@ class EndTest(unittest.TestCase):
                 check(running)
 
     def spoilt(self, pattern, text, *words):
-        """Every process, with that change to its configuration."""
-
         def check(running):
             running.replace(pattern, text)
             self.ends(running, CONFIGURATION, running.file.name, *words)
@@ -128,7 +123,6 @@ class PatienceTest(unittest.TestCase):
         self.assertEqual(running.stop(), 0, running.output())
 
     def each(self, spoil, *words):
-        """Every process that needs the broker, spoilt in that way."""
         for name in process.names():
             if name == "simulator":
                 continue
@@ -156,7 +150,3 @@ class PatienceTest(unittest.TestCase):
             running.replace(r"(@127\.0\.0\.1:\d+/)", rf"\g<1>{VHOST}")
 
         self.each(spoil, "something is missing on the broker; trying again", "countersign topology apply")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -1,6 +1,5 @@
 """Stopping under load: SIGTERM ends a process in seconds and loses nothing."""
 
-import os
 import time
 import unittest
 import uuid
@@ -8,7 +7,7 @@ import uuid
 import simulator
 import stack
 from countersign_client import Client
-from test_jobs import in_seconds
+from samples import in_seconds
 
 WORKERS = ["sms-worker-1", "sms-worker-2"]
 JOBS = 600
@@ -16,12 +15,9 @@ STOP_LIMIT_SECONDS = 15
 
 
 class StopTest(unittest.TestCase):
-    """See the top of the file."""
-
     def test_workers_stop_in_seconds_and_lose_nothing(self):
         stack.require_all_ready()
-        client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(client.close)
+        client = Client.of(self)
         for name in WORKERS:
             self.addCleanup(stack.start, name)
         simulator.inject(provider="twilio", fault="latency", count=JOBS, delaySeconds=1)
@@ -45,7 +41,3 @@ class StopTest(unittest.TestCase):
         self.assertEqual({result["outcome"] for result in results}, {"accepted"})
         received = [message["to"] for message in simulator.messages() if message["body"] == text]
         self.assertEqual(sorted(received), numbers, "each exactly once")
-
-
-if __name__ == "__main__":
-    unittest.main()

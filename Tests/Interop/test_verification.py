@@ -1,29 +1,20 @@
 """A phone number is verified by a stock client: what works, and what every mistake is answered with."""
 
-import os
-import random
 import unittest
 import uuid
 
 import simulator
-from countersign_client import Client, Refused
+from countersign_client import Client
+from samples import new_number, wrong
 
 APP = "com.example.app"
 FICTIONAL = {"+16505553434": "654321", "+16505554567": "123456"}
 MAX_CHECKS = 5
 
 
-def new_number():
-    """A mobile number of the plan of Germany that no other test uses."""
-    return f"+49160{random.randrange(10_000_000):07d}"
-
-
 class VerificationTest(unittest.TestCase):
-    """Each test uses a number of its own."""
-
     def setUp(self):
-        self.client = Client(os.environ["COUNTERSIGN_AMQP_URL"])
-        self.addCleanup(self.client.close)
+        self.client = Client.of(self)
 
     def start(self, number, **fields):
         return self.client.command("verification.start", {"phoneNumber": number, "app": APP, **fields})
@@ -31,19 +22,11 @@ class VerificationTest(unittest.TestCase):
     def check(self, verification_id, code):
         return self.client.command("verification.check", {"verificationID": verification_id, "code": code})
 
-    def refused(self, *arguments, **fields):
-        with self.assertRaises(Refused) as caught:
-            self.client.command(*arguments, **fields)
-        return caught.exception
-
     def refused_check(self, verification_id, code):
-        return self.refused("verification.check", {"verificationID": verification_id, "code": code})
-
-    def wrong(self, code):
-        return f"{(int(code) + 1) % 1_000_000:06d}"
+        return self.client.refused("verification.check", {"verificationID": verification_id, "code": code})
 
     def test_start_sms_check(self):
-        number = new_number()
+        number = new_number("+49160")
         started = self.start(number, languageCode="pt-BR")
         self.assertEqual(started["phoneNumber"], number)
         self.assertEqual(started["codeLength"], 6)
@@ -62,28 +45,28 @@ class VerificationTest(unittest.TestCase):
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_every_failed_check_has_its_own_code(self):
-        started = self.start(new_number())
+        started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-        wrong = self.refused_check(identifier, self.wrong(code)).code
+        missed = self.refused_check(identifier, wrong(code)).code
         self.check(identifier, code)
         used = self.refused_check(identifier, code)
         unknown = self.refused_check("no-such-verification", code).code
-        self.assertEqual(wrong, "INVALID_CODE")
+        self.assertEqual(missed, "INVALID_CODE")
         self.assertEqual(unknown, "INVALID_SESSION_INFO")
         self.assertEqual((used.code, used.reason), ("SESSION_EXPIRED", "CODE_USED"))
 
     def test_five_wrong_codes_end_it(self):
-        started = self.start(new_number())
+        started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
-        codes = [self.refused_check(identifier, self.wrong(code)).code for _ in range(MAX_CHECKS)]
+        codes = [self.refused_check(identifier, wrong(code)).code for _ in range(MAX_CHECKS)]
         self.assertEqual(codes[:-1], ["INVALID_CODE"] * (MAX_CHECKS - 1))
         self.assertEqual(
             self.refused_check(identifier, code).code, "TOO_MANY_ATTEMPTS_TRY_LATER", "the right code, too late")
 
     def test_starting_again_sends_nothing(self):
-        number = new_number()
+        number = new_number("+49160")
         first = self.start(number)
         simulator.message(number)
         second = self.start(number)
@@ -92,7 +75,7 @@ class VerificationTest(unittest.TestCase):
         self.assertEqual(len(simulator.messages(number)), 1)
 
     def test_the_same_message_id_has_one_effect_and_one_answer(self):
-        number = new_number()
+        number = new_number("+49160")
         message_id = str(uuid.uuid4())
         body = {"phoneNumber": number, "app": APP}
         first = self.client.command("verification.start", body, message_id=message_id)
@@ -107,43 +90,43 @@ class VerificationTest(unittest.TestCase):
             before = simulator.messages(number)
             started = self.start(number)
             self.assertIs(started["testNumber"], True)
-            self.assertEqual(self.refused_check(started["verificationID"], self.wrong(code)).code, "INVALID_CODE")
+            self.assertEqual(self.refused_check(started["verificationID"], wrong(code)).code, "INVALID_CODE")
             self.check(started["verificationID"], code)
             self.assertEqual(simulator.messages(number), before)
 
     def test_national_numbers_need_a_region(self):
-        started = self.start("0160 " + new_number()[6:], region="DE")
+        started = self.start("0160 " + new_number("+49160")[6:], region="DE")
         self.assertTrue(started["phoneNumber"].startswith("+49160"))
-        self.assertEqual(self.refused(
+        self.assertEqual(self.client.refused(
             "verification.start", {"phoneNumber": "0160 1234567", "app": APP}).code, "INVALID_PHONE_NUMBER")
 
     def test_numbers_that_are_refused(self):
         for number in ["hello", "+1", "+1415555012345678901", "+19005550123"]:
             with self.subTest(number=number):
-                error = self.refused("verification.start", {"phoneNumber": number, "app": APP})
+                error = self.client.refused("verification.start", {"phoneNumber": number, "app": APP})
                 self.assertIn(error.code, {"INVALID_PHONE_NUMBER", "OPERATION_NOT_ALLOWED"})
                 self.assertEqual(error.field, "phoneNumber")
-        error = self.refused("verification.start", {"app": APP})
+        error = self.client.refused("verification.start", {"app": APP})
         self.assertEqual(error.code, "MISSING_PHONE_NUMBER")
 
     def test_commands_that_break_the_contract_are_answered(self):
         cases = {
             "no JSON": (b"{nonsense", {}),
-            "wrong content type": ({"phoneNumber": new_number(), "app": APP}, {"content_type": "text/plain"}),
+            "wrong content type": ({"phoneNumber": new_number("+49160"), "app": APP}, {"content_type": "text/plain"}),
             "unknown type": ({}, {"type": "verification.begin.v1"}),
             "unknown version": ({}, {"type": "verification.start.v9"}),
             "too large": (b'{"phoneNumber": "' + b"1" * 1_000_000 + b'"}', {}),
             "wrong type of field": ({"phoneNumber": 14155550123, "app": APP}, {}),
-            "unknown app": ({"phoneNumber": new_number(), "app": "com.example.unknown"}, {}),
+            "unknown app": ({"phoneNumber": new_number("+49160"), "app": "com.example.unknown"}, {}),
         }
         for name, (body, properties) in cases.items():
             with self.subTest(name):
-                self.assertTrue(self.refused("verification.start", body, **properties).message)
+                self.assertTrue(self.client.refused("verification.start", body, **properties).message)
         # Nothing else was touched.
-        self.start(new_number())
+        self.start(new_number("+49160"))
 
     def test_status_tells_the_whole_story(self):
-        started = self.start(new_number())
+        started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
         self.check(identifier, code)
@@ -159,14 +142,10 @@ class VerificationTest(unittest.TestCase):
         self.assertNotIn(code, str(status))
 
     def test_cancel(self):
-        started = self.start(new_number())
+        started = self.start(new_number("+49160"))
         identifier = started["verificationID"]
         code = simulator.code(simulator.message(started["phoneNumber"])["body"])
         self.client.command("verification.cancel", {"verificationID": identifier})
         self.refused_check(identifier, code)
         status = self.client.command("verification.status", {"verificationID": identifier})
         self.assertEqual(status["state"], "canceled")
-
-
-if __name__ == "__main__":
-    unittest.main()

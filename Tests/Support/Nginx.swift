@@ -70,7 +70,8 @@ package struct Nginx {
       """
   }
 
-  private static func makeCertificate(_ file: String, key: String, for names: String) throws {
+  /// Makes a certificate that signs itself, for names as `openssl` writes them.
+  package static func makeCertificate(_ file: String, key: String, for names: String) throws {
     try execute([
       "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
       "-keyout", key, "-out", file, "-days", "2", "-subj", "/CN=\(names.split(separator: ",")[0])", "-addext",

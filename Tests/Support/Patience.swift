@@ -43,3 +43,13 @@ package func eventually(
     if looks < 100 { await Task.yield() } else { try await Task.sleep(for: .milliseconds(2)) }
   }
 }
+
+/// The error of an operation as text. Empty if it has none.
+package func problem<T>(_ operation: () throws -> T) -> String {
+  do {
+    _ = try operation()
+    return ""
+  } catch {
+    return "\(error)"
+  }
+}

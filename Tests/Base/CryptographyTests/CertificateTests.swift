@@ -119,7 +119,6 @@ import Testing
   }
 }
 
-/// The program `openssl`.
 private enum OpenSSLProgram {
   struct Failed: Error {
     let status: Int32

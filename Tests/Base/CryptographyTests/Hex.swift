@@ -1,6 +1,5 @@
 import CountersignCryptography
 
-/// Bytes written in hexadecimal, as test vectors are.
 func hex(_ text: String) -> [UInt8] {
   let digits = text.compactMap { $0.hexDigitValue.map(UInt8.init) }
   return stride(from: 0, to: digits.count, by: 2).map { digits[$0] << 4 | digits[$0 + 1] }
@@ -8,7 +7,6 @@ func hex(_ text: String) -> [UInt8] {
 
 func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }
 
-/// The code of the error that an operation must throw.
 func code<T>(of operation: () throws(JOSEError) -> T) -> JOSEError.Code? {
   do throws(JOSEError) {
     _ = try operation()

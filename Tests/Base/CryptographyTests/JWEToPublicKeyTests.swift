@@ -35,7 +35,6 @@ import Testing
     code { () throws(JOSEError) in try JWE.open(compact, with: keys) }
   }
 
-  /// A header of our own, sealed right, to try what is done with it.
   func seal(header: String) throws -> String {
     var secret = try ephemeral.key.sharedSecret(with: bob.publicKey.key)
     secret = ConcatKDF.derive(secret, algorithm: "A256GCM", parties: .none, bits: 256)
@@ -166,15 +165,10 @@ import Testing
     let namesake = try PrivateSealingKey.generate(id: "bob")
     #expect(code { () throws(JOSEError) in try JWE.open(sealed, with: namesake) } == .authenticationFailed)
     let other = try PrivateSealingKey.generate(id: "other")
-    do throws(JOSEError) {
-      _ = try JWE.open(sealed, with: other)
-      Issue.record("was opened")
-    } catch {
-      #expect(error.code == .unknownKey && error.keyID == "bob")
-    }
+    let error = #expect(throws: JOSEError.self) { try JWE.open(sealed, with: other) }
+    #expect(error?.code == .unknownKey && error?.keyID == "bob")
   }
 
-  /// Every single character of a sealed text is changed in turn: nothing may open.
   @Test func `Tampering is noticed everywhere`() throws {
     let sealed = Array(try JWE.seal(ascii("482913"), to: bob.publicKey, header: ["recipient": "accounts"]).utf8)
     for index in sealed.indices {

@@ -12,7 +12,6 @@ import Testing
     rsa = try SigningKey(jwk: ascii(RFC7515.rsaKey))
   }
 
-  /// A header of our own, signed right, to try what is done with it.
   func sign(header: String, _ payload: String = "{}", with key: SigningKey) throws -> String {
     let signed = "\(Base64URL.encode(ascii(header))).\(Base64URL.encode(ascii(payload)))"
     return "\(signed).\(Base64URL.encode(try key.key.sign(ascii(signed), key.algorithm)))"

@@ -69,7 +69,6 @@ enum RFC7515 {
     """
 }
 
-/// Keys that are not taken.
 enum BadKeys {
   static let underPassword = """
     -----BEGIN ENCRYPTED PRIVATE KEY-----

@@ -2,7 +2,6 @@ import CountersignEncoding
 import FoundationEssentials
 import Testing
 
-/// A text nested so often, around a number.
 private func nested(_ depth: Int) -> String {
   String(repeating: "[", count: depth) + "1" + String(repeating: "]", count: depth)
 }
@@ -23,8 +22,6 @@ private func nested(_ depth: Int) -> String {
   private func refusal(_ text: String, _ reader: JSONReader = json) -> JSONRefusal? {
     refusal(Array(text.utf8), reader)
   }
-
-  // MARK: Values
 
   @Test func `Values of every kind are read`() throws {
     let text = #" {"a_b":[1,-2.5e3,"x\u00e9\ud83d\ude00",true,false,null,{"c":{}}],"\u0064":"é","":[]} "#
@@ -117,8 +114,6 @@ private func nested(_ depth: Int) -> String {
     #expect(try reader.value(of: Array(#"{"a":1,"b":2,"a":3}"#.utf8)).members?["a"] == reader.value(of: [0x31]))
     #expect(try reader.decode([String: Int].self, from: #"{"a":1,"b":2,"a":1}"#) == ["a": 1, "b": 2])
   }
-
-  // MARK: Bounds
 
   /// Each of these ends a process that hands it to the decoder of Swift 6.3.1.
   @Test(
@@ -222,8 +217,6 @@ private func nested(_ depth: Int) -> String {
       }
     }
   }
-
-  // MARK: Decoding and writing
 
   @Test func `The decoder says the rest`() throws {
     #expect(try Self.json.decode([String: Int].self, from: #"{"a":1}"#) == ["a": 1])

@@ -4,7 +4,6 @@ import Synchronization
 
 @testable import CountersignClient
 
-/// A broker that answers as a test says and keeps what it was sent.
 final class FakeTransport: ClientTransport {
   struct Sent: Sendable {
     let message: Message
@@ -26,7 +25,6 @@ final class FakeTransport: ClientTransport {
     self.outcome = outcome
   }
 
-  /// Answers every request with a body.
   convenience init(replying body: some MessageBody) {
     self.init { request in
       do {

@@ -62,7 +62,6 @@ import Testing
     #expect(throws: ContractProblem.self) { try SMSDispatchJob(json: body(MessageLimits.maxBodyBytes + 1)) }
   }
 
-  /// Bodies of the hot path are read without the decoder.
   @Test func `Is taken for the usual bodies`() throws {
     let time = UnixTime(milliseconds: 1_782_907_200_250)
     let variables = SMSDispatchJob.Variables(code: SecretField(Secret("123456")), appName: "a", domain: "example.com")

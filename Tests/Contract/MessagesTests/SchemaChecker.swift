@@ -10,7 +10,6 @@ struct SchemaChecker {
     "description", "examples",
   ]
 
-  /// Problems, including properties that the schema does not describe.
   func problems(_ value: JSONValue, _ schema: JSONValue, at path: String = "$") -> [String] {
     let schema = resolved(schema)
     var found = Set(schema.object.keys).subtracting(Self.knownKeywords).map { "\(path): unknown keyword \($0)" }
@@ -45,7 +44,6 @@ struct SchemaChecker {
     return found
   }
 
-  /// The schema that a `$ref` names.
   func resolved(_ schema: JSONValue) -> JSONValue {
     guard let reference = schema["$ref"]?.text, let name = reference.split(separator: "/").last else { return schema }
     return schemas[String(name)] ?? .null

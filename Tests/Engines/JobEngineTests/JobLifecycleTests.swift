@@ -28,12 +28,21 @@ import Testing
     JobLifecycle(facts, rules: JobRules(), callTimeouts: facts.lanes.map { _ in .seconds(10) })
   }
 
-  /// A life whose call has begun.
-  private func calling(_ facts: JobFacts, claim: ClaimAnswer = .claimed(unknownCalls: 0)) -> JobLifecycle {
+  private func begun(_ facts: JobFacts) -> JobLifecycle {
     var life = life(facts)
     _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
-    _ = life.handle(.claimAnswered(claim), now: start)
+    return life
+  }
+
+  private func granted(_ facts: JobFacts) -> JobLifecycle {
+    var life = begun(facts)
+    _ = life.handle(.slotGranted)
+    return life
+  }
+
+  private func calling(_ facts: JobFacts, claim: ClaimAnswer = .claimed(unknownCalls: 0)) -> JobLifecycle {
+    var life = granted(facts)
+    _ = life.handle(.claimAnswered(claim))
     return life
   }
 
@@ -44,84 +53,66 @@ import Testing
       JobDelay(step: step, countsAttempt: counts, reason: reason, notBefore: notBefore, unknownCalls: unknownCalls))
   }
 
-  // MARK: The common way
-
   @Test func `Accepted is settled then published then acknowledged`() {
     var life = life(facts())
     #expect(life.begin(now: start) == .acquire(lane: "a", patience: .seconds(60)))
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(10)))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "a", timeout: .seconds(10)))
+    #expect(life.handle(.claimed) == .perform(lane: "a", timeout: .seconds(10)))
     let ending = JobEnding(outcome: .accepted, lane: "a", reference: "SM1", extras: ["segments": 1], attempts: 1)
-    #expect(
-      life.handle(.classified(.accepted(reference: "SM1", extras: ["segments": 1])), now: start) == .settle(ending))
-    #expect(life.handle(.settled(standing: nil), now: start) == .publish(recorded: nil))
-    #expect(life.handle(.published, now: start) == .acknowledge)
+    #expect(life.handle(.classified(.accepted(reference: "SM1", extras: ["segments": 1]))) == .settle(ending))
+    #expect(life.handle(.settled(standing: nil)) == .publish(recorded: nil))
+    #expect(life.handle(.published) == .acknowledge)
   }
 
   @Test func `Refused is settled with the providers reason`() {
     var life = calling(facts(attempt: 3))
-    #expect(
-      life.handle(.classified(.refused(badNumber)), now: start)
-        == .settle(JobEnding(outcome: .refused, lane: "a", reason: badNumber, attempts: 3)))
+    #expect(life.handle(.classified(.refused(badNumber))) == .ends(.refused, "a", reason: badNumber, attempts: 3))
   }
 
   @Test func `Jobs for another lane take it`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
-    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
+    #expect(life.handle(.classified(.otherLane(badNumber))) == .release)
+    #expect(life.handle(.released) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimed)
     #expect(
-      life.handle(.classified(.otherLane(noRoute, extras: ["environment": "sandbox"])), now: start)
-        == .settle(
-          JobEnding(
-            outcome: .refused, lane: "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1)))
+      life.handle(.classified(.otherLane(noRoute, extras: ["environment": "sandbox"])))
+        == .ends(.refused, "b", reason: noRoute, extras: ["environment": "sandbox"], attempts: 1))
   }
 
   @Test func `Jobs for another lane wait for it`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    _ = life.handle(.classified(.otherLane(badNumber)), now: start)
-    _ = life.handle(.released, now: start)
-    #expect(
-      life.handle(.slotDenied(suspended, after: .seconds(4)), now: start)
-        == delay(.fiveSeconds, counts: false, suspended))
+    _ = life.handle(.classified(.otherLane(badNumber)))
+    _ = life.handle(.released)
+    #expect(life.handle(.slotDenied(suspended, after: .seconds(4))) == delay(.fiveSeconds, counts: false, suspended))
   }
 
   @Test func `Jobs that another lane may carry out are not refused`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5))), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
-    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-    #expect(life.handle(.classified(.otherLane(badNumber)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+    #expect(life.handle(.classified(.retry(noRoute, after: .seconds(5)))) == .release)
+    #expect(life.handle(.released) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimed)
+    #expect(life.handle(.classified(.otherLane(badNumber))) == .release)
+    #expect(life.handle(.released) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
   @Test func `The call ends well inside the deadline`() {
-    var life = life(facts(deadline: .seconds(5)))
-    _ = life.begin(now: start)
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
+    var life = begun(facts(deadline: .seconds(5)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "a", timeout: .milliseconds(4500)))
   }
-
-  // MARK: Deadline
 
   @Test(arguments: [-1, 0, 999]) func `Without time for a call it expires`(
     milliseconds: Int
   ) {
     var life = life(facts(deadline: .milliseconds(milliseconds)))
     #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-        == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
+    #expect(life.handle(.claimed) == .ends(.expired, reason: .deadlineExceeded, attempts: 0))
   }
 
   @Test func `An expired job tells why its last attempt failed`() {
-    var life = life(facts(deadline: .zero, attempt: 3, lastReason: noRoute))
-    _ = life.begin(now: start)
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-        == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 2)))
+    var life = begun(facts(deadline: .zero, attempt: 3, lastReason: noRoute))
+    #expect(life.handle(.claimed) == .ends(.expired, reason: noRoute, attempts: 2))
   }
 
   @Test func `It expires while it waits for a slot`() {
@@ -131,108 +122,81 @@ import Testing
   }
 
   @Test func `A slot that comes too late is not used`() {
-    var life = life(facts(deadline: .seconds(30)))
-    _ = life.begin(now: start)
+    var life = begun(facts(deadline: .seconds(30)))
     #expect(life.handle(.slotGranted, now: start + .milliseconds(29_500)) == .claim(lane: nil, timeout: .zero))
   }
 
   @Test func `A claim that took too long is given back and the job expires`() {
-    var life = life(facts(deadline: .seconds(6)))
-    _ = life.begin(now: start)
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(5400)))
+    var life = begun(facts(deadline: .seconds(6)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "a", timeout: .milliseconds(5400)))
     let late = start + .milliseconds(5001)
-    #expect(life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late) == .release)
+    #expect(life.handle(.claimed, now: late) == .release)
     #expect(life.handle(.released, now: late) == .claim(lane: nil, timeout: .zero))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: late)
-        == .settle(JobEnding(outcome: .expired, reason: .deadlineExceeded, attempts: 0)))
+    #expect(life.handle(.claimed, now: late) == .ends(.expired, reason: .deadlineExceeded, attempts: 0))
   }
 
   @Test func `A call has the time that the claim has left`() {
-    var life = life(facts(deadline: .seconds(10)))
-    _ = life.begin(now: start)
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .seconds(9)))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start + .seconds(5))
-        == .perform(lane: "a", timeout: .milliseconds(4500)))
+    var life = begun(facts(deadline: .seconds(10)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "a", timeout: .seconds(9)))
+    #expect(life.handle(.claimed, now: start + .seconds(5)) == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
   @Test func `A call has no more time than its lease though the clock was set back`() {
-    var life = life(facts(deadline: .seconds(5)))
-    _ = life.begin(now: start)
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "a", timeout: .milliseconds(4500)))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start - .seconds(3600))
-        == .perform(lane: "a", timeout: .milliseconds(4500)))
+    var life = begun(facts(deadline: .seconds(5)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "a", timeout: .milliseconds(4500)))
+    #expect(life.handle(.claimed, now: start - .seconds(3600)) == .perform(lane: "a", timeout: .milliseconds(4500)))
   }
 
   @Test func `A look up that took too long leaves no time for a call`() {
-    var life = life(facts(deadline: .seconds(6), onUnknown: .resend))
-    _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
-    _ = life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)), now: start)
+    var life = granted(facts(deadline: .seconds(6), onUnknown: .resend))
+    _ = life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)))
     #expect(life.handle(.lookedUp(.retry(noRoute)), now: start + .milliseconds(5001)) == .release)
   }
 
   @Test func `An expired job that was begun before ends unknown`() {
-    var life = life(facts(deadline: .zero))
-    _ = life.begin(now: start)
+    var life = begun(facts(deadline: .zero))
     #expect(
-      life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)), now: start)
-        == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 0)))
+      life.handle(.claimAnswered(.abandoned(lane: "a", unknownCalls: 1)))
+        == .ends(.unknown, reason: .attemptLost, attempts: 0))
   }
 
   @Test func `An expired job that was settled before keeps its result`() {
-    var life = life(facts(deadline: .zero))
-    _ = life.begin(now: start)
-    #expect(life.handle(.claimAnswered(.settled(result: [1])), now: start) == .publish(recorded: [1]))
+    var life = begun(facts(deadline: .zero))
+    #expect(life.handle(.claimAnswered(.settled(result: [1]))) == .publish(recorded: [1]))
   }
 
-  // MARK: Claim
-
   @Test func `Settled before is published again without a call`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
-    #expect(life.handle(.claimAnswered(.settled(result: [7])), now: start) == .publish(recorded: [7]))
-    #expect(life.handle(.published, now: start) == .acknowledge)
+    var life = granted(facts())
+    #expect(life.handle(.claimAnswered(.settled(result: [7]))) == .publish(recorded: [7]))
+    #expect(life.handle(.published) == .acknowledge)
   }
 
   @Test func `Held by another looks again uncounted`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
+    var life = granted(facts())
     #expect(
-      life.handle(.claimAnswered(.held(until: start + .seconds(9))), now: start)
+      life.handle(.claimAnswered(.held(until: start + .seconds(9))))
         == delay(.fiveSeconds, counts: false, .heldElsewhere))
   }
 
   @Test func `A ledger that cannot be written delays the job uncounted`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
-    #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: false, .ledgerUnavailable))
+    var life = granted(facts())
+    #expect(life.handle(.ledgerFailed) == delay(.fiveSeconds, counts: false, .ledgerUnavailable))
   }
 
   @Test func `Abandoned with rule report ends unknown`() {
-    var life = life(facts(onUnknown: .report))
-    _ = life.begin(now: start)
-    _ = life.handle(.slotGranted, now: start)
-    #expect(
-      life.handle(.claimAnswered(.abandoned(lane: "b", unknownCalls: 1)), now: start) == .lookUp(lane: "b"))
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
+    var life = granted(facts(onUnknown: .report))
+    #expect(life.handle(.claimAnswered(.abandoned(lane: "b", unknownCalls: 1))) == .lookUp(lane: "b"))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: .attemptLost, attempts: 0))
   }
 
   @Test func `Abandoned with rule resend is called again but not forever`() {
     for calls in 1...3 {
       var life = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: calls))
-      let action = life.handle(.lookedUp(nil), now: start)
+      let action = life.handle(.lookedUp(nil))
       if calls <= 2 {
         #expect(action == .perform(lane: "a", timeout: .seconds(10)))
       } else {
-        #expect(action == .settle(JobEnding(outcome: .unknown, lane: "a", reason: .attemptLost, attempts: 0)))
+        #expect(action == .ends(.unknown, "a", reason: .attemptLost, attempts: 0))
       }
     }
   }
@@ -240,13 +204,11 @@ import Testing
   @Test func `Abandoned is looked up first`() {
     var known = calling(facts(onUnknown: .resend), claim: .abandoned(lane: "a", unknownCalls: 1))
     #expect(
-      known.handle(.lookedUp(.accepted(reference: "SM9")), now: start)
-        == .settle(JobEnding(outcome: .accepted, lane: "a", reference: "SM9", attempts: 0)))
+      known.handle(.lookedUp(.accepted(reference: "SM9")))
+        == .ends(.accepted, "a", reference: "SM9", attempts: 0))
     var absent = calling(facts(onUnknown: .report), claim: .abandoned(lane: "a", unknownCalls: 1))
-    #expect(absent.handle(.lookedUp(.retry(noRoute)), now: start) == .perform(lane: "a", timeout: .seconds(10)))
+    #expect(absent.handle(.lookedUp(.retry(noRoute))) == .perform(lane: "a", timeout: .seconds(10)))
   }
-
-  // MARK: Retry
 
   @Test(
     arguments: zip(
@@ -254,27 +216,23 @@ import Testing
       [RetryStep.fiveSeconds, .thirtySeconds, .twoMinutes, .tenMinutes, .oneHour, .oneHour, .oneHour]))
   func `Each attempt backs off one step further`(attempt: Int, step: RetryStep) {
     var life = calling(facts(deadline: .seconds(10_000), attempt: attempt))
-    #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
+    #expect(life.handle(.classified(.retry(noRoute))) == .release)
+    #expect(life.handle(.released) == delay(step, counts: true, noRoute))
   }
 
   @Test func `The next lane is taken first`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    #expect(life.handle(.classified(.retry(noRoute)), now: start) == .release)
-    #expect(life.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
-    #expect(life.handle(.slotGranted, now: start) == .claim(lane: "b", timeout: .seconds(10)))
-    _ = life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-    #expect(
-      life.handle(.classified(.accepted(reference: nil)), now: start)
-        == .settle(JobEnding(outcome: .accepted, lane: "b", attempts: 1)))
+    #expect(life.handle(.classified(.retry(noRoute))) == .release)
+    #expect(life.handle(.released) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(life.handle(.slotGranted) == .claim(lane: "b", timeout: .seconds(10)))
+    _ = life.handle(.claimed)
+    #expect(life.handle(.classified(.accepted(reference: nil))) == .ends(.accepted, "b", attempts: 1))
   }
 
   @Test func `A second lane is not taken when the first one may have done it`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+    _ = life.handle(.classified(.unknown(timedOut)))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: timedOut, attempts: 1))
   }
 
   @Test(
@@ -284,51 +242,45 @@ import Testing
   )
   func `Retry after takes the smallest step that obeys it`(seconds: Int, step: RetryStep) {
     var life = calling(facts(deadline: .seconds(10_000)))
-    _ = life.handle(.classified(.retry(noRoute, after: .seconds(seconds))), now: start)
-    #expect(life.handle(.released, now: start) == delay(step, counts: true, noRoute))
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(seconds))))
+    #expect(life.handle(.released) == delay(step, counts: true, noRoute))
   }
 
   @Test func `Retry after beyond the longest step is remembered`() {
     var life = calling(facts(deadline: .seconds(50_000)))
-    _ = life.handle(.classified(.retry(noRoute, after: .seconds(7200))), now: start)
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(7200))))
     let notBefore = start + .seconds(7200)
-    #expect(life.handle(.released, now: start) == delay(.oneHour, counts: true, noRoute, notBefore: notBefore))
+    #expect(life.handle(.released) == delay(.oneHour, counts: true, noRoute, notBefore: notBefore))
     var again = self.life(facts(deadline: .seconds(50_000), attempt: 2, notBefore: notBefore, lastReason: noRoute))
     #expect(again.begin(now: start + .seconds(3600)) == delay(.oneHour, counts: false, noRoute))
   }
 
   @Test func `Retry after past the deadline expires`() {
     var life = calling(facts(deadline: .seconds(60)))
-    _ = life.handle(.classified(.retry(noRoute, after: .seconds(90))), now: start)
-    #expect(life.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-        == .settle(JobEnding(outcome: .expired, reason: noRoute, attempts: 1)))
+    _ = life.handle(.classified(.retry(noRoute, after: .seconds(90))))
+    #expect(life.handle(.released) == .claim(lane: nil, timeout: .zero))
+    #expect(life.handle(.claimed) == .ends(.expired, reason: noRoute, attempts: 1))
   }
 
   @Test func `Back off is shortened to fit the deadline and expires when nothing fits`() {
     var fits = calling(facts(deadline: .seconds(60), attempt: 3))
-    _ = fits.handle(.classified(.retry(noRoute)), now: start)
-    #expect(fits.handle(.released, now: start) == delay(.thirtySeconds, counts: true, noRoute))
+    _ = fits.handle(.classified(.retry(noRoute)))
+    #expect(fits.handle(.released) == delay(.thirtySeconds, counts: true, noRoute))
     var late = calling(facts(deadline: .seconds(5), attempt: 3))
-    _ = late.handle(.classified(.retry(noRoute)), now: start)
-    #expect(late.handle(.released, now: start) == .claim(lane: nil, timeout: .zero))
+    _ = late.handle(.classified(.retry(noRoute)))
+    #expect(late.handle(.released) == .claim(lane: nil, timeout: .zero))
   }
 
   @Test func `A claim that cannot be given back does not stop the retry`() {
     var life = calling(facts())
-    _ = life.handle(.classified(.retry(noRoute)), now: start)
-    #expect(life.handle(.ledgerFailed, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+    _ = life.handle(.classified(.retry(noRoute)))
+    #expect(life.handle(.ledgerFailed) == delay(.fiveSeconds, counts: true, noRoute))
   }
-
-  // MARK: Unknown
 
   @Test func `Unknown with rule report is never repeated`() {
     var life = calling(facts(onUnknown: .report))
-    #expect(life.handle(.classified(.unknown(timedOut)), now: start) == .lookUp(lane: "a"))
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+    #expect(life.handle(.classified(.unknown(timedOut))) == .lookUp(lane: "a"))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: timedOut, attempts: 1))
   }
 
   @Test(arguments: [UnknownRule.sender(.resend), .resend])
@@ -336,135 +288,106 @@ import Testing
     var job = facts()
     job.onUnknown = rule
     var first = calling(job)
-    _ = first.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(first.handle(.lookedUp(nil), now: start) == .postpone)
-    #expect(first.handle(.postponed, now: start) == delay(.fiveSeconds, counts: true, timedOut, unknownCalls: 1))
+    _ = first.handle(.classified(.unknown(timedOut)))
+    #expect(first.handle(.lookedUp(nil)) == .postpone)
+    #expect(first.handle(.postponed) == delay(.fiveSeconds, counts: true, timedOut, unknownCalls: 1))
     job.attempt = 3
     var third = calling(job, claim: .claimed(unknownCalls: 2))
-    _ = third.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(
-      third.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
+    _ = third.handle(.classified(.unknown(timedOut)))
+    #expect(third.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: timedOut, attempts: 3))
   }
 
   @Test func `Without a ledgers memory the messages own count bounds resends`() {
     var life = calling(facts(onUnknown: .resend, attempt: 3, unknownCalls: 2))
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 3)))
+    _ = life.handle(.classified(.unknown(timedOut)))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: timedOut, attempts: 3))
   }
 
   @Test func `Unknown is settled when the deadline leaves no time to resend`() {
     var life = calling(facts(deadline: .seconds(5), onUnknown: .resend))
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+    _ = life.handle(.classified(.unknown(timedOut)))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: timedOut, attempts: 1))
   }
 
   @Test func `A look up that knows decides`() {
     var done = calling(facts())
-    _ = done.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(
-      done.handle(.lookedUp(.accepted(reference: "SM3")), now: start)
-        == .settle(JobEnding(outcome: .accepted, lane: "a", reference: "SM3", attempts: 1)))
+    _ = done.handle(.classified(.unknown(timedOut)))
+    #expect(done.handle(.lookedUp(.accepted(reference: "SM3"))) == .ends(.accepted, "a", reference: "SM3", attempts: 1))
     var absent = calling(facts())
-    _ = absent.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(absent.handle(.lookedUp(.retry(noRoute)), now: start) == .release)
-    #expect(absent.handle(.released, now: start) == delay(.fiveSeconds, counts: true, noRoute))
+    _ = absent.handle(.classified(.unknown(timedOut)))
+    #expect(absent.handle(.lookedUp(.retry(noRoute))) == .release)
+    #expect(absent.handle(.released) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
   @Test func `Jobs that may have been carried out end unknown instead of expiring`() {
-    var life = life(facts(deadline: .zero, onUnknown: .resend, attempt: 2, lastReason: timedOut, unknownCalls: 1))
-    _ = life.begin(now: start)
+    var life = begun(facts(deadline: .zero, onUnknown: .resend, attempt: 2, lastReason: timedOut, unknownCalls: 1))
     #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 1)), now: start)
-        == .settle(JobEnding(outcome: .unknown, reason: .attemptLost, attempts: 1)))
+      life.handle(.claimAnswered(.claimed(unknownCalls: 1)))
+        == .ends(.unknown, reason: .attemptLost, attempts: 1))
   }
-
-  // MARK: Lane down
 
   @Test func `Lane down takes the next lane else waits uncounted`() {
     var two = calling(facts(lanes: ["a", "b"]))
-    #expect(two.handle(.classified(.laneDown(suspended)), now: start) == .release)
-    #expect(two.handle(.released, now: start) == .acquire(lane: "b", patience: .seconds(60)))
+    #expect(two.handle(.classified(.laneDown(suspended))) == .release)
+    #expect(two.handle(.released) == .acquire(lane: "b", patience: .seconds(60)))
     var one = calling(facts())
-    _ = one.handle(.classified(.laneDown(suspended)), now: start)
-    #expect(one.handle(.released, now: start) == delay(.fiveSeconds, counts: false, suspended))
+    _ = one.handle(.classified(.laneDown(suspended)))
+    #expect(one.handle(.released) == delay(.fiveSeconds, counts: false, suspended))
   }
 
   @Test func `A job that finds its lane down waits until the probe`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    #expect(
-      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
-        == delay(.thirtySeconds, counts: false, suspended))
+    var life = begun(facts())
+    #expect(life.handle(.slotDenied(suspended, after: .seconds(20))) == delay(.thirtySeconds, counts: false, suspended))
   }
 
   @Test func `A retry on one lane counts also when the other is down`() {
     var life = calling(facts(lanes: ["a", "b"]))
-    _ = life.handle(.classified(.retry(noRoute)), now: start)
-    _ = life.handle(.released, now: start)
-    #expect(
-      life.handle(.slotDenied(suspended, after: .seconds(20)), now: start)
-        == delay(.fiveSeconds, counts: true, noRoute))
+    _ = life.handle(.classified(.retry(noRoute)))
+    _ = life.handle(.released)
+    #expect(life.handle(.slotDenied(suspended, after: .seconds(20))) == delay(.fiveSeconds, counts: true, noRoute))
   }
 
   @Test func `A job whose lane stays down expires with that reason`() {
-    var life = life(facts(deadline: .seconds(4)))
-    _ = life.begin(now: start)
-    #expect(
-      life.handle(.slotDenied(suspended, after: .seconds(1)), now: start) == .claim(lane: nil, timeout: .zero))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-        == .settle(JobEnding(outcome: .expired, reason: suspended, attempts: 0)))
+    var life = begun(facts(deadline: .seconds(4)))
+    #expect(life.handle(.slotDenied(suspended, after: .seconds(1))) == .claim(lane: nil, timeout: .zero))
+    #expect(life.handle(.claimed) == .ends(.expired, reason: suspended, attempts: 0))
   }
 
   @Test func `A lane without free slots delays the job uncounted`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    #expect(
-      life.handle(.slotBusy, now: start + .seconds(60)) == delay(.fiveSeconds, counts: false, .laneBusy))
+    var life = begun(facts())
+    #expect(life.handle(.slotBusy, now: start + .seconds(60)) == delay(.fiveSeconds, counts: false, .laneBusy))
   }
 
-  // MARK: The end
-
   @Test func `Unbegun jobs are handed back`() {
-    var life = life(facts())
-    _ = life.begin(now: start)
-    #expect(life.handle(.stopping, now: start) == .handBack(wasBegun: false))
+    var life = begun(facts())
+    #expect(life.handle(.stopping) == .handBack(wasBegun: false))
   }
 
   @Test func `A refusal without a call is settled too`() {
     var life = life(facts(refusal: .init(reason: badNumber, extras: ["suppress": true])))
     #expect(life.begin(now: start) == .claim(lane: nil, timeout: .zero))
-    #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 0)), now: start)
-        == .settle(JobEnding(outcome: .refused, reason: badNumber, extras: ["suppress": true], attempts: 0)))
+    #expect(life.handle(.claimed) == .ends(.refused, reason: badNumber, extras: ["suppress": true], attempts: 0))
   }
 
   @Test func `An effect whose record fails is published and never repeated`() {
     var life = calling(facts())
-    _ = life.handle(.classified(.accepted(reference: "SM1")), now: start)
-    #expect(life.handle(.ledgerFailed, now: start) == .publish(recorded: nil))
-    #expect(life.handle(.published, now: start) == .acknowledge)
+    _ = life.handle(.classified(.accepted(reference: "SM1")))
+    #expect(life.handle(.ledgerFailed) == .publish(recorded: nil))
+    #expect(life.handle(.published) == .acknowledge)
   }
 
   @Test func `A next stage is settled then published then acknowledged`() {
     let stage = NextStage(messageID: "job-1.next", body: [1])
     var life = calling(facts())
-    #expect(life.handle(.classified(.continued(as: stage)), now: start) == .settleStage(stage))
-    #expect(life.handle(.settled(standing: nil), now: start) == .publish(recorded: nil))
-    #expect(life.handle(.published, now: start) == .acknowledge)
+    #expect(life.handle(.classified(.continued(as: stage))) == .settleStage(stage))
+    #expect(life.handle(.settled(standing: nil)) == .publish(recorded: nil))
+    #expect(life.handle(.published) == .acknowledge)
   }
 
   @Test func `Lost jobs are not tried again`() {
     var life = calling(facts(onUnknown: .resend), claim: .claimed(unknownCalls: 1))
     #expect(life.unknownCalls == 1)
-    #expect(
-      life.handle(.classified(.lost(timedOut)), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+    #expect(life.handle(.classified(.lost(timedOut))) == .ends(.unknown, "a", reason: timedOut, attempts: 1))
   }
 
   @Test func `A job may have its own word for unknown`() {
@@ -472,44 +395,59 @@ import Testing
     facts.unknownReason = Reason("LOST", "Sign in again.")
     let own = Reason("LOST", "Sign in again.", providerCode: "21211")
     var life = calling(facts)
-    _ = life.handle(.classified(.unknown(badNumber)), now: start)
-    #expect(
-      life.handle(.lookedUp(nil), now: start)
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: own, attempts: 1)))
+    _ = life.handle(.classified(.unknown(badNumber)))
+    #expect(life.handle(.lookedUp(nil)) == .ends(.unknown, "a", reason: own, attempts: 1))
     facts.deadline = start
     facts.unknownCalls = 1
     life = self.life(facts)
     _ = life.begin(now: start)
     #expect(
-      life.handle(.claimAnswered(.claimed(unknownCalls: 1)), now: start)
-        == .settle(JobEnding(outcome: .unknown, reason: facts.unknownReason, attempts: 0)))
+      life.handle(.claimAnswered(.claimed(unknownCalls: 1)))
+        == .ends(.unknown, reason: facts.unknownReason, attempts: 0))
   }
 
   @Test func `A job that is harmless however often is sent again until its deadline`() {
     var facts = facts(unknownCalls: 1000)
     facts.onUnknown = .resendUntilDeadline
     var life = calling(facts)
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
-    #expect(life.handle(.lookedUp(nil), now: start) == .postpone)
+    _ = life.handle(.classified(.unknown(timedOut)))
+    #expect(life.handle(.lookedUp(nil)) == .postpone)
     life = calling(facts)
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
+    _ = life.handle(.classified(.unknown(timedOut)))
     #expect(
       life.handle(.lookedUp(nil), now: start + .seconds(599))
-        == .settle(JobEnding(outcome: .unknown, lane: "a", reason: timedOut, attempts: 1)))
+        == .ends(.unknown, "a", reason: timedOut, attempts: 1))
   }
 
   @Test func `The result that another recorded first stands`() {
     var life = calling(facts())
-    _ = life.handle(.classified(.unknown(timedOut)), now: start)
-    _ = life.handle(.lookedUp(nil), now: start)
-    #expect(life.handle(.settled(standing: [4]), now: start) == .publish(recorded: [4]))
+    _ = life.handle(.classified(.unknown(timedOut)))
+    _ = life.handle(.lookedUp(nil))
+    #expect(life.handle(.settled(standing: [4])) == .publish(recorded: [4]))
   }
 
   @Test func `A result that cannot be published comes back later`() {
     var life = calling(facts())
-    _ = life.handle(.classified(.accepted(reference: nil)), now: start)
-    _ = life.handle(.settled(standing: nil), now: start)
-    #expect(
-      life.handle(.undeliverable, now: start) == delay(.thirtySeconds, counts: false, .resultUndeliverable))
+    _ = life.handle(.classified(.accepted(reference: nil)))
+    _ = life.handle(.settled(standing: nil))
+    #expect(life.handle(.undeliverable) == delay(.thirtySeconds, counts: false, .resultUndeliverable))
+  }
+}
+
+extension JobLifecycle.Event {
+  fileprivate static let claimed = Self.claimAnswered(.claimed(unknownCalls: 0))
+}
+
+extension JobLifecycle {
+  fileprivate mutating func handle(_ event: Event) -> Action { handle(event, now: start) }
+}
+
+extension JobLifecycle.Action {
+  fileprivate static func ends(
+    _ outcome: JobOutcome, _ lane: String? = nil, reason: Reason? = nil, reference: String? = nil,
+    extras: ResultExtras = [:], attempts: Int
+  ) -> Self {
+    .settle(
+      JobEnding(outcome: outcome, lane: lane, reference: reference, reason: reason, extras: extras, attempts: attempts))
   }
 }

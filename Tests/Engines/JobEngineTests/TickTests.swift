@@ -4,15 +4,11 @@ import Testing
 
 @testable import JobEngine
 
-/// When the engine wakes.
 @Suite struct TickTests {
   @Test func `An idle worker ticks once a second and a busy one at every grain`() async throws {
     let gate = Gate()
     try await withWorker { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       try await worker.ticker.tick()
       #expect(worker.ticker.limit == .seconds(1))
       worker.deliver(try job())

@@ -75,8 +75,7 @@ private struct PaintOptions: CommandOptions {
   func `A wrong value is refused with its option`(arguments: [String], message: String) {
     do {
       guard case .run(let arguments) = try syntax.parse(["paint"] + arguments) else {
-        Issue.record("help was asked for")
-        return
+        return #expect(Bool(false), "help was asked for")
       }
       _ = try PaintOptions.read(arguments)
       Issue.record("nothing was refused")
@@ -87,10 +86,7 @@ private struct PaintOptions: CommandOptions {
 
   @Test func `The help lists the options in the order in which they are read, those of the outer command last`() throws
   {
-    guard case .help(let text) = try syntax.parse(["paint", "--help"]) else {
-      Issue.record("no help")
-      return
-    }
+    guard case .help(let text) = try syntax.parse(["paint", "--help"]) else { return #expect(Bool(false), "no help") }
     let places = ["WALL", "[NOTE]", "--color", "--coats", "--drying", "--tool", "--verbose"].map {
       text.firstRange(of: $0)?.lowerBound
     }

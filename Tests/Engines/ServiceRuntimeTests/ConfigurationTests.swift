@@ -6,7 +6,6 @@ private enum Rule: String, CaseIterable {
   case report, resend
 }
 
-/// One of each kind of key.
 private struct Sample: Configuration {
   let url: String
   let prefetch: Int
@@ -56,7 +55,6 @@ private struct Sample: Configuration {
     return try #require(result)
   }
 
-  /// The problems without the directory of the file.
   private func problems(_ text: String, _ environment: [String: String] = [:]) -> [String] {
     do {
       _ = try load(text, environment)
@@ -233,7 +231,6 @@ private struct Sample: Configuration {
       #expect(loaded.content.password?.reveal() == "hunter2")
       #expect(loaded.content.templates == directory + "/t")
       #expect(loaded.warnings.isEmpty)
-
       try write("hunter2", to: directory + "/open", mode: 0o644)
       var environment = ["COUNTERSIGN_BROKER_PASSWORD_FILE": directory + "/open"]
       let open = #expect(throws: ConfigurationError.self) {
@@ -244,7 +241,6 @@ private struct Sample: Configuration {
       environment["COUNTERSIGN_ALLOW_READABLE_SECRETS"] = "true"
       loaded = try Sample.load(file: directory + "/c.json5", environment: environment)
       #expect(loaded.warnings.first?.text.contains("can be read by every user") == true)
-
       try write("\n", to: directory + "/pw")
       let error = #expect(throws: ConfigurationError.self) {
         try Sample.load(file: directory + "/c.json5", environment: [:])

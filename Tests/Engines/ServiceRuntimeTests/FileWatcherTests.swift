@@ -125,7 +125,6 @@ import Testing
   }
 }
 
-/// A watcher with a setting that its file decides.
 private final class Paint: Sendable {
   private struct Can: Configuration {
     let color: String
@@ -136,7 +135,6 @@ private final class Paint: Sendable {
     }
   }
 
-  /// Values that the watcher and the test share.
   private final class State: Sendable {
     let color: Mutex<String>
     let applications = Mutex(0)
@@ -144,7 +142,6 @@ private final class Paint: Sendable {
 
     init(_ color: String) { self.color = Mutex(color) }
 
-    /// Reads the file and takes its color.
     func apply(_ path: String) throws(ConfigurationError) -> Bool {
       applications.withLock { $0 += 1 }
       let new = try Can.load(file: path, environment: [:]).content.color
@@ -186,7 +183,6 @@ private final class Paint: Sendable {
   func replace(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: path), options: .atomic) }
 
   var color: String { state.color.withLock { $0 } }
-  /// Times that a content was read as a configuration.
   var applications: Int { state.applications.withLock { $0 } }
   /// While true, something beside the file is missing.
   var isDry: Bool {
@@ -195,7 +191,6 @@ private final class Paint: Sendable {
   }
   var errors: [String] { sink.events.filter { $0.level == .error }.map(\.message) }
   var isCurrent: Bool { metrics.render().contains("\ncurrent 1\n") }
-  /// Changes that were taken and refused.
   var counts: [Int] {
     ["taken", "refused"].map { outcome in
       (0...9).first { metrics.render().contains("\nreads{outcome=\"\(outcome)\"} \($0)\n") } ?? -1

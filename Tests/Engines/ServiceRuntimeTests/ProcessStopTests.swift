@@ -10,7 +10,6 @@ import Testing
   import Darwin
 #endif
 
-/// A stop of a process that has not started yet.
 @Suite struct ProcessStopTests {
   private struct Refused: Error {}
 

@@ -3,7 +3,6 @@ import ServiceRuntime
 import Synchronization
 import Testing
 
-/// A service that notes what is done to it and ends when it is told.
 private final class Probe: Service {
   enum Behavior {
     case obeys
@@ -45,7 +44,6 @@ private final class Probe: Service {
   }
 }
 
-/// Events in order.
 private final class Journal: Sendable {
   private struct State {
     var lines: [String] = []
@@ -59,7 +57,6 @@ private final class Journal: Sendable {
 
   var lines: [String] { state.withLock { $0.lines } }
 
-  /// Keeps a continuation until ``release()``.
   func hold(_ continuation: CheckedContinuation<Void, Never>) {
     let isReleased = state.withLock { state -> Bool in
       if !state.isReleased { state.held = continuation }

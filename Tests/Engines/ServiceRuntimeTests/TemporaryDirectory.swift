@@ -1,19 +1,10 @@
 import FoundationEssentials
+import TestSupport
 
-/// Lends a directory that is gone afterwards.
 func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
-  let path = FileManager.default.temporaryDirectory.path + "/countersign-tests-\(UUID().uuidString)"
-  try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-  defer { remove(path) }
-  try body(path)
-}
-
-private func remove(_ path: String) {
-  do {
-    try FileManager.default.removeItem(atPath: path)
-  } catch {
-    print("cannot remove \(path): \(error)")
-  }
+  let directory = try TemporaryDirectory()
+  defer { withExtendedLifetime(directory) {} }
+  try body(directory.path)
 }
 
 /// Writes a file that only its owner may read.

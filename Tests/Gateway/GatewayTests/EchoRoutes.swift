@@ -37,7 +37,6 @@ enum EchoRoutes {
 }
 
 extension GatewayBench {
-  /// A gateway whose calls tell what they were called with.
   static func echo(
     isDevelopment: Bool = false, proxies: [String] = [], project: Project = GatewayBench.project
   ) throws -> GatewayBench {

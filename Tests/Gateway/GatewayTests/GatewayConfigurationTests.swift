@@ -33,12 +33,7 @@ import Testing
   }
 
   private func problem(_ changes: [String: String]) -> String {
-    do {
-      _ = try load(changes)
-      return ""
-    } catch {
-      return "\(error)"
-    }
+    TestSupport.problem { try load(changes) }
   }
 
   @Test func `It is valid, and warns only that there is no project yet`() throws {

@@ -54,10 +54,8 @@ final class FakeBroker: CommandTransport {
   /// Lets the connection be up at the look of that number.
   func becomeReady(atLook number: Int) { state.withLock { $0.looksUntilReady = number } }
   func fail(_ error: AMQPError?) { state.withLock { $0.failure = error } }
-  /// Time that every following command takes.
   func delay(_ delay: Duration) { state.withLock { $0.delay = delay } }
 
-  /// A command that was sent, by its order.
   func command<C: Command>(_ type: C.Type, at index: Int = 0) throws -> C {
     let matching = commands.filter { $0.type == C.type.text }
     return try C(json: try #require(matching.dropFirst(index).first).body)
@@ -96,25 +94,21 @@ final class FakeBroker: CommandTransport {
     }
   }
 
-  /// A reply as a service writes it.
   static func reply<Body: MessageBody>(_ body: Body, to message: Message) throws -> Message {
     Envelope(type: Body.type, messageID: MessageID.make(), correlationID: message.correlationID)
       .message(body: try body.json())
   }
 
-  /// A refusal as a service writes it.
   static func refusal(_ error: APIError, to message: Message) throws -> Message {
     try reply(ErrorReply(error), to: message)
   }
 }
 
-/// A gateway on a port of loopback, with a real HTTP server.
 final class GatewayBench: Sendable {
   let broker: FakeBroker
   let rules: GatewayRules
   let metrics: MetricsRegistry
   let log = MemoryLog()
-  /// Key pair of `accounts`.
   let accountsKey: PrivateSealingKey
   private let server: HTTPServer
   private let client: HTTPClient
@@ -123,7 +117,6 @@ final class GatewayBench: Sendable {
   static let bundleID = "com.example.app"
   static let origin = "https://www.example.com"
 
-  /// Project `example` with an Apple app and a web app.
   static var project: Project {
     var project = Project(id: "example", number: 100_000_000_001)
     project.apiKeys = [apiKey]
@@ -201,7 +194,6 @@ final class GatewayBench: Sendable {
   }
 }
 
-/// An answer with its JSON object.
 struct BenchAnswer: Sendable {
   let status: Int
   let headers: HTTPHeaders
@@ -221,7 +213,6 @@ struct BenchAnswer: Sendable {
   var word: String? { content["error"]?["status"]?.text }
   var reason: String? { content["error"]?["errors"]?[0]?["reason"]?.text }
 
-  /// Whether it is an error in the protocol's form, of this status.
   func isError(_ code: Int) -> Bool {
     status == code && content["error"]?["code"] == .integer(Int64(code)) && message?.isEmpty == false
       && content["error"]?["errors"]?[0]?["message"]?.text == message

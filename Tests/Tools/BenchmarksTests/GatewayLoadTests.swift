@@ -4,9 +4,7 @@ import Testing
 
 @testable import Benchmarks
 
-/// The load of apps, against a gateway that the tests play, over real HTTP.
 @Suite(.timeLimit(.minutes(10))) struct GatewayLoadTests {
-  /// Gateway that answers with fixed texts and keeps what it was asked.
   private final class Gateway: Sendable {
     let asked = Mutex<[String]>([])
 

@@ -2,7 +2,6 @@ import Testing
 
 @testable import Benchmarks
 
-/// The rate at which a queue drains.
 @Suite struct JobLoadTests {
   @Test func `A rate is jobs a second`() throws {
     #expect(try JobLoad.rate(of: 450, in: .milliseconds(1_500)) == 300)

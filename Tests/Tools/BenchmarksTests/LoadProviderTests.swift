@@ -5,7 +5,6 @@ import Testing
 
 @testable import Benchmarks
 
-/// The provider that the benchmark plays, over real HTTP.
 @Suite(.timeLimit(.minutes(10))) struct LoadProviderTests {
   private func status(
     _ provider: LoadProvider, _ method: String, _ path: String, _ body: String

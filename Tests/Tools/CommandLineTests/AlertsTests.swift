@@ -17,7 +17,6 @@ import Testing
     }
   }
 
-  /// Every word that begins like a metric of this package.
   static func names(in text: String) -> Set<String> {
     Set(text.matches(of: /\b(?:countersign|process)_[a-z_]+/).map { String($0.output) })
   }

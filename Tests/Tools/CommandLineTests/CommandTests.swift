@@ -9,7 +9,6 @@ import Testing
 
 @testable import CommandLine
 
-/// Installation with prepared answers.
 final class FakeBackend: OperatorBackend {
   let management: FakeManagement
   let dead: FakeDeadQueue
@@ -88,7 +87,6 @@ final class FakeBackend: OperatorBackend {
   }
 }
 
-/// Output and exit code of a command.
 struct Run {
   let code: ExitCode
   let output: String

@@ -8,7 +8,6 @@ import Testing
 @testable import CommandEngine
 @testable import RecordStore
 
-/// A path that names the file of another service is refused by that service's name.
 @Suite struct DatabaseKindTests {
   private static let services: [(name: String, open: @Sendable (String) async throws -> Void)] = [
     ("the coordinator", { try await open($0, .coordinator) }), ("accounts", { try await open($0, .accounts) }),

@@ -35,7 +35,6 @@ import Testing
   private static let conversion = ConversionList(
     enabled: true, floorPercent: 20, windowSeconds: 3600, blockCount: 0, blocks: [], regions: [], prefixes: [])
 
-  /// A healthy installation: coordinator, sms-worker, accounts and gateway.
   private var healthy: DoctorFacts {
     var facts = DoctorFacts(
       now: UnixTime(milliseconds: 1_800_000_000_000),

@@ -5,7 +5,6 @@ import Testing
 
 @testable import CommandLine
 
-/// Web servers with prepared answers.
 struct FakeProbe: HTTPProbe {
   let answers: [String: HTTPProbeAnswer]
 
@@ -178,7 +177,6 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct FileCheckTests {
-  /// A directory with files, gone afterwards.
   func withFiles(_ files: [String: String], _ body: (String) throws -> Void) throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: "doctor-\(UInt64.random(in: 0 ... .max))")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -14,7 +14,6 @@ import Testing
     #expect(try KeyRing(jwkSet: Array(run.output.utf8)).sealing?.id == "k1")
   }
 
-  /// Runs a command with the path of a file that has the given text.
   private func run(_ arguments: [String], onFileWith text: String) async throws -> Run {
     let file = FileManager.default.temporaryDirectory.appending(path: "keys-\(UInt64.random(in: 0 ... .max)).json")
     try Data(text.utf8).write(to: file)

@@ -9,7 +9,6 @@ import Testing
 
 @testable import CommandLine
 
-/// A directory with a configuration of the mail-worker, and the DNS of its senders.
 private struct MailFixture {
   let directory: String
   var file: String { directory + "/mail-worker.json5" }
@@ -42,7 +41,6 @@ private struct MailFixture {
     try await body(fixture)
   }
 
-  /// The doctor's findings about the records, by the beginning of each check.
   func findings(_ records: [String: [String]]) async throws -> [String: Finding.Status] {
     let configuration = try MailWorkerConfiguration.load(file: file, environment: [:]).content
     let check = MailCheck { (name) throws(TextRecords.Failure) in records[name] ?? [] }

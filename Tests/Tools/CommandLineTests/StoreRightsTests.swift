@@ -11,12 +11,10 @@ import Testing
 @testable import CommandLine
 @testable import RecordStore
 
-/// The processes' roles, which may do nothing beyond what `countersign store create` grants them.
 @Suite struct StoreRightsTests {
   private static let now = UnixTime(seconds: 1_782_907_200)
   private static let ticket = RecordKind("ticket")
 
-  /// Address of a database with all tables, for a role of its own: a coordinator's, or a worker's.
   private func database(isWorkers: Bool = false) async throws -> PostgreSQLEndpoint {
     let database = try await PrivatePostgreSQL.shared.database()
     var endpoint = try await PrivatePostgreSQL.shared.administrator(of: database)
@@ -54,10 +52,7 @@ import Testing
       let outcome = try await stores[0].transact(keys, at: Self.now) { set throws(StoreError) -> Void in
         try Self.changeEverything(&set)
       }
-      guard case .stored(_, let sent) = outcome else {
-        Issue.record("a conflict")
-        return
-      }
+      guard case .stored(_, let sent) = outcome else { return #expect(Bool(false), "a conflict") }
       #expect(await stores[0].owned(sent).count == 1)
       #expect(try await stores[0].release(heldBy: [try InboxKey("m")], at: Self.now).count == 1)
       try await stores[0].settle(OutboxSettlement(finished: sent.map(\.number)))

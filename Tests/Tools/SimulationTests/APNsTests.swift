@@ -10,7 +10,6 @@ struct APNsTests {
     let timestamp: Int64?
   }
 
-  /// An element of `GET /control/pushes`.
   private struct ShownPush: Decodable {
     struct Payload: Decodable { let aps: [String: Int] }
     let deviceToken: String
@@ -22,6 +21,13 @@ struct APNsTests {
   private static let device = String(repeating: "0aB1", count: 16)
   private static let pushID = "5b6f4c3e-7d39-4c5c-9a44-3d7a3c6b2f10"
 
+  private func withDevice(_ body: (Bench) async throws -> Void) async throws {
+    try await Bench.run { bench in
+      try await bench.register(Self.device)
+      try await body(bench)
+    }
+  }
+
   private func expect(_ reason: String, _ status: Int, _ answer: Answer) throws {
     #expect(answer.status == status)
     #expect(try answer.decoded(Refusal.self).reason == reason)
@@ -29,8 +35,7 @@ struct APNsTests {
   }
 
   @Test func `Push is taken and shown`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let answer = try await bench.push(Self.device, ["apns-id": Self.pushID])
       #expect(answer.status == 200)
       #expect(answer.text.isEmpty)
@@ -52,8 +57,7 @@ struct APNsTests {
   }
 
   @Test func `Push without an ID gets one`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let answer = try await bench.push(Self.device)
       #expect(answer.response.headers["apns-id"]?.utf8.count == 36)
       #expect(answer.response.headers["apns-unique-id"] == nil)
@@ -72,16 +76,14 @@ struct APNsTests {
       (["apns-collapse-id": String(repeating: "x", count: 65)], "BadCollapseId"),
     ] as [([String: String?], String)])
   func `Wrong header is refused`(changes: [String: String?], reason: String) async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       try expect(reason, 400, try await bench.push(Self.device, changes))
       #expect(try await bench.control("GET", "/pushes").text == "[]\n")
     }
   }
 
   @Test func `Alert may have any priority`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       for priority in ["1", "5", "10", nil] {
         let answer = try await bench.push(Self.device, ["apns-push-type": "alert", "apns-priority": priority])
         #expect(answer.status == 200)
@@ -90,15 +92,13 @@ struct APNsTests {
   }
 
   @Test func `Field that comes twice is refused`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       try expect("DuplicateHeaders", 400, try await bench.push(Self.device, ["APNS-Topic": "com.example.push"]))
     }
   }
 
   @Test func `Payload is checked`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let fitting = #"{"aps":{"content-available":1},"x":""# + String(repeating: "x", count: 4_058) + "\"}"
       #expect(fitting.utf8.count == 4_096)
       #expect(try await bench.push(Self.device, payload: fitting).status == 200)
@@ -112,23 +112,20 @@ struct APNsTests {
   @Test(
     arguments: ["", "zz", String(repeating: "a", count: 62), String(repeating: "a", count: 65), "not-hexadecimal"])
   func `Wrong device token is refused`(token: String) async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       try expect(token.isEmpty ? "MissingDeviceToken" : "BadDeviceToken", 400, try await bench.push(token))
     }
   }
 
   @Test func `Path and method are checked`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       try expect("BadPath", 404, try await bench.send("POST", "/3/devices/x"))
       try expect("MethodNotAllowed", 405, try await bench.send("GET", "/3/device/\(Self.device)"))
     }
   }
 
   @Test func `Provider token is checked`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let now = bench.clock.now()
       let good = try bench.providerToken()
       let changed = String(good.dropLast(4) + "AAAA")
@@ -148,8 +145,7 @@ struct APNsTests {
   }
 
   @Test func `Provider token ages`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let token = try bench.providerToken()
       bench.clock.advance(by: .seconds(3_600))
       #expect(try await bench.push(Self.device, ["authorization": "bearer \(token)"]).status == 200)
@@ -160,8 +156,7 @@ struct APNsTests {
   }
 
   @Test func `Connection takes new tokens no sooner than after twenty minutes`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       func push(_ token: String, connection: String) async throws -> Answer {
         try await bench.push(
           Self.device, ["authorization": "bearer \(token)", "X-Front-Connection": connection])
@@ -180,8 +175,7 @@ struct APNsTests {
   }
 
   @Test func `Connection is spoilt by an expired token and keeps its key`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       func push(_ token: String, connection: String) async throws -> Answer {
         try await bench.push(
           Self.device, ["authorization": "bearer \(token)", "X-Front-Connection": connection])
@@ -235,8 +229,7 @@ struct APNsTests {
   @Test(
     arguments: [("Unregistered", 410), ("TooManyRequests", 429), ("Shutdown", 503), ("InternalServerError", 500)])
   func `Reason is given as often as ordered`(reason: String, status: Int) async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let order = #"{"deviceToken":"\#(Self.device)","topic":"com.example.push","reason":"\#(reason)","count":2}"#
       #expect(try await bench.control("POST", "/devices", order).status == 201)
       for _ in 0..<2 {
@@ -250,8 +243,7 @@ struct APNsTests {
   }
 
   @Test func `Reason that is not known needs a status`() async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       let order = #"{"deviceToken":"\#(Self.device)","topic":"*","reason":"BadWeather""#
       #expect(try await bench.control("POST", "/devices", order + "}").status == 400)
       #expect(try await bench.control("POST", "/devices", order + #","status":418,"timestamp":7}"#).status == 201)
@@ -264,8 +256,7 @@ struct APNsTests {
   @Test(
     arguments: [(429, "TooManyRequests"), (503, "ServiceUnavailable"), (500, "InternalServerError")])
   func `Fault has apples reason`(status: Int, reason: String) async throws {
-    try await Bench.run { bench in
-      try await bench.register(Self.device)
+    try await withDevice { bench in
       _ = try await bench.control(
         "POST", "/faults", #"{"provider":"apns","fault":\#(status),"to":"\#(Self.device.lowercased())"}"#)
       try await bench.register(String(repeating: "f", count: 64))
@@ -282,7 +273,6 @@ extension Bench {
     try TestKeys.token([("iss", .text(team)), ("iat", .time(issuedAt ?? clock.now()))], key: key, id: id)
   }
 
-  /// Registers a device for pushes to every app in both environments.
   func register(_ device: String) async throws {
     let order = #"{"deviceToken":"\#(device)","topic":"*","environment":"any"}"#
     #expect(try await control("POST", "/devices", order).status == 201)

@@ -16,7 +16,6 @@ struct AppleIDTests {
     let errorDescription: String?
   }
 
-  /// An element of `GET /control/revocations`.
   private struct ShownRevocation: Decodable {
     let clientID: String
     let token: String
@@ -167,7 +166,6 @@ struct AppleIDTests {
 }
 
 extension Bench {
-  /// Has an authorization code issued to com.example.app.
   func code(_ more: String = "") async throws -> String {
     struct Issued: Decodable { let code: String }
     let answer = try await control("POST", "/apple/codes", #"{"clientID":"com.example.app"\#(more)}"#)
@@ -187,7 +185,6 @@ extension Bench {
       ], key: key, id: id)
   }
 
-  /// Sends a form to `/auth/…`. `nil` leaves a field out.
   func appleID(
     _ path: String, _ changes: [String: String?], client: String = "com.example.app"
   ) async throws -> Answer {

@@ -4,7 +4,6 @@ import CountersignTelemetry
 import HTTPClient
 import Testing
 
-/// Google's token endpoint, and what its tokens open.
 @Suite(.timeLimit(.minutes(10)))
 struct GoogleTokenTests {
   private struct Given: Decodable {
@@ -21,7 +20,6 @@ struct GoogleTokenTests {
 
   private static let question = #"{"event":{"token":"high.1","siteKey":"app-key"}}"#
 
-  /// The claims of a good assertion. `nil` leaves one out.
   private func assertion(
     _ bench: Bench, _ changes: [String: TestKeys.Claim?] = [:], key: String = TestKeys.rsa,
     id: String? = TestKeys.rsaID

@@ -2,7 +2,6 @@ import CountersignTelemetry
 import HTTPClient
 import Testing
 
-/// Vonage and MessageBird are as strict as they are known to be.
 @Suite(.timeLimit(.minutes(10)))
 struct OtherSMSTests {
   private struct VonageReply: Decodable {

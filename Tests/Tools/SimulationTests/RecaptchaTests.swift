@@ -177,7 +177,6 @@ extension Bench {
       body: Array(body.utf8))
   }
 
-  /// `nil` leaves a field out.
   func siteVerify(_ changes: [String: String?]) async throws -> Answer {
     let fields = ["secret": "simulated-recaptcha-secret"].merging(changes) { $1 } as [String: String?]
     return try await send(

@@ -2,9 +2,7 @@ import Testing
 
 @testable import Simulation
 
-/// Submissions that the simulated SMPP server refuses, byte by byte.
 @Suite struct SMPPSubmissionTests {
-  /// A `submit_sm` that is taken, unless a field is changed.
   private struct Body {
     var serviceType = ""
     var source: [UInt8] = [5, 0] + Array("Example".utf8) + [0]

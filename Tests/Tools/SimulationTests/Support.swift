@@ -7,14 +7,12 @@ import Simulation
 import TestSupport
 import Testing
 
-/// A simulator and a client of it.
 struct Bench {
   let simulator: Simulator
   let transport: HTTPClient
   let clock: ManualClock
   let settings: SimulatorSettings
 
-  /// Runs a simulator for the length of `body`.
   static func run(
     maxMessages: Int = 1_000, random: @escaping @Sendable () -> Double = { 0.5 },
     localCallbacks: Bool = false, phoneFraud: Bool = false, _ body: (Bench) async throws -> Void
@@ -50,7 +48,6 @@ struct Bench {
     ("To", "+14155550123"), ("From", "+14155550100"), ("Body", "Your code is 123456."), ("ValidityPeriod", "300"),
   ]
 
-  /// Sends a form to the Messages API. `nil` leaves a field out.
   func twilio(
     _ changes: [String: String?] = [:], sid: String? = nil, username: String? = nil, token: String? = nil,
     timeout: Duration = .patience
@@ -115,7 +112,6 @@ struct Bench {
   }
 }
 
-/// An answer of the simulator, with its JSON.
 struct Answer {
   let response: HTTPResponse
 
@@ -143,7 +139,6 @@ struct Answer {
   }
 }
 
-/// An element of `GET /control/sms`.
 struct Shown: Decodable, Equatable {
   let to: String
   let from: String?
@@ -154,7 +149,6 @@ struct Shown: Decodable, Equatable {
   let deliveries: Int
 }
 
-/// `GET /control/sms/summary`.
 struct Summary: Decodable {
   let received: Int
   let byProvider: [String: Int]

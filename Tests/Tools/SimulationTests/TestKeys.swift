@@ -3,7 +3,6 @@ import CountersignTelemetry
 import FoundationEssentials
 import Testing
 
-/// Keys made for these tests.
 enum TestKeys {
   static let first = """
     -----BEGIN PRIVATE KEY-----
@@ -53,7 +52,6 @@ enum TestKeys {
   static let rsaID = "0123456789abcdef0123456789abcdef01234567"
   static let account = "push@example-project.iam.gserviceaccount.com"
 
-  /// The file of a service account's key, as Google hands it out.
   static let accountFile = """
     {"type": "service_account", "private_key_id": "\(rsaID)", "private_key": "\(rsa.replacing("\n", with: "\\n"))\\n",
      "client_email": "\(account)", "token_uri": "https://oauth2.googleapis.com/token"}

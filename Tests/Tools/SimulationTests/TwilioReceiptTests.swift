@@ -8,7 +8,6 @@ import Testing
 
 @Suite(.timeLimit(.minutes(10)))
 struct TwilioReceiptTests {
-  /// Receiver of the reports, which keeps them and resumes the waiting test.
   private final class Receiver: Sendable {
     let server: HTTPServer
     private let requests: AsyncStream<HTTPServerRequest>

@@ -1,7 +1,6 @@
 import CountersignAMQP
 import Testing
 
-/// Answers so many requests.
 func answer(_ consumer: Consumer, _ publisher: Publisher, count: Int) async throws {
   var answered = 0
   while answered < count, let deliveries = await consumer.next() {

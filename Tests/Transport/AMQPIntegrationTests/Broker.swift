@@ -81,7 +81,6 @@ enum Broker {
   }
 }
 
-/// Events in the order they came.
 final class EventLog: Sendable {
   private let events = Mutex<[ConnectionEvent]>([])
 
@@ -95,7 +94,6 @@ final class EventLog: Sendable {
   }
 }
 
-/// Processor time of this process so far.
 func processorTime() -> Duration {
   var time = timespec()
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// A list of hosts, of which some do not work.
   @Suite struct HostListTests {
     private let closed = (1...3).map { BrokerHost("127.0.0.1", port: $0) }
 

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// Alarms, idleness, pauses, stops and limits.
   @Suite struct LifeTests {
     @Test func `A memory alarm blocks publishers and nothing else`()
       async throws

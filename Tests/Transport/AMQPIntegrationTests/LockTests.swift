@@ -3,9 +3,7 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// A consumer that has its queue for itself.
   @Suite struct LockTests {
-    /// Lends a queue and the classic queue that is its lock.
     private func withLock(_ body: (String, String, AdminConnection) async throws -> Void) async throws {
       try await Broker.withQueue { queue, admin in
         try await Broker.withQueue(arguments: ["x-queue-type": "classic"]) { lock, _ in

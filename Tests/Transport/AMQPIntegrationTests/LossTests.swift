@@ -5,9 +5,7 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// Whatever happens to connection and broker: nothing that was published is lost.
   @Suite struct LossTests {
-    /// Publishes and consumes while `trouble` happens, and compares.
     private func survive(
       endpoint: BrokerEndpoint? = nil, count: Int = 4000, sourceLocation: SourceLocation = #_sourceLocation,
       _ trouble: (Publisher, Consumer) async throws -> Void

@@ -7,7 +7,6 @@ import TestSupport
 ///
 /// Each direction of each connection has a thread of its own, which ends with the connection.
 final class Proxy: Sendable {
-  /// Treatment of the broker's data.
   enum Downstream: Sendable {
     case forward
     /// Whole frames of this method, with their content, disappear.
@@ -17,7 +16,6 @@ final class Proxy: Sendable {
 
   struct Rules: Sendable {
     var downstream = Downstream.forward
-    /// Nothing is read from the client, so its send buffer fills.
     var stopsReading = false
     /// Makes the broker believe in a larger prefetch than the client asked for.
     var prefetch: UInt16?
@@ -55,7 +53,6 @@ final class Proxy: Sendable {
 
   func change(_ body: @Sendable (inout Rules) -> Void) { state.withLock { body(&$0.rules) } }
 
-  /// Resets every connection, as a network does that has forgotten about them.
   func reset() {
     state.withLock { state in
       for socket in state.sockets {
@@ -233,7 +230,6 @@ struct FrameFilter {
   }
 }
 
-/// Lends a proxy before the broker, with an endpoint that goes through it.
 func withProxy<R>(_ body: (Proxy, BrokerEndpoint) async throws -> R) async throws -> R {
   let direct = try Broker.endpoint()
   let proxy = try Proxy(target: direct.hosts[0].port)

@@ -3,7 +3,6 @@ import TestSupport
 import Testing
 
 extension WithBroker {
-  /// The broker's refusals are distinguished and name their remedy.
   @Suite struct RefusalTests {
     private func failureToOpen(_ change: (inout BrokerEndpoint) -> Void) async throws -> AMQPError? {
       var endpoint = try Broker.endpoint()
@@ -132,10 +131,7 @@ extension WithBroker {
             }
             let outcomes = try await publisher.publish(batch)
             for (number, outcome) in outcomes.enumerated() where number != 17 { #expect(outcome == .confirmed) }
-            guard case .returned(code: 501, _) = outcomes[17] else {
-              Issue.record("\(outcomes[17])")
-              return
-            }
+            guard case .returned(code: 501, _) = outcomes[17] else { return #expect(Bool(false), "\(outcomes[17])") }
             let given = log.all.filter { if case .publicationGivenUp = $0 { true } else { false } }
             #expect(given.count == 1)
             #expect(try await publisher.publish(batch[0]) == .confirmed)

@@ -2,7 +2,6 @@ import CountersignAMQP
 import Testing
 
 extension WithBroker {
-  /// Consumers that are started again on a channel on which deliveries are not settled yet.
   @Suite struct RestartTests {
     private func fill(_ queue: String, _ count: Int, _ admin: AdminConnection) async throws {
       for number in 0..<count {

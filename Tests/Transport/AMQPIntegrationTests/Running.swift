@@ -1,7 +1,6 @@
 import CountersignAMQP
 import Testing
 
-/// Lends a running publisher, which is stopped afterwards.
 func withPublisher<R: Sendable>(
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("publisher"), maxOutstanding: Int = 4096,
   _ body: (Publisher, EventLog) async throws -> R
@@ -10,19 +9,13 @@ func withPublisher<R: Sendable>(
   let publisher = Publisher(
     endpoint: try endpoint ?? Broker.endpoint(), options: options, maxOutstanding: maxOutstanding, onEvent: log.add)
   async let running: Void = publisher.run()
-  do {
-    let result = try await body(publisher, log)
-    await publisher.stop()
-    await running
-    return result
-  } catch {
-    await publisher.stop(ceiling: .zero)
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(publisher, log)) } catch { result = .failure(error) }
+  if case .success = result { await publisher.stop() } else { await publisher.stop(ceiling: .zero) }
+  await running
+  return try result.get()
 }
 
-/// Lends a running consumer, which is closed afterwards.
 func withConsumer<R: Sendable>(
   _ queue: String, prefetch: Int = 100, lock: String? = nil, isLockShared: Bool = false,
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("consumer"),
@@ -36,19 +29,13 @@ func withConsumer<R: Sendable>(
       queue: queue, prefetch: prefetch, lock: lock, isLockShared: isLockShared, stallTimeout: stallTimeout),
     onEvent: log.add)
   async let running: Void = consumer.run()
-  do {
-    let result = try await body(consumer, log)
-    await consumer.close()
-    await running
-    return result
-  } catch {
-    await consumer.close()
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(consumer, log)) } catch { result = .failure(error) }
+  await consumer.close()
+  await running
+  return try result.get()
 }
 
-/// Lends a running request client, which is stopped afterwards.
 func withRequestClient<R: Sendable>(
   endpoint: BrokerEndpoint? = nil, options: ConnectionOptions = Broker.options("requests"),
   _ body: (RequestClient, EventLog) async throws -> R
@@ -56,19 +43,13 @@ func withRequestClient<R: Sendable>(
   let log = EventLog()
   let client = RequestClient(endpoint: try endpoint ?? Broker.endpoint(), options: options, onEvent: log.add)
   async let running: Void = client.run()
-  do {
-    let result = try await body(client, log)
-    await client.stop()
-    await running
-    return result
-  } catch {
-    await client.stop()
-    await running
-    throw error
-  }
+  let result: Result<R, any Error>
+  do { result = .success(try await body(client, log)) } catch { result = .failure(error) }
+  await client.stop()
+  await running
+  return try result.get()
 }
 
-/// Publishes until the queue refuses.
 func fill(_ queue: String) async throws {
   try await withPublisher { publisher, _ in
     for number in 0..<50 {

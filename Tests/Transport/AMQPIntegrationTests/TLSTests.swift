@@ -94,10 +94,8 @@ extension WithBroker {
         #expect(wrongAuthority?.isRetriable == false)
         #expect(
           wrongAuthority?.message.hasSuffix("is not trusted: self-signed certificate in certificate chain") == true)
-
         other.tls = TLSSettings()
         #expect(await failure(other)?.code == .tlsFailed)
-
         other = endpoint
         let port = endpoint.hosts[0].port
         other.hosts = [BrokerHost("127.0.0.1", port: port)]
@@ -111,11 +109,9 @@ extension WithBroker {
         #expect(await named.host?.name == "localhost")
         try await named.close()
         other.hosts.removeLast()
-
         other.tls?.verifyHostname = false
         let unnamed = try await AdminConnection.open(endpoint: other, options: Broker.options("tls"))
         try await unnamed.close()
-
         other = endpoint
         other.tls?.caFile = "/no/such/file"
         #expect(await failure(other)?.message.contains("/no/such/file") == true)

@@ -15,7 +15,6 @@ private final class RefusingChannel {
     renewal.record(publication(routingKey), isAck: true, isReturned: isReturned, now: start)
   }
 
-  /// Whether the channel is replaced then.
   func renews(at seconds: Double, isAnswered: Bool = true) -> Bool {
     guard renewal.take(isAnswered: isAnswered, now: start + .seconds(seconds)) else { return false }
     renewal.recordOpening()

@@ -44,7 +44,6 @@ struct FrameAssemblerTests {
     let content = try #require(try append([4, 5], to: &assembler))
     #expect(content.message.body.isEmpty)
     #expect(content.isOversize && content.bodyBytes == 5)
-
     try assembler.begin(start)
     #expect(try assembler.header(Message(), bodyBytes: 4) == nil)
     let fitting = try append([1, 2, 3, 4], to: &assembler)

@@ -17,7 +17,6 @@ import Testing
     return HostRotation(hosts(count), delays: Self.delays, using: &generator)
   }
 
-  /// Upper bound of the delay after a failure.
   private func ceiling(_ rotation: inout HostRotation, _ error: AMQPError) -> Duration {
     rotation.failed(error, random: 0.999_999_999)
   }

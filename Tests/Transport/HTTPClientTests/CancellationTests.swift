@@ -2,10 +2,8 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Cancellation, a full transport, and its end.
 @Suite(.timeLimit(.minutes(10)))
 struct CancellationTests {
-  /// A server that reads requests and never answers, and a stream that tells of each.
   private func withSilentServer(
     _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(),
     test body: @escaping (RawServer, HTTPClient, AsyncStream<Void>) async throws -> Void
@@ -63,7 +61,6 @@ struct CancellationTests {
       let canceled = try await second.value
       #expect(canceled.kind == .canceled)
       #expect(!canceled.requestMayHaveLeft)
-
       first.cancel()
       #expect(try await first.value.requestMayHaveLeft)
       #expect(server.requests.count == 1)

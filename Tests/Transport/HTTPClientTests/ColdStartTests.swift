@@ -3,7 +3,6 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Many new TLS connections at once.
 @Suite(.serialized, .timeLimit(.minutes(10)))
 struct ColdStartTests {
   /// As a worker has it, with the time-outs of a lane: nobody waits for handshakes until they are too late.

@@ -4,7 +4,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Requests and answers, against this package's own server.
 @Suite(.timeLimit(.minutes(10)))
 struct ExchangeTests {
   private func withServer(

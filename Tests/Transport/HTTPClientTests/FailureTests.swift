@@ -7,7 +7,8 @@ import Testing
 
 @testable import HTTPClient
 
-/// Every way in which an answer can be missing, and whether the request may have left.
+private let half = "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf"
+
 @Suite(.timeLimit(.minutes(10)))
 struct FailureTests {
   private let transport: HTTPClient
@@ -95,97 +96,48 @@ struct FailureTests {
     await transport.shutdown()
   }
 
-  @Test func `Reset after the request was read`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-      peer.reset()
-    } test: { server, transport in
-      let error = try await failure(transport, post(server.url))
-      #expect(error.kind == .receive)
-      #expect(error.requestMayHaveLeft)
-      #expect(server.requests.count == 1)
-    }
+  struct Fault: Sendable, CustomTestStringConvertible {
+    let testDescription: String
+    let kind: TransportError.Kind?
+    var timeouts = HTTPTimeouts.patient
+    let script: @Sendable (RawServer.Peer) -> Void
   }
 
-  @Test func `End without an answer`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-    } test: { server, transport in
-      let error = try await failure(transport, post(server.url))
-      #expect(error.kind == .receive)
-      #expect(error.requestMayHaveLeft)
-      #expect(server.requests.count == 1)
-    }
-  }
-
-  @Test func `End in the middle of the answer`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-    } test: { server, transport in
-      let error = try await failure(transport, post(server.url))
-      #expect(error.kind == .receive)
-      #expect(error.requestMayHaveLeft)
-    }
-  }
-
-  @Test func `An answer that is not HTTP is reported`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-      peer.write("220 smtp.example ESMTP\r\n")
-    } test: { server, transport in
-      let error = try await failure(transport, post(server.url))
-      #expect(error.requestMayHaveLeft)
-    }
-  }
-
-  @Test func `A server that never answers times out`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
+  @Test(arguments: [
+    Fault(testDescription: "reset", kind: .receive) { $0.reset() },
+    Fault(testDescription: "end without an answer", kind: .receive) { _ in },
+    Fault(testDescription: "end in the middle of the answer", kind: .receive) { $0.write(half) },
+    Fault(testDescription: "an answer that is not HTTP", kind: nil) { $0.write("220 smtp.example ESMTP\r\n") },
+    Fault(
+      testDescription: "no first byte in time", kind: .timedOut(.firstByte),
+      timeouts: HTTPTimeouts(connect: .patience, firstByte: .seconds(1), total: .patience)
+    ) { $0.hang() },
+    Fault(
+      testDescription: "total timeout before the first byte", kind: .timedOut(.firstByte),
+      timeouts: HTTPTimeouts(total: .seconds(2))
+    ) { $0.hang() },
+    Fault(
+      testDescription: "total timeout within the answer", kind: .timedOut(.response),
+      timeouts: HTTPTimeouts(firstByte: .seconds(2), total: .seconds(4))
+    ) { peer in
+      peer.write(half)
       peer.hang()
-    } test: { server, transport in
-      let timeouts = HTTPTimeouts(connect: .patience, firstByte: .seconds(1), total: .patience)
-      let error = try await failure(transport, post(server.url, timeouts: timeouts))
-      #expect(error.kind == .timedOut(.firstByte))
-      #expect(error.requestMayHaveLeft)
-      #expect(server.requests.count == 1)
-    }
-  }
-
-  @Test func `Total timeout before the first byte`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-      peer.hang()
-    } test: { server, transport in
-      let error = try await failure(transport, post(server.url, timeouts: HTTPTimeouts(total: .seconds(2))))
-      #expect(error.kind == .timedOut(.firstByte))
-      #expect(error.requestMayHaveLeft)
-    }
-  }
-
-  @Test func `Total timeout within the answer`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
-      peer.write("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf")
-      peer.hang()
-    } test: { server, transport in
-      let timeouts = HTTPTimeouts(firstByte: .seconds(2), total: .seconds(4))
-      let error = try await failure(transport, post(server.url, timeouts: timeouts))
-      #expect(error.kind == .timedOut(.response))
-      #expect(error.requestMayHaveLeft)
-    }
-  }
-
-  @Test func `An endless header is cut off`() async throws {
-    try await withRawServer { server, peer, _ in
-      _ = server.read(peer)
+    },
+    Fault(testDescription: "an endless header", kind: .tooLarge) { peer in
       peer.write("HTTP/1.1 200 OK\r\n")
       for number in 0..<100 { peer.write("X-\(number): \(String(repeating: "x", count: 1_000))\r\n") }
       peer.hang()
+    },
+  ])
+  func `A request that was read may have left, and is not sent again`(fault: Fault) async throws {
+    try await withRawServer { server, peer, _ in
+      _ = server.read(peer)
+      fault.script(peer)
     } test: { server, transport in
-      let error = try await failure(transport, post(server.url))
-      #expect(error.kind == .tooLarge)
+      let error = try await failure(transport, post(server.url, timeouts: fault.timeouts))
+      if let kind = fault.kind { #expect(error.kind == kind) }
       #expect(error.requestMayHaveLeft)
+      #expect(server.requests.count == 1)
     }
   }
 

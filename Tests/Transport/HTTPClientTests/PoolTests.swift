@@ -3,10 +3,8 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Kept-alive connections: used again, never trusted with what must not be done twice.
 @Suite(.timeLimit(.minutes(10)))
 struct PoolTests {
-  /// Answers the first request of a connection, then does as told with the second.
   private static func second(
     _ end: @escaping @Sendable (RawServer.Peer) -> Void
   ) -> @Sendable (RawServer, RawServer.Peer, Int) -> Void {

@@ -2,7 +2,6 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// Runs a server and a transport for the length of `body`.
 func withRawServer(
   _ configuration: HTTPClient.Configuration = HTTPClient.Configuration(),
   script: @escaping @Sendable (RawServer, RawServer.Peer, Int) -> Void,
@@ -18,7 +17,6 @@ func withRawServer(
   await transport.shutdown()
 }
 
-/// The error of a request that must fail.
 func failure(
   _ transport: HTTPClient, _ request: HTTPRequest, sourceLocation: SourceLocation = #_sourceLocation
 ) async throws -> TransportError {

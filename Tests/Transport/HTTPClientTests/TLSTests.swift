@@ -2,7 +2,6 @@ import HTTPClient
 import TestSupport
 import Testing
 
-/// TLS and HTTP/2, against nginx.
 @Suite(.timeLimit(.minutes(10)))
 struct TLSTests {
   private func send(

@@ -3,7 +3,6 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// Runs a server for the length of `body`.
 func withServer(
   maxBodyBytes: Int = 1_024, handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply,
   test body: (HTTPServer) async throws -> Void

@@ -1,7 +1,6 @@
 import Glibc
 import TestSupport
 
-/// Answer on a raw connection, up to its end.
 struct RawAnswer: Sendable, Equatable {
   enum End: Sendable, Equatable { case orderly, reset, timedOut }
 
@@ -12,7 +11,6 @@ struct RawAnswer: Sendable, Equatable {
     Int(text.split(separator: " ").dropFirst().first ?? "")
   }
 
-  /// Bytes after the headers.
   var body: String {
     text.split(separator: "\r\n\r\n", maxSplits: 1).dropFirst().first.map(String.init) ?? ""
   }
@@ -29,7 +27,6 @@ enum RawClient {
     }
   }
 
-  /// A request without a body on a connection of its own.
   static func get(port: UInt16, _ target: String, headers: [String] = []) async -> RawAnswer {
     let lines = ["GET \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + headers
     return await exchange(port: port, lines.joined(separator: "\r\n") + "\r\n\r\n")

@@ -13,7 +13,6 @@ struct StrictRequestTests {
   /// Bytes that would be answered on their own, were they taken for a request.
   private static let smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"
 
-  /// The answer to bytes, and the requests that the handler saw.
   private func exchange(_ bytes: String) async throws -> (answer: RawAnswer, seen: [String]) {
     let seen = Mutex<[String]>([])
     let server = try HTTPServer(

@@ -2,7 +2,6 @@ import PhoneNumbers
 import TestSupport
 import Testing
 
-/// A text, and what it must be.
 struct Expectation: Sendable {
   let text: String
   let region: String?
@@ -154,7 +153,6 @@ struct Expectation: Sendable {
       ("+99912345678", nil, .invalidCountryCode), ("+0123456789", nil, .invalidCountryCode),
       ("+2101234567", nil, .invalidCountryCode),
       ("+1", nil, .notANumber), ("+12", nil, .notANumber), ("1", "US", .notANumber), ("+491", nil, .tooShort),
-
       ("+1234567890123456789012", nil, .tooLong), (String(repeating: "1", count: 250), "US", .tooLong),
       ("+" + String(repeating: "1", count: 250), nil, .tooLong), (String(repeating: " ", count: 251), nil, .tooLong),
       ("+1 415 555 0123 ext. 5", nil, .hasExtension), ("+14155550123x5", nil, .hasExtension),
@@ -162,14 +160,10 @@ struct Expectation: Sendable {
       ("+14155550123;ext=5", nil, .hasExtension), ("(415) 555-0123 доб. 5", "US", .hasExtension),
     ] as [(String, String?, PhoneNumberError.Code)])
   func `Texts that are not numbers are refused`(text: String, region: String?, code: PhoneNumberError.Code) {
-    do throws(PhoneNumberError) {
-      let number = try PhoneNumber.parse(text, region: region)
-      Issue.record("was taken for \(number.e164)")
-    } catch {
-      #expect(error.code == code)
-      #expect(!error.isRetriable)
-      #expect(!error.description.contains("4155550123"))
-    }
+    let error = #expect(throws: PhoneNumberError.self) { try PhoneNumber.parse(text, region: region) }
+    #expect(error?.code == code)
+    #expect(error?.isRetriable == false)
+    #expect(error?.description.contains("4155550123") == false)
   }
 
   /// Digits behind a plus are read in a shorter way than what is written with spaces, and come out the same.

@@ -2,7 +2,6 @@ import Testing
 
 @testable import PhoneNumbers
 
-/// `tel:` URIs (RFC 3966) in the place of numbers.
 @Suite struct TelURITests {
   @Test(
     arguments: [

@@ -88,8 +88,6 @@ import Testing
         == Sample.pdu(0x8000_0005, status: 0x64, sequence: 7, [0]))
   }
 
-  // MARK: - Reading
-
   @Test func `PDUs are cut out of what comes, however it is cut up`() throws {
     let first = Sample.pdu(0x8000_0004, sequence: 1, Array("abc\0".utf8))
     let bytes = first + Sample.pdu(0x15, sequence: 2)

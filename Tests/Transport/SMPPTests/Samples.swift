@@ -4,7 +4,6 @@ import TestSupport
 
 typealias Instant = ContinuousClock.Instant
 
-/// Samples shared by the tests of the module.
 enum Sample {
   static let start = Instant.now
   static let bind = BindRequest(systemID: "esme", password: "sesame", systemType: "")
@@ -25,7 +24,6 @@ enum Sample {
     SMPPConfiguration.Limits(window: window, maxWaiting: maxWaiting)
   }
 
-  /// A `deliver_sm` with this text and these optional parameters.
   static func delivery(
     _ text: String = "", esmClass: UInt8 = 4, parameters: [(UInt16, [UInt8])] = []
   ) -> [UInt8] {

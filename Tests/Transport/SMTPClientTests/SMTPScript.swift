@@ -5,7 +5,6 @@ import TestSupport
 
 /// A mail server that follows the rules but for what its script says.
 final class SMTPScript: Sendable {
-  /// Action instead of the usual reply.
   enum Act: Sendable {
     case reply(String)
     /// Ends the connection without a word.
@@ -16,9 +15,7 @@ final class SMTPScript: Sendable {
     case farewell(String)
   }
 
-  /// Commands that it received.
   struct Journal {
-    /// Every command, in order.
     var commands: [String] = []
     /// Every message that was ended by a dot, as it came over the wire, without the dot.
     var messages: [String] = []

@@ -38,7 +38,6 @@ func withNotes<T>(
   }
 }
 
-/// The error of an operation that must fail.
 func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> DatabaseError? {
   do {
     _ = try await operation()
@@ -361,7 +360,6 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   }
 }
 
-/// Holds a connection's thread, which may block, until a test lets it go.
 final class Gate: Sendable {
   private let isEntered = Mutex(false)
   private let isOpen = Mutex(false)

@@ -4,7 +4,6 @@ import Testing
 
 @testable import SQLite
 
-/// Runs writers as hard as they can for a while, as one process among others would.
 private func writeForAWhile(
   _ path: String, _ options: DatabaseOptions = DatabaseOptions(), name: String, for time: Duration
 ) async throws -> Int {

@@ -2,6 +2,7 @@ import CountersignTelemetry
 import FoundationEssentials
 import JobEngine
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -10,10 +11,9 @@ import Testing
   private let file = Shipped.config + "/mail-worker.json5"
 
   private func load(_ text: String) throws -> MailWorkerConfiguration {
-    let path = temporaryPath("mail-worker")
-    try Data(text.utf8).write(to: URL(filePath: path))
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    return try MailWorkerConfiguration.load(file: path, environment: [:]).content
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    return try MailWorkerConfiguration.load(file: directory.write(text, to: "mail-worker"), environment: [:]).content
   }
 
   private func problems(
@@ -23,12 +23,7 @@ import Testing
       {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(Shipped.config)/templates/mail"},
        providersDirectory: "\(Shipped.config)/providers", senders: [\(senders)], lanes: [\(lanes)]}
       """
-    do {
-      _ = try load(text)
-      return ""
-    } catch {
-      return "\(error)"
-    }
+    return problem { try load(text) }
   }
 
   @Test func `It is valid and everything it names is there`() throws {

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Mail
@@ -7,17 +8,15 @@ import Testing
 @Suite struct KeySizeTests {
   /// Messages about a key in a file: errors, or warnings.
   private func said(of key: String) throws -> String {
-    let (keyFile, file) = (temporaryPath("dkim"), temporaryPath("mail-worker"))
-    try Data(key.utf8).write(to: URL(filePath: keyFile))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: keyFile)
-    try Data(
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let keyFile = try directory.write(key, to: "dkim")
+    let file = try directory.write(
       """
       {allowNoKeys: true, broker: {url: "amqp://a:b@localhost/"}, templates: {directory: "\(Shipped.config)/templates/mail"},
        providersDirectory: "\(Shipped.config)/providers", lanes: [{name: "a", host: "smtp.example.com"}],
        senders: [{from: "a@example.com", keys: [{selector: "s", keyFile: "\(keyFile)"}]}]}
-      """.utf8
-    ).write(to: URL(filePath: file))
-    defer { for path in [keyFile, file] { try? FileManager.default.removeItem(atPath: path) } }
+      """, to: "mail-worker")
     do {
       return try MailWorkerConfiguration.load(file: file, environment: [:]).warnings.map { "warning: \($0)" }
         .joined(separator: "\n")

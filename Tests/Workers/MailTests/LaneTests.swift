@@ -7,7 +7,6 @@ import Testing
 
 @testable import Mail
 
-/// Meaning of replies and failures by the shipped table.
 @Suite struct LaneTests {
   private func ending(
     _ failure: SMTPFailure, to recipient: String = "ada@privaterelay.appleid.com",

@@ -10,9 +10,7 @@ import Testing
 
 @testable import Mail
 
-/// The files that are shipped with the worker, and what many tests need.
 enum Shipped {
-  /// `Config/` of this package.
   static let config = Repository.config
 
   static func templates() throws -> MailTemplates {
@@ -29,8 +27,6 @@ enum Keys {
     MC4CAQAwBQYDK2VwBCIEIJ1hsZ3v/VpguoRK9JLsLMREScVpezJpGXA7rAMcrn9g
     -----END PRIVATE KEY-----
     """
-  /// The public part of it (RFC 8463, appendix A).
-  static let ed25519Public = "11qYAYKxCrfVS/7TyWQHOg7hcvPapiMlrwIaaPcHURo="
 }
 
 extension Sender {
@@ -45,7 +41,6 @@ extension Sender {
   }
 }
 
-/// A server that answers as a test wants, and notes what it gets.
 final class FakeSubmitter: MailSubmitter {
   private let answer: @Sendable (Int) -> Result<SMTPReply, SMTPFailure>
   private let log = Mutex<[SMTPMessage]>([])

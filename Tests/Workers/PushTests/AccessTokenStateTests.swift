@@ -3,7 +3,6 @@ import Testing
 
 @testable import Push
 
-/// When a token is used, renewed, waited for.
 @Suite struct AccessTokenStateTests {
   private func token(_ number: Int, seconds: Int64, from now: MonotonicTime = Sample.moment) -> AccessToken {
     AccessToken(text: Secret("t\(number)"), number: number, expiresAt: now + .seconds(seconds))

@@ -6,7 +6,6 @@ import Testing
 
 @testable import Push
 
-/// Gives the tokens that a test says, when it says so.
 final class FakeTokenSource: Sendable {
   private struct State {
     var asked: [CheckedContinuation<AccessTokens.Answer, Never>] = []
@@ -27,7 +26,6 @@ final class FakeTokenSource: Sendable {
     }
   }
 
-  /// Answers the request that has waited longest, as soon as there is one.
   func answer(_ answer: AccessTokens.Answer) async {
     while true {
       let next = state.withLock { $0.asked.isEmpty ? nil : $0.asked.removeFirst() }
@@ -54,7 +52,6 @@ final class FakeTokenSource: Sendable {
     }
   }
 
-  /// The number of the token, or the code of the failure.
   private func current() async -> String {
     switch await tokens.current() {
     case .success(let token): "\(token.number)"

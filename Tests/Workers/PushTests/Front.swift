@@ -7,7 +7,6 @@ import Testing
 
 /// A stand-in for APNs with TLS and HTTP/2: nginx before an `HTTPServer`, for the length of a test.
 struct Front: Sendable {
-  /// A push that has come.
   struct Push: Sendable {
     let deviceToken: String
     let connection: String
@@ -25,7 +24,6 @@ struct Front: Sendable {
   let keyFile: String
   private let received: Received
 
-  /// All pushes that have come, in their order.
   var pushes: [Push] { received.all }
 
   private final class Received: Sendable {
@@ -34,7 +32,6 @@ struct Front: Sendable {
     func append(_ push: Push) { pushes.withLock { $0.append(push) } }
   }
 
-  /// Runs it for the length of `body`. Needs the packages nginx-light and openssl.
   static func run(
     refusing refuses: @escaping @Sendable (String) -> Bool = { _ in false }, _ body: (Front) async throws -> Void
   ) async throws {
@@ -50,7 +47,7 @@ struct Front: Sendable {
     let ports = (0..<3).map { _ in unusedPort() }
     let nginx = ["/usr/sbin/nginx", "-p", directory, "-c", "\(directory)/nginx.conf", "-e", "\(directory)/error.log"]
     try await onNewThread {
-      try makeCertificate(directory)
+      try Nginx.makeCertificate("\(directory)/cert.pem", key: "\(directory)/key.pem", for: "DNS:localhost")
       try configuration(directory, upstream: server.port, ports)
         .write(toFile: directory + "/nginx.conf", atomically: false, encoding: .utf8)
       // Returns when the sockets are bound.
@@ -61,12 +58,7 @@ struct Front: Sendable {
       url: urls[0], narrowURL: urls[1], mutualURL: urls[2], certificateFile: directory + "/cert.pem",
       keyFile: directory + "/key.pem", received: received)
     let outcome: Result<Void, any Error>
-    do {
-      try await body(front)
-      outcome = .success(())
-    } catch {
-      outcome = .failure(error)
-    }
+    do { outcome = .success(try await body(front)) } catch { outcome = .failure(error) }
     try await onNewThread { try Nginx.execute(nginx + ["-s", "stop"]) }
     await server.stop(grace: .zero)
     // nginx, which is still about to end, removes files of its own at the same time.
@@ -98,14 +90,6 @@ struct Front: Sendable {
         }
       }
       """
-  }
-
-  private static func makeCertificate(_ directory: String) throws {
-    try Nginx.execute([
-      "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-      "-keyout", directory + "/key.pem", "-out", directory + "/cert.pem", "-days", "2", "-subj", "/CN=test", "-addext",
-      "subjectAltName=DNS:localhost",
-    ])
   }
 }
 

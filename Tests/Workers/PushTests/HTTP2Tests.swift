@@ -7,7 +7,6 @@ import Testing
 
 @testable import Push
 
-/// The lane over TLS and HTTP/2 to a real server.
 @Suite(.timeLimit(.minutes(10)))
 struct HTTP2Tests {
   private let tokens: ProviderTokens

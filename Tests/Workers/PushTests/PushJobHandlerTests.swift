@@ -53,8 +53,6 @@ import Testing
     return (job, facts)
   }
 
-  // MARK: Preparation
-
   @Test func `A job becomes a push`() throws {
     let token = Sample.deviceToken.uppercased()
     let prepared = try ready(try handler().prepare(job(token: token, environment: .sandbox), of: message))
@@ -110,8 +108,6 @@ import Testing
     let other = try KeyRing(sealing: SymmetricKey(id: "other", bytes: Array(0..<32)))
     #expect(try prepare(keys: other) == "UNKNOWN_KEY secret")
   }
-
-  // MARK: Environments
 
   private static let badToken = #"{"reason":"BadDeviceToken"}"#
 

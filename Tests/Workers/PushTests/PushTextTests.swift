@@ -5,7 +5,6 @@ import Testing
 
 @testable import Push
 
-/// Contents and names of pushes.
 @Suite struct PushTextTests {
   /// The rules of the app's SDK (AuthNotificationManager of the Apple SDK of Firebase Authentication): under its key it takes an object,
   /// or a text that is the JSON of one. Both receipt and secret have to be texts.

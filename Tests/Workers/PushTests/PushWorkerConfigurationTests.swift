@@ -5,42 +5,28 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Push
 
 @Suite struct PushWorkerConfigurationTests {
-  /// A directory with the secrets that are named below, and a configuration.
-  private final class Directory {
-    let path = FileManager.default.temporaryDirectory.path + "/push-configuration-\(UInt64.random(in: 0 ... .max))"
-
-    init(lanes: String, apps: String, _ rest: String = "") throws {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      try FileManager.default.createSymbolicLink(
-        atPath: path + "/providers", withDestinationPath: Sample.config + "/providers")
-      try write(Sample.keyFile + "\n", to: "key.p8")
-      try write(Sample.keyFile + "\n\n", to: "copy.p8")
-      try write("no key", to: "bad.p8")
-      try write("sesame\n", to: "secret")
-      try write(Sample.accountFile(), to: "account.json")
-      try write(Sample.accountFile(["token_uri": "http://tokens.example/token"]), to: "unprotected.json")
-      try write(
+  private func directory(lanes: String, apps: String, _ rest: String = "") throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    try directory.link("providers", to: Sample.config + "/providers")
+    for (name, text) in [
+      "key.p8": Sample.keyFile + "\n", "copy.p8": Sample.keyFile + "\n\n", "bad.p8": "no key", "secret": "sesame\n",
+      "account.json": Sample.accountFile(),
+      "unprotected.json": Sample.accountFile(["token_uri": "http://tokens.example/token"]),
+      "worker.json5":
         #"{allowNoKeys: true, broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), apps: \#(apps), \#(rest)}"#,
-        to: "worker.json5")
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    func write(_ text: String, to name: String) throws {
-      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
-    }
+    ] { try directory.write(text, to: name) }
+    return directory
   }
 
   private static let apns = #"{name: "p", type: "apns"}, {name: "s", type: "apns", environment: "sandbox"}"#
   private static let enterprise =
     #"{name: "r", type: "recaptcha-enterprise", project: "my-project", apiKeyFile: "secret"}"#
-  /// Without its end, for more keys.
   private static let account =
     #"{name: "r", type: "recaptcha-enterprise", project: "my-project", serviceAccountFile: "account.json""#
   private static let classic = #"{name: "c", type: "recaptcha-v2", secretFile: "secret"}"#
@@ -48,8 +34,8 @@ import Testing
 
   private func load(
     lanes: String = "[\(apns)]", apps: String = "{a: {\(push)}}", _ rest: String = ""
-  ) throws -> (PushWorkerConfiguration, Directory) {
-    let directory = try Directory(lanes: lanes, apps: apps, rest)
+  ) throws -> (PushWorkerConfiguration, TemporaryDirectory) {
+    let directory = try self.directory(lanes: lanes, apps: apps, rest)
     return (
       try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:]).content, directory
     )
@@ -58,12 +44,7 @@ import Testing
   private func problems(lanes: String = "[\(apns)]", apps: String = "{a: {\(push)}}", _ rest: String = "") throws
     -> String
   {
-    do {
-      _ = try load(lanes: lanes, apps: apps, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes: lanes, apps: apps, rest) }
   }
 
   @Test func `Values that are absent have defaults`() throws {
@@ -186,7 +167,7 @@ import Testing
     let refused = try problems(lanes: "[\(lane)}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     #expect(refused.contains("lanes.0.serviceAccountFile: has a token_uri that is http:// to another machine"))
     #expect(refused.contains("set lanes.0.allowPlaintext to true"))
-    let directory = try Directory(
+    let directory = try self.directory(
       lanes: "[\(lane), allowPlaintext: true}]", apps: #"{a: {recaptcha: {siteKey: "k"}}}"#)
     let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
     #expect(loaded.warnings.contains { $0.description.contains("lanes.0.serviceAccountFile") }, "\(loaded.warnings)")
@@ -196,15 +177,13 @@ import Testing
     let same = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "copy.p8"}}}"#
     #expect(try problems(apps: same) == "")
     let other = #"{a: {\#(Self.push)}, b: {push: {teamID: "TEAM123456", keyID: "KEY1234567", keyFile: "other.p8"}}}"#
-    let directory = try Directory(lanes: "[\(Self.apns)]", apps: other)
+    let directory = try self.directory(lanes: "[\(Self.apns)]", apps: other)
     try directory.write("# another file\n" + Sample.keyFile, to: "other.p8")
     let error = #expect(throws: ConfigurationError.self) {
       try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
     }
     #expect(error?.description.contains("apps.b.push: names a key that another app reads") == true)
   }
-
-  // MARK: Wiring
 
   private func lanes(_ configuration: PushWorkerConfiguration) throws(WorkerError) -> PushLanes {
     try PushLanes(configuration, clocks: .system, logger: Logger(label: "test", sink: MemorySink()))
@@ -213,7 +192,7 @@ import Testing
   @Test func `A push service that is only in the registry gets pushes and probes, and closes with the worker`()
     async throws
   {
-    let directory = try Directory(lanes: #"[{name: "e", type: "example"}]"#, apps: "{a: {\(Self.push)}}")
+    let directory = try self.directory(lanes: #"[{name: "e", type: "example"}]"#, apps: "{a: {\(Self.push)}}")
     let providers = PushProviders.all + [ExamplePushProvider.self]
     let loaded = try PushWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:]) {
       PushWorkerConfiguration($0, providers: providers)
@@ -226,8 +205,7 @@ import Testing
       deadline: Sample.deadline)
     let message = JobMessage(messageID: "v1.push", messageType: PushVerifyJob.type, receivedAt: Sample.now)
     guard case .ready(let prepared, let facts) = verifier.push.handler.prepare(job, of: message) else {
-      Issue.record("the job was refused")
-      return
+      return #expect(Bool(false), "the job was refused")
     }
     #expect(facts.lanes == ["e"])
     let outcome = await verifier.push.handler.perform(prepared, on: "e", Sample.attempt())
@@ -296,7 +274,7 @@ import Testing
   @Test func `The shipped file explains every key`() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
     let lanes = PushProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
-    let directory = try Directory(lanes: "[\(lanes)]", apps: "{a: {push: {}, recaptcha: {}}}")
+    let directory = try self.directory(lanes: "[\(lanes)]", apps: "{a: {push: {}, recaptcha: {}}}")
     let keys = try PushWorkerConfiguration.keys(file: directory.path + "/worker.json5").map(\.path)
     #expect(keys.contains("apps.a.push.teamID") && keys.contains { $0.hasSuffix(".serviceAccountFile") })
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }
@@ -305,7 +283,7 @@ import Testing
 
   @Test func `The shipped file is valid`() throws {
     let text = try String(contentsOf: URL(filePath: Sample.config + "/push-worker.json5"), encoding: .utf8)
-    let directory = try Directory(lanes: "[]", apps: "{}")
+    let directory = try self.directory(lanes: "[]", apps: "{}")
     try directory.write(text.replacing("secrets/AuthKey_ABC1234567.p8", with: "key.p8"), to: "worker.json5")
     let loaded = try PushWorkerConfiguration.load(
       file: directory.path + "/worker.json5",
@@ -315,7 +293,6 @@ import Testing
   }
 }
 
-/// A push service that the worker does not ship.
 private struct ExamplePushProvider: PushProvider {
   static let typeName = "example"
   static let tables: [ProviderTables.Source] = []

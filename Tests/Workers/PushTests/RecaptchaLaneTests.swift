@@ -6,7 +6,6 @@ import Testing
 
 @testable import Push
 
-/// The requests to reCAPTCHA, and its answers.
 @Suite struct RecaptchaLaneTests {
   private func request(ip: String? = "192.0.2.1", phoneNumber: String? = "+14155550123") throws -> AssessmentRequest {
     AssessmentRequest(
@@ -32,8 +31,6 @@ import Testing
   private func read(_ lane: some RecaptchaLane, _ body: String) -> AssessmentAnswer {
     lane.read(HTTPResponse(status: 200, body: Array(body.utf8)))
   }
-
-  // MARK: Enterprise
 
   @Test func `Enterprise is asked as it wants`() async throws {
     let http = FakeConnection(200, "{}")
@@ -101,8 +98,6 @@ import Testing
       }
     }
   }
-
-  // MARK: Classic
 
   @Test func `Siteverify is asked as it wants`() async throws {
     let http = FakeConnection(200, #"{"success": true}"#)

@@ -9,7 +9,6 @@ final class Relay: Sendable {
   private let listener: Int32
   private let state = Mutex<(count: Int, frozen: Int)>((0, 0))
 
-  /// Number of connections so far.
   var connections: Int { state.withLock { $0.count } }
 
   init(to target: UInt16) {
@@ -31,7 +30,6 @@ final class Relay: Sendable {
     }
   }
 
-  /// Swallows all that comes on the connections that are there.
   func freeze() { state.withLock { $0.frozen = $0.count } }
 
   func stop() { shutdown(listener, Int32(SHUT_RDWR)) }

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Push
 
-/// Assessments asked for with the access token of a service account.
 @Suite(.timeLimit(.minutes(10))) struct ServiceAccountLaneTests {
   /// Google: gives tokens t1, t2, …, and takes those that are valid.
   private final class Google: Sendable {

@@ -8,7 +8,6 @@ extension Sample {
   static let accountKeyID = "0123456789abcdef0123456789abcdef01234567"
   static let tokenURI = "https://oauth2.googleapis.com/token"
 
-  /// A key made for these tests.
   static let rsaKeyFile = """
     -----BEGIN PRIVATE KEY-----
     MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQCNmi495TAFcsBV

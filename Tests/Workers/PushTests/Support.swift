@@ -10,16 +10,13 @@ import TestSupport
 
 @testable import Push
 
-/// Samples shared by the tests.
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
-  /// First reading of the monotonic clock of `ManualClocks`.
   static let moment = ManualMonotonicClock().now()
   static let deadline = now + .seconds(60)
   static let app = "com.example.app"
   static let deviceToken = String(repeating: "0a", count: 32)
 
-  /// The files that are shipped with the worker.
   static let config = Repository.config
 
   static func apnsTable() throws(WorkerError) -> ProviderTable {
@@ -65,7 +62,6 @@ enum Sample {
       environment: environment, baseURL: baseURL, answerTimeout: answerTimeout, table: try apnsTable(), clock: clock)
   }
 
-  /// A first question about a token.
   static func call(_ request: AssessmentRequest, siteKey: String = "s") -> AssessmentCall {
     AssessmentCall(
       request: request, app: RecaptchaApp(lane: "r", siteKey: siteKey, rules: AssessmentRules(bundleID: app)),
@@ -79,7 +75,6 @@ enum Sample {
   }
 }
 
-/// Answers requests as it is told, and keeps them.
 final class FakeConnection: HTTPCaller {
   typealias Answer = @Sendable (HTTPRequest) async throws(TransportError) -> HTTPResponse
 
@@ -112,7 +107,6 @@ final class FakeConnection: HTTPCaller {
   func shutdown() async { state.withLock { $0.isShutDown = true } }
 }
 
-/// Connections in the order in which they are opened.
 final class FakeConnections: Sendable {
   private let state: Mutex<(waiting: [FakeConnection], opened: [FakeConnection])>
 

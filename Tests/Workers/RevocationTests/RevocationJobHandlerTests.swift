@@ -9,7 +9,6 @@ import Testing
 
 @testable import Revocation
 
-/// Jobs against a service that is as strict as Apple's.
 @Suite(.timeLimit(.minutes(10))) struct RevocationJobHandlerTests {
   private func stage(_ classification: Classification) throws -> NextStage {
     guard case .continued(let stage) = classification else {
@@ -18,8 +17,6 @@ import Testing
     }
     return stage
   }
-
-  // MARK: The common way
 
   @Test func `A code becomes a sealed token which is revoked`() async throws {
     try await AppleBench.run { bench in
@@ -74,8 +71,6 @@ import Testing
     }
   }
 
-  // MARK: What Apple refuses
-
   @Test(
     arguments: [
       ("invalid_request", "refused INVALID_REQUEST"), ("invalid_client", "laneDown PROVIDER_CREDENTIALS"),
@@ -105,10 +100,7 @@ import Testing
       try await bench.fault(#"{"provider": "apple-token", "fault": "reset", "processed": true}"#)
       #expect(try await bench.perform(job).short == "unknown NO_ANSWER")
       let second = try await bench.perform(job, unknownCalls: 1)
-      guard case .lost(let reason, _) = second else {
-        Issue.record("\(second.short) instead of lost")
-        return
-      }
+      guard case .lost(let reason, _) = second else { return #expect(Bool(false), "\(second.short) instead of lost") }
       #expect(reason.code == "LOST" && reason.providerCode == "invalid_grant")
       #expect(reason.detail.contains("sign in with Apple again") && reason.detail.contains("Settings"))
     }
@@ -145,8 +137,7 @@ import Testing
         let job = bench.body(.authorizationCode, try await bench.code(), redirectURI: "https://example.com/")
         #expect(try await bench.perform(job).short == "laneDown PROVIDER_CREDENTIALS")
         guard case .down(let reason) = await bench.handler.probe(lane: "app") else {
-          Issue.record("the lane is up")
-          return
+          return #expect(Bool(false), "the lane is up")
         }
         #expect(reason.code == "PROVIDER_CREDENTIALS")
       }
@@ -162,10 +153,7 @@ import Testing
           name: "late", table: try Samples.table(), http: bench.http, clock: ManualClock(Samples.now - .seconds(600))),
         clientID: Samples.app, baseURL: bench.simulator.url, secret: secret)
       lane.probeTimeout = .patience
-      guard case .down(let reason) = await lane.probe() else {
-        Issue.record("the lane is up")
-        return
-      }
+      guard case .down(let reason) = await lane.probe() else { return #expect(Bool(false), "the lane is up") }
       #expect(reason.detail.contains("clock"))
     }
   }
@@ -177,8 +165,6 @@ import Testing
       #expect(await bench.handler.probe(lane: "app") != .up)
     }
   }
-
-  // MARK: What the network does
 
   @Test(
     arguments: [
@@ -207,8 +193,6 @@ import Testing
       RevocationCall(step: .exchange(code: Secret("c"), redirectURI: nil)), Samples.attempt(timeout: .seconds(2)))
     #expect(classification.short == "retry NOT_CONNECTED")
   }
-
-  // MARK: What the rules are
 
   @Test func `A revocation is repeated until its deadline and a code a few times`() async throws {
     try await AppleBench.run { bench in

@@ -8,9 +8,7 @@ import Testing
 
 @testable import Revocation
 
-/// Contents of a message, and its preparation before any call.
 @Suite struct RevocationMessageTests {
-  /// Answers every request alike, and keeps what was sent.
   private final class Canned: HTTPCaller {
     private let answer: HTTPResponse
     private let forms = Mutex<[String]>([])
@@ -142,8 +140,7 @@ import Testing
     let prepared = try #require(
       handler.prepare(body(.authorizationCode(SecretField(Secret("c")))), of: Samples.message()).ready)
     guard case .continued(let stage) = await handler.perform(prepared.job, on: "app", Samples.attempt()) else {
-      Issue.record("no next stage")
-      return
+      return #expect(Bool(false), "no next stage")
     }
     let next = try AppleRevokeJob(json: stage.body)
     #expect(next.token.kind == .accessToken && next.token.secret.isSealed)

@@ -1,34 +1,22 @@
 import FoundationEssentials
 import JobEngine
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import Revocation
 
 @Suite struct RevocationWorkerConfigurationTests {
-  /// A directory with keys, tables and a configuration.
-  private final class Directory {
-    let path = FileManager.default.temporaryDirectory.path + "/revocation-\(UInt64.random(in: 0 ... .max))"
+  private static let keys =
+    #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#
 
-    init(_ configuration: String) throws {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      try FileManager.default.createSymbolicLink(
-        atPath: path + "/providers", withDestinationPath: Samples.configDirectory + "/providers")
-      try write(Samples.keyFile, to: "key.p8")
-      try write("no key", to: "bad.p8")
-      try write(Self.keys, to: "keys.json")
-      try write(configuration, to: "worker.json5")
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    static let keys =
-      #"{"keys":[{"kty":"oct","kid":"k","alg":"A256GCM","k":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}]}"#
-
-    private func write(_ text: String, to name: String) throws {
-      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
-    }
+  private func directory(_ configuration: String) throws -> TemporaryDirectory {
+    let directory = try TemporaryDirectory()
+    try directory.link("providers", to: Samples.configDirectory + "/providers")
+    for (name, text) in [
+      "key.p8": Samples.keyFile, "bad.p8": "no key", "keys.json": Self.keys, "worker.json5": configuration,
+    ] { try directory.write(text, to: name) }
+    return directory
   }
 
   private static let lane =
@@ -37,17 +25,12 @@ import Testing
   private func load(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws
     -> LoadedConfiguration<RevocationWorkerConfiguration>
   {
-    let directory = try Directory(#"{broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#)
+    let directory = try self.directory(#"{broker: {url: "amqp://u:p@127.0.0.1/"}, lanes: \#(lanes), \#(rest)}"#)
     return try RevocationWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: [:])
   }
 
   private func problems(_ lanes: String, _ rest: String = #"keysFile: "keys.json""#) throws -> String {
-    do {
-      _ = try load(lanes, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes, rest) }
   }
 
   @Test func `Values that are absent have defaults`() throws {
@@ -95,7 +78,7 @@ import Testing
   @Test func `The shipped file is valid once the secrets are there`()
     throws
   {
-    let directory = try Directory("{}")
+    let directory = try self.directory("{}")
     let loaded = try RevocationWorkerConfiguration.load(
       file: Samples.configDirectory + "/revocation-worker.json5",
       environment: [

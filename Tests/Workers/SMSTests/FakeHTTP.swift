@@ -4,7 +4,6 @@ import Synchronization
 
 @testable import SMS
 
-/// Answers every request with what it was given, and keeps the requests.
 final class FakeHTTP: HTTPCaller {
   private let answer: @Sendable () throws(TransportError) -> HTTPResponse
   private let received = Mutex<[HTTPRequest]>([])

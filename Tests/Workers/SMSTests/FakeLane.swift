@@ -3,7 +3,6 @@ import Synchronization
 
 @testable import SMS
 
-/// A lane that answers with what it was given, and keeps what it was asked to send.
 final class FakeLane: ProviderLane {
   let name: String
   let deduplicates: Bool

@@ -10,7 +10,6 @@ import Testing
 
 @testable import SMS
 
-/// Particulars of the providers that take one request for a message.
 @Suite struct HTTPLaneTests {
   private func vonage(
     _ http: FakeHTTP, from: String = "Example", callbacks: ReportAddresses? = nil
@@ -66,8 +65,6 @@ import Testing
       table: try ProviderUnderTest.table("aws"), http: http, clock: ManualClock(Sample.now))
   }
 
-  // MARK: Vonage
-
   @Test(
     arguments: [
       (["0", "0"], "accepted id-1"), (["0", "1"], "unknown PARTLY_SENT"), (["7", "0"], "unknown PARTLY_SENT"),
@@ -99,8 +96,6 @@ import Testing
     #expect(!form.contains("client-ref"))
     #expect(!http.requests[0].isIdempotent)
   }
-
-  // MARK: Probes
 
   @Test(
     arguments: [
@@ -173,8 +168,6 @@ import Testing
     }
   }
 
-  // MARK: MessageBird
-
   @Test(
     arguments: [
       (422, 10, "recipients", "refused INVALID_NUMBER"), (422, 10, "originator", "laneDown PROVIDER_CONFIGURATION"),
@@ -202,8 +195,6 @@ import Testing
     #expect(await (try messageBird(http)).send(Sample.message("код"), Sample.attempt()).short == "accepted m1")
     #expect(http.requests.first?.bodyText.contains(#""datacoding":"unicode""#) == true)
   }
-
-  // MARK: AWS
 
   @Test(
     arguments: [
@@ -253,8 +244,6 @@ import Testing
       #""MaxPrice":"0.10""#, #""Context":{}"#,
     ] { #expect(request.bodyText.contains(field)) }
   }
-
-  // MARK: Time
 
   @Test func `With less left than a provider's shortest validity nothing is sent`() async throws {
     let http = FakeHTTP(200, "{}")

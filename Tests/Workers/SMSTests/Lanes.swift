@@ -3,8 +3,6 @@ import JobEngine
 
 @testable import SMS
 
-// Lanes without a configuration file and a worker around them.
-
 extension TwilioLane {
   init(
     name: String, configuration: TwilioConfiguration, password: Secret, table: ProviderTable,

@@ -9,7 +9,6 @@ import Testing
 
 @testable import SMS
 
-/// The lanes through the real transport, to a server that fails as networks do.
 @Suite("Lanes over HTTP", .timeLimit(.minutes(10)))
 struct LanesOverHTTPTests {
   private enum Answer {

@@ -43,7 +43,6 @@ import Testing
     }
   }
 
-  /// Cannot be read at the moment.
   private struct BusyLedger: Ledger {
     static let error = LedgerError("busy", isRetriable: true)
 

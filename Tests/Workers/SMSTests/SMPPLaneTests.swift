@@ -97,10 +97,7 @@ private final class FakeSession: SMPPSubmitting {
     let text = String(repeating: "ü", count: 140)
     let answer = try await lane(session, .udh, .ascii).send(Sample.message(text), Sample.attempt())
     #expect(session.messages.count == 3)
-    guard case .accepted(_, let extras) = answer else {
-      Issue.record("\(answer)")
-      return
-    }
+    guard case .accepted(_, let extras) = answer else { return #expect(Bool(false), "\(answer)") }
     #expect(extras == ["segments": 3, "encoding": "ucs2"])
   }
 
@@ -269,10 +266,7 @@ private final class FakeSession: SMPPSubmitting {
       #expect(reason.code == "NOT_CONNECTED")
     }
     let refused = FakeSession(status: .waiting(SMPPError(.bindRefused(.invalidPassword), "x")))
-    guard case .down(let reason) = try await lane(refused).probe() else {
-      Issue.record("up")
-      return
-    }
+    guard case .down(let reason) = try await lane(refused).probe() else { return #expect(Bool(false), "up") }
     #expect(reason.code == "PROVIDER_CREDENTIALS")
     #expect(reason.providerCode == "0x0000000E")
   }

@@ -39,7 +39,6 @@ import Testing
       deadline: deadline)
   }
 
-  /// `ready`, or the kind and code of what it is instead.
   private func short(_ preparation: Preparation<OutgoingSMS>) -> String {
     switch preparation {
     case .ready: "ready"
@@ -117,8 +116,7 @@ import Testing
 
   @Test func `A text with isolates is refused, and the refusal names the usual reason`() throws {
     guard case .refused(let reason, _) = try handler().prepare(text("Hi \u{2068}Ada\u{2069}"), of: message) else {
-      Issue.record("not refused")
-      return
+      return #expect(Bool(false), "not refused")
     }
     #expect(reason.detail.contains("Project Fluent"))
   }

@@ -4,7 +4,6 @@ import Testing
 
 @testable import SMS
 
-/// All that are shipped, by the names of their files.
 private let languages = {
   let names = try? FileManager.default.contentsOfDirectory(atPath: Shipped.config + "/templates/sms")
   return (names ?? []).filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()

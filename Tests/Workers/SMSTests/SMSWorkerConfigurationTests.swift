@@ -4,37 +4,12 @@ import JobEngine
 import PhoneNumbers
 import SMPP
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import SMS
 
 @Suite struct SMSWorkerConfigurationTests {
-  /// A directory with the secrets that the lanes below name, and a configuration.
-  private final class Directory {
-    let path = FileManager.default.temporaryDirectory.path + "/sms-configuration-\(UInt64.random(in: 0 ... .max))"
-
-    init(_ lanes: String, _ rest: String = "", regions: String) throws {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
-      for name in ["templates", "providers"] {
-        try FileManager.default.createSymbolicLink(
-          atPath: path + "/" + name, withDestinationPath: Shipped.config + "/" + name)
-      }
-      try write("sesame\n", to: "password")
-      try write(String(repeating: "p", count: 65), to: "long")
-      try write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "secret")
-      try write(
-        #"{broker: {url: "amqp://u:p@127.0.0.1/"}, regions: {\#(regions)}, lanes: \#(lanes), allowNoKeys: true, \#(rest)}"#,
-        to: "worker.json5")
-    }
-
-    deinit { try? FileManager.default.removeItem(atPath: path) }
-
-    private func write(_ text: String, to name: String) throws {
-      try Data(text.utf8).write(to: URL(filePath: path + "/" + name))
-      try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: path + "/" + name)
-    }
-  }
-
   private static let twilio =
     #"name: "t", type: "twilio", accountSID: "AC1", passwordFile: "password", from: "+15005550006""#
   private static let webhook =
@@ -47,17 +22,20 @@ import Testing
     _ lanes: String, _ rest: String = "", _ environment: [String: String] = [:],
     regions: String = #"allowed: ["US"]"#
   ) throws -> LoadedConfiguration<SMSWorkerConfiguration> {
-    let directory = try Directory(lanes, rest, regions: regions)
-    return try SMSWorkerConfiguration.load(file: directory.path + "/worker.json5", environment: environment)
+    let directory = try TemporaryDirectory()
+    for name in ["templates", "providers"] { try directory.link(name, to: "\(Shipped.config)/\(name)") }
+    try directory.write("sesame\n", to: "password")
+    try directory.write(String(repeating: "p", count: 65), to: "long")
+    try directory.write("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n", to: "secret")
+    let file = try directory.write(
+      #"{broker: {url: "amqp://u:p@127.0.0.1/"}, regions: {\#(regions)}, lanes: \#(lanes), allowNoKeys: true, \#(rest)}"#,
+      to: "worker.json5")
+    defer { withExtendedLifetime(directory) {} }
+    return try SMSWorkerConfiguration.load(file: file, environment: environment)
   }
 
   private func problems(_ lanes: String, _ rest: String = "") throws -> String {
-    do {
-      _ = try load(lanes, rest)
-      return ""
-    } catch let error as ConfigurationError {
-      return error.description
-    }
+    problem { try load(lanes, rest) }
   }
 
   @Test func `Defaults`() throws {
@@ -388,10 +366,9 @@ import Testing
   private let file = Shipped.config + "/sms-worker.json5"
 
   @Test func `It is valid, once the secrets are there, and everything it names is in the repository`() throws {
-    let secret = FileManager.default.temporaryDirectory.path + "/sms-password-\(UInt64.random(in: 0 ... .max))"
-    try Data("sesame".utf8).write(to: URL(filePath: secret))
-    try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: secret)
-    defer { try? FileManager.default.removeItem(atPath: secret) }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let secret = try directory.write("sesame", to: "password")
     let loaded = try SMSWorkerConfiguration.load(
       file: file,
       environment: [
@@ -405,9 +382,9 @@ import Testing
   @Test func `It explains every key that the worker understands`() throws {
     let text = String(decoding: try Data(contentsOf: URL(filePath: file)), as: UTF8.self)
     let lanes = SMSProviders.all.map { #"{type: "\#($0.typeName)"}"# }.joined(separator: ", ")
-    let everyType = FileManager.default.temporaryDirectory.path + "/sms-types-\(UInt64.random(in: 0 ... .max)).json5"
-    try Data("{lanes: [\(lanes)]}".utf8).write(to: URL(filePath: everyType))
-    defer { try? FileManager.default.removeItem(atPath: everyType) }
+    let directory = try TemporaryDirectory()
+    defer { withExtendedLifetime(directory) {} }
+    let everyType = try directory.write("{lanes: [\(lanes)]}", to: "types.json5")
     let keys = try SMSWorkerConfiguration.keys(file: everyType).map(\.path)
     #expect(keys.contains { $0.hasSuffix(".addressing.fromTON") } && keys.contains { $0.hasSuffix(".signingKeyFile") })
     let unexplained = keys.filter { key in !text.contains("\(key.split(separator: ".").last ?? ""):") }

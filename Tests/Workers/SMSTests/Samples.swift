@@ -20,7 +20,6 @@ enum Sample {
 }
 
 extension Classification {
-  /// The case and the reason's code, for tables: `refused OPTED_OUT`.
   var short: String {
     switch self {
     case .accepted(let reference, _): "accepted \(reference ?? "-")"

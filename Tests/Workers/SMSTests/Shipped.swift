@@ -3,7 +3,6 @@ import TestSupport
 
 @testable import SMS
 
-/// The files that are shipped with the worker, as the tests find them.
 enum Shipped {
   static let package = Repository.root
   static let config = package + "/Config"

@@ -44,7 +44,6 @@ private struct TwilioDescription: Decodable {
     return try JSONDecoder().decode(Self.self, from: Data(contentsOf: URL(filePath: file)))
   }
 
-  /// Problems of a request. Empty if it is as described.
   func problems(_ request: SentRequest) -> [String] {
     var problems: [String] = []
     if request.method != "POST" { problems.append("method \(request.method)") }

@@ -7,7 +7,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Calls that take too long, slots, and rates.
 @Suite struct CallTimeTests {
   @Test func `A call that hangs is canceled and may say how it ended`()
     async throws
@@ -48,10 +47,7 @@ import Testing
   @Test func `No more calls at once than the lane allows`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 2)]) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...5 { worker.deliver(try job("job-\(number)")) }
       try await eventually("two calls began") { worker.performed == 2 }
       for _ in 0..<100 { await Task.yield() }
@@ -67,10 +63,7 @@ import Testing
     let gate = Gate()
     let lanes = ["a", "b"].map { LaneConfiguration(name: $0, concurrency: 1) }
     try await withWorker(lanes: lanes) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...20 { worker.deliver(try job("job-\(number)")) }
       try await eventually("a call began") { worker.performed == 1 }
       gate.open()
@@ -119,10 +112,7 @@ import Testing
     var options = WorkerHarness.options
     options.maxInFlight = 3
     try await withWorker(options: options) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       for number in 1...3 { worker.deliver(try job("job-\(number)")) }
       try await eventually("three calls began") { worker.performed == 3 }
       worker.deliver(try job("job-4"))
@@ -140,7 +130,6 @@ extension WorkerHarness {
   }
 }
 
-/// Holds whoever waits until it is opened.
 final class Gate: Sendable {
   private let state = Mutex<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
 
@@ -164,7 +153,6 @@ final class Gate: Sendable {
   }
 }
 
-/// Suspends until the task is canceled.
 func suspendUntilCanceled() async {
   let gate = Gate()
   await withTaskCancellationHandler {

@@ -9,7 +9,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Jobs that come again after the worker has died.
 @Suite struct CrashTests {
   /// A worker's marks in a file that outlives it.
   private static func marks(

@@ -72,7 +72,6 @@ import Testing
       #expect(result.outcome == .refused)
       #expect(result.reason?.code == "INVALID_MESSAGE")
       #expect(result.reason?.detail?.hasPrefix(example.reason + ": ") == true)
-
       #expect(worker.published(to: Topology.Exchanges.results).isEmpty)
       #expect(worker.journal.all.last == .acked(number))
       // The worker goes on.

@@ -6,7 +6,6 @@ import Testing
 
 @testable import JobEngine
 
-/// The reports of delays, which the sender of a job reads.
 @Suite struct DelayReportTests {
   private let outage = Reason("PROVIDER_UNAVAILABLE", "The provider is out of order.", providerCode: "HTTP 503")
 

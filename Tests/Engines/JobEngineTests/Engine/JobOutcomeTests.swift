@@ -6,7 +6,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Outcomes of valid jobs, seen from the broker.
 @Suite struct JobOutcomeTests {
   private let noRoute = Reason("CONNECT_FAILED", "The provider could not be reached.")
   private let timedOut = Reason("TIMED_OUT", "No answer came.")

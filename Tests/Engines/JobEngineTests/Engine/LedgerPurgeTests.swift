@@ -7,7 +7,6 @@ import Testing
 
 @testable import JobEngine
 
-/// The ledger stays small, and what it cannot read circulates no longer.
 @Suite struct LedgerPurgeTests {
   @Test(arguments: ["{}", "\u{7F}of a version to come", ""])
   func `A record that cannot be read is a dead letter`(record: String) async throws {

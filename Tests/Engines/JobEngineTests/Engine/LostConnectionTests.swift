@@ -55,10 +55,7 @@ import Testing
         messageID: "job-1", token: 7, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(20))))
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: ledger) { worker in
       let gate = Gate()
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       worker.deliver(try job("before"))
       try await eventually("the call began") { worker.journal.contains(.performed("before", lane: "a")) }
       worker.deliver(try job(), isRedelivered: true)
@@ -87,10 +84,7 @@ import Testing
   @Test func `Without a ledgers memory a stop hands nothing back that the broker has`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
       worker.deliver(try job("waiting"))

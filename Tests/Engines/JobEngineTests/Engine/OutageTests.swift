@@ -6,7 +6,6 @@ import Testing
 
 @testable import JobEngine
 
-/// Lanes, ledger and broker that fail.
 @Suite struct OutageTests {
   private let suspended = Reason("ACCOUNT_SUSPENDED", "The account is suspended.")
 
@@ -18,14 +17,11 @@ import Testing
       let delayed = try worker.delayed()
       #expect(delayed.message.headers[MessageHeader.attempt] == nil, "an outage is no attempt")
       #expect(delayed.message.headers[MessageHeader.lastError] == .string(suspended.description))
-
       try await worker.advance(until: "it pauses") { worker.journal.contains(.paused) }
       #expect(worker.problems["jobs"]?.contains("ACCOUNT_SUSPENDED") == true)
       #expect(worker.logs.events.contains { $0.level == .error && $0.message == "lane is down" })
-
       for _ in 0..<30 { try await worker.advance(by: .seconds(1)) }
       #expect(!worker.journal.contains(.resumed))
-
       worker.handler.onProbe(.up)
       worker.handler.onCall { _, _ in .accepted(reference: "SM1") }
       try await worker.advance(.seconds(1), until: "it resumes") { worker.journal.contains(.resumed) }

@@ -6,15 +6,11 @@ import Testing
 
 @testable import JobEngine
 
-/// Stopping: what has begun is finished, what has not goes back, nothing is lost.
 @Suite struct StopTests {
   @Test func `Begun jobs are finished and others handed back`() async throws {
     let gate = Gate()
     try await withWorker(lanes: [LaneConfiguration(name: "a", concurrency: 1)]) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       let begun = worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
       let waiting = worker.deliver(try job("waiting"))
@@ -38,10 +34,7 @@ import Testing
     try await withWorker(
       lanes: [LaneConfiguration(name: "a", concurrency: 1)], ledger: NoLedger()
     ) { worker in
-      worker.handler.onCall { _, _ in
-        await gate.wait()
-        return .accepted(reference: nil)
-      }
+      worker.handler.waitInCalls(for: gate)
       worker.deliver(try job("begun"))
       try await eventually("the call began") { worker.journal.contains(.performed("begun", lane: "a")) }
       let waiting = worker.deliver(try job("waiting"))

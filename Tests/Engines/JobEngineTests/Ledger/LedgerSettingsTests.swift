@@ -1,6 +1,7 @@
 import FoundationEssentials
 import PostgreSQL
 import ServiceRuntime
+import TestSupport
 import Testing
 
 @testable import JobEngine

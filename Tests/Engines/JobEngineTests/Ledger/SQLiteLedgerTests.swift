@@ -1,5 +1,6 @@
 import CountersignTelemetry
 import SQLite
+import TestSupport
 import Testing
 
 @testable import JobEngine

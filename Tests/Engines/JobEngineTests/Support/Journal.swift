@@ -1,7 +1,6 @@
 import Synchronization
 import TestSupport
 
-/// Events in order, over all fakes of a test.
 final class Journal: Sendable {
   enum Entry: Sendable, Hashable {
     case performed(String, lane: String)

@@ -2,7 +2,6 @@ import CountersignTelemetry
 
 @testable import JobEngine
 
-/// Batches of one entry, as a test writes them.
 extension Ledger {
   func claim(_ claim: LedgerClaim) async throws -> ClaimAnswer {
     guard case .claim(let answer) = try await only(.claim(claim)) else { throw WrongAnswer() }

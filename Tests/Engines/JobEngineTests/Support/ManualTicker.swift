@@ -3,7 +3,6 @@ import TestSupport
 
 @testable import JobEngine
 
-/// Ticks when a test says so.
 final class ManualTicker: Ticker {
   private struct State {
     var waiter: CheckedContinuation<Void, Never>?
@@ -36,11 +35,9 @@ final class ManualTicker: Ticker {
 
   func wake() { state.withLock { $0.wakes += 1 } }
 
-  /// The worker's last request.
   var limit: Duration? { state.withLock { $0.limit } }
   var wakes: Int { state.withLock { $0.wakes } }
 
-  /// Lets the worker tick once, and waits until it has.
   func tick() async throws {
     try await eventually("the worker waits for a tick") { self.isAwaited }
     let waiter = state.withLock { state in

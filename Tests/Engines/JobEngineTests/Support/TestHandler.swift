@@ -4,7 +4,6 @@ import Synchronization
 
 @testable import JobEngine
 
-/// A job for tests: what it asks for is done by the script of the handler.
 struct TestJob: Job, Hashable {
   static let type = MessageType("test.job")
 
@@ -13,7 +12,6 @@ struct TestJob: Job, Hashable {
   var onUnknown: OnUnknown?
 }
 
-/// A handler whose calls are answered by a script.
 final class TestHandler: JobHandler {
   typealias Body = TestJob
   typealias Call = @Sendable (_ lane: String, _ attempt: JobAttempt) async -> Classification
@@ -37,6 +35,13 @@ final class TestHandler: JobHandler {
   }
 
   func onCall(_ call: @escaping Call) { script.withLock { $0.call = call } }
+
+  func waitInCalls(for gate: Gate) {
+    onCall { _, _ in
+      await gate.wait()
+      return .accepted(reference: nil)
+    }
+  }
 
   func onPrepare(_ body: @escaping @Sendable (TestJob) -> Preparation<TestJob>) {
     script.withLock { $0.prepare = body }

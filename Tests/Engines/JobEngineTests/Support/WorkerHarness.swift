@@ -8,7 +8,6 @@ import Testing
 
 @testable import JobEngine
 
-/// A worker among fakes, with clocks that stand still until they are moved.
 struct WorkerHarness: Sendable {
   let journal: Journal
   let source: MemoryMessageSource
@@ -44,7 +43,6 @@ struct WorkerHarness: Sendable {
     health.setRunning()
   }
 
-  /// The checks that fail, with what they say.
   var problems: [String: String] {
     health.report().checks.reduce(into: [:]) { $0[$1.name] = $1.problem }
   }
@@ -61,7 +59,6 @@ struct WorkerHarness: Sendable {
     try await ticker.tick()
   }
 
-  /// Moves the clock step by step until a condition holds.
   func advance(
     _ step: Duration = .milliseconds(100), until what: String, _ condition: @Sendable () async -> Bool
   ) async throws {
@@ -73,7 +70,6 @@ struct WorkerHarness: Sendable {
     throw NeverHappened(description: what)
   }
 
-  /// Messages published to an exchange, without the reports of delays.
   func published(to exchange: String) -> [Publication] {
     sink.confirmed.filter { $0.exchange == exchange && !Self.isDelayReport($0) }
   }
@@ -103,7 +99,6 @@ struct WorkerHarness: Sendable {
       || journal.contains(.rejected(number, requeue: false))
   }
 
-  /// Delivers a message on the worker's queue.
   @discardableResult
   func deliver(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) -> UInt64 {
     source.deliver(
@@ -112,7 +107,6 @@ struct WorkerHarness: Sendable {
         isOversize: isOversize))
   }
 
-  /// Delivers a message, and waits until it is acknowledged or rejected.
   @discardableResult
   func process(_ message: Message, isRedelivered: Bool = false, isOversize: Bool = false) async throws -> UInt64 {
     let number = deliver(message, isRedelivered: isRedelivered, isOversize: isOversize)
@@ -121,7 +115,6 @@ struct WorkerHarness: Sendable {
   }
 }
 
-/// Runs a worker among fakes, and stops it at the end.
 func withWorker(
   lanes: [LaneConfiguration] = [LaneConfiguration(name: "a")], ledger: (any Ledger)? = nil,
   clocks: ManualClocks = ManualClocks(start), options: JobWorkerOptions = WorkerHarness.options,

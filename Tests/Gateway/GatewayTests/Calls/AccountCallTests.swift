@@ -6,7 +6,6 @@ import Testing
 
 @testable import Gateway
 
-/// `accounts:signUp`, `lookup`, `update` and `delete`.
 @Suite struct AccountCallTests {
   private static let v1 = CallFixture.v1 + "accounts:"
   private static let v3 = CallFixture.v3
@@ -25,8 +24,6 @@ import Testing
   private static let phone: JSONValue = [
     "providerId": "phone", "rawId": "+14155550123", "phoneNumber": "+14155550123",
   ]
-
-  // MARK: signUp
 
   @Test(arguments: [v1 + "signUp", v3 + "signupNewUser"])
   func `An anonymous account is made, under both names`(path: String) async throws {
@@ -79,8 +76,6 @@ import Testing
     #expect(!error.message.contains("secret1") && fixture.services.messages.isEmpty)
   }
 
-  // MARK: lookup
-
   @Test(arguments: [v1 + "lookup", v3 + "getAccountInfo"])
   func `A user is shown with all fields, under both names`(path: String) async throws {
     let fixture = try CallFixture()
@@ -111,8 +106,6 @@ import Testing
     #expect(user?.names == ["localId", "createdAt", "lastLoginAt", "validSince", "disabled"])
     #expect(user?["disabled"] == true)
   }
-
-  // MARK: update
 
   @Test(arguments: [v1 + "update", v3 + "setAccountInfo"])
   func `A profile is changed, under both names`(path: String) async throws {
@@ -168,8 +161,6 @@ import Testing
     let error = try await fixture.refusal(Self.v1 + "update", #"{"idToken":"t","displayName":"x"}"#)
     #expect(error.status == 400 && error.message.contains("'displayName'"))
   }
-
-  // MARK: delete
 
   @Test(arguments: [v1 + "delete", v3 + "deleteAccount"])
   func `An account is deleted, under both names`(path: String) async throws {

@@ -10,7 +10,6 @@ import Testing
 
 @testable import Gateway
 
-/// The calls of a gateway over services that a test plays.
 struct CallFixture: Sendable {
   static let now = UnixTime(seconds: 1_782_907_200)
   static let v1 = "/identitytoolkit.googleapis.com/v1/"

@@ -8,7 +8,6 @@ import Testing
 
 @testable import Gateway
 
-/// Calls of development mode.
 @Suite struct DevelopmentCallTests {
   private static let accounts = "/emulator/v1/projects/example/accounts"
   private static let codes = "/emulator/v1/projects/example/verificationCodes"
@@ -16,7 +15,6 @@ import Testing
   private static let noCodes: JSONValue = ["verificationCodes": []]
   private static let send = CallFixture.v1 + "accounts:sendVerificationCode"
 
-  /// SMS that a test puts there.
   private final class Messages: SentMessages {
     let sent = Mutex<Result<[SentMessage], ProtocolError>>(.success([]))
 
@@ -28,7 +26,6 @@ import Testing
     }
   }
 
-  /// IDs of sessions, counted from 1.
   private final class Sessions: Sendable {
     private let count = Mutex(0)
 

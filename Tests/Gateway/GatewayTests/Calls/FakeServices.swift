@@ -17,16 +17,13 @@ final class FakeServices: CommandTransport {
     let type: MessageType
     let replyType: MessageType
     fileprivate let key: PrivateSealingKey
-    /// Key for the reply, to which the command's secrets are bound.
     fileprivate let replyKey: String?
 
-    /// A secret of the command in the clear.
     func open(_ field: SecretField) throws -> String {
       let context = AccountCommandFields.context(of: type, messageID: messageID, replyKey: replyKey)
       return try field.open(with: key, for: context).reveal()
     }
 
-    /// A secret of the command in the clear, if it has one.
     func open(ifAny field: SecretField?) throws -> String? { try field.map { try open($0) } }
 
     func seal(_ text: String, to replyKey: String) throws -> SecretField {
@@ -63,11 +60,8 @@ final class FakeServices: CommandTransport {
     get throws { try PublicSealingKeys(jwkSet: Array(PrivateSealingKeys([key]).publicSet.utf8)) }
   }
 
-  /// Bodies of the commands so far.
   var bodies: [JSONValue] { state.withLock { $0.bodies } }
-  /// Messages of the commands so far.
   var messages: [Message] { state.withLock { $0.messages } }
-  /// Breaches of the contract so far.
   var problems: [String] { state.withLock { $0.problems } }
 
   var isReady: Bool {
@@ -136,7 +130,6 @@ final class FakeServices: CommandTransport {
     guard isNew else { throw Breach("message_id repeats") }
   }
 
-  /// A command that breaks the contract.
   private struct Breach: Error, CustomStringConvertible {
     let description: String
 

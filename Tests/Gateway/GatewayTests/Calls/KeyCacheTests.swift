@@ -9,7 +9,6 @@ import Testing
 
 @testable import Gateway
 
-/// Public keys of ID tokens, as verifiers get them.
 @Suite struct KeyCacheTests {
   private static let certificates =
     "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gserviceaccount.com"
@@ -50,14 +49,12 @@ import Testing
     #expect(try await fixture.get(Self.jwkSet)["keys"]?[0]?["kid"] == "k1")
   }
 
-  /// A cache over a source that a test plays.
   private final class Source: Sendable {
     let clocks = ManualClocks(CallFixture.now)
     let metrics = MetricsRegistry()
     let sink = MemorySink()
     let fetches = Mutex(0)
     let result = Mutex<Result<KeysPublished, ProtocolError>>(.failure(.unavailable))
-    /// Condition on which a fetch is answered.
     let hold: @Sendable () async -> Void
 
     init(hold: @escaping @Sendable () async -> Void = {}) {

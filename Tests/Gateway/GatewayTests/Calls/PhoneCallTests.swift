@@ -7,11 +7,9 @@ import Testing
 
 @testable import Gateway
 
-/// `accounts:sendVerificationCode` and `accounts:verifyIosClient`.
 @Suite struct PhoneCallTests {
   private static let send = CallFixture.v1 + "accounts:sendVerificationCode"
   private static let verify = CallFixture.v1 + "accounts:verifyIosClient"
-  private static let number = "+14155550123"
 
   private func fixture(_ recaptcha: Project.Recaptcha? = nil) throws -> CallFixture {
     let fixture = try CallFixture(recaptcha: recaptcha)
@@ -24,8 +22,6 @@ import Testing
       verificationID: "session-1", app: command.app, phoneNumber: command.phoneNumber, codeLength: 6,
       expiresAt: CallFixture.now + .seconds(300), resendAfter: 30, resent: false, testNumber: testNumber)
   }
-
-  // MARK: sendVerificationCode
 
   @Test(arguments: [send, CallFixture.v3 + "sendVerificationCode"])
   func `A code is asked for, under both names`(path: String) async throws {
@@ -139,8 +135,6 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
-  // MARK: Enforcement of reCAPTCHA Enterprise
-
   @Test(
     arguments: [
       "", #","captchaResponse":"NO_RECAPTCHA""#, #","captchaResponse":"""#, #","recaptchaToken":"t""#,
@@ -244,8 +238,6 @@ import Testing
     let error = try await fixture.refusal(Self.send, #"{"phoneNumber":"+14155550123","captchaResponse":"e"}"#)
     #expect(error.message.hasPrefix("TOO_MANY_ATTEMPTS_TRY_LATER : ") && error.retryAfter == 60)
   }
-
-  // MARK: verifyIosClient
 
   @Test(
     arguments: [

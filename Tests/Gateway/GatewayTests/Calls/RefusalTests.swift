@@ -5,7 +5,6 @@ import Testing
 
 @testable import Gateway
 
-/// Refusals of the services in the protocol's words, and those that a wrong configuration causes.
 @Suite struct RefusalTests {
   private static let lookup = CallFixture.v1 + "accounts:lookup"
 

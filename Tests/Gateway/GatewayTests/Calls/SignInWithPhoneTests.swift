@@ -8,7 +8,6 @@ import Testing
 
 @testable import Gateway
 
-/// `accounts:signInWithPhoneNumber`.
 @Suite struct SignInWithPhoneTests {
   private static let path = CallFixture.v1 + "accounts:signInWithPhoneNumber"
 

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Gateway
 
-/// `/v1/token`.
 @Suite struct TokenCallTests {
   private static let path = "/securetoken.googleapis.com/v1/token"
 
@@ -62,7 +61,6 @@ import Testing
   }
 }
 
-/// `projects`, `recaptchaParams`, `recaptchaConfig`.
 @Suite struct ProjectCallTests {
   @Test(
     arguments: [CallFixture.v1 + "projects", CallFixture.v3 + "getProjectConfig"])

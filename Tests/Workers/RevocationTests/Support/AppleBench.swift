@@ -18,7 +18,6 @@ struct AppleBench {
   let keys: KeyRing
   let handler: RevocationJobHandler
 
-  /// Runs one for the length of `body`.
   static func run(
     secret: ClientSecret? = nil, persistence: Duration = .seconds(3600),
     _ body: (AppleBench) async throws -> Void
@@ -60,7 +59,6 @@ struct AppleBench {
 
   private struct Issued: Decodable { let code: String }
 
-  /// A code, as after somebody signed in.
   func code(_ clientID: String = Samples.app, redirectURI: String? = nil, error: String? = nil) async throws -> String {
     var order: [String: String] = ["clientID": clientID]
     order["redirectURI"] = redirectURI
@@ -111,7 +109,6 @@ struct AppleBench {
       redirectURI: redirectURI, deadline: deadline)
   }
 
-  /// Prepares a job and carries it out once.
   func perform(
     _ body: AppleRevokeJob, id: String = "job-1", stageOf: String? = nil, unknownCalls: Int = 0,
     timeout: Duration = .patience

@@ -15,7 +15,6 @@ enum Samples {
   static let teamID = "EXAMPLE001"
   static let keyID = "SIWAKEY001"
 
-  /// A key made for these tests.
   static let keyFile = """
     -----BEGIN PRIVATE KEY-----
     MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQgEjSl8c6yRRS0oJDi
@@ -63,7 +62,6 @@ enum Samples {
 }
 
 extension Classification {
-  /// The case and the reason's code, for tables: `refused INVALID_GRANT`.
   var short: String {
     switch self {
     case .accepted: "accepted"

@@ -19,7 +19,6 @@ struct ProviderUnderTest: Sendable, CustomTestStringConvertible {
   let refused: HTTPServerResponse
   let throttled: HTTPServerResponse
   let badCredentials: HTTPServerResponse
-  /// Answer by which the provider reports an error of its own.
   let failed: HTTPServerResponse
 
   var testDescription: String { name }

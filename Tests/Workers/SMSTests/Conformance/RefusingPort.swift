@@ -26,7 +26,6 @@ struct RefusingPort: ~Copyable {
     number = UInt16(bigEndian: address.sin_port)
   }
 
-  /// Gives it up. Until then it is held.
   consuming func release() {}
 
   deinit { close(descriptor) }

@@ -10,13 +10,11 @@ import Testing
 /// Requirements of every lane (`LaneConformanceTests`), over a session instead of requests.
 @Suite("Every lane: SMPP", .timeLimit(.minutes(10)))
 struct SMPPConformanceTests {
-  /// Outcome of submissions to a server.
   private struct Seen {
     var outcomes: [String]
     var submissions: Int
   }
 
-  /// Sends a message for each reply, one after the other, over one session.
   private func send(
     _ replies: [ScriptedSMSC.Reply], bindStatus: UInt32 = 0, timeout: Duration = .patience
   ) async throws -> Seen {

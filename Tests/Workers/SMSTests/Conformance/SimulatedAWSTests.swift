@@ -11,7 +11,6 @@ import Testing
 /// The lane to AWS against the stand-in that checks whole requests, as AWS does.
 @Suite("AWS, simulated", .timeLimit(.minutes(10)))
 struct SimulatedAWSTests {
-  /// Changes requests on their way.
   private struct Meddler: HTTPCaller {
     let http: HTTPClient
     var change: @Sendable (inout HTTPRequest) -> Void = { _ in }
@@ -31,13 +30,11 @@ struct SimulatedAWSTests {
     var from = "Example"
     var to = "+34612345678"
     var text = "482913 is your code"
-    /// Time by which the worker's clock is ahead.
     var ahead: Duration = .zero
     var fault: String?
     var change: @Sendable (inout HTTPRequest) -> Void = { _ in }
   }
 
-  /// Outcome of one message, and the number of messages that the account has.
   private func send(
     _ given: Given, timeout: Duration = .patience, _ settings: (inout AWSMessagingSettings) -> Void = { _ in }
   ) async throws -> (outcome: String, code: String?, received: Int) {
@@ -166,7 +163,6 @@ struct SimulatedAWSTests {
 }
 
 extension HTTPHeaders {
-  /// The same with another value of one field, or without it.
   fileprivate func with(_ name: String, _ value: String?) -> HTTPHeaders {
     HTTPHeaders(
       fields.compactMap { field in

@@ -29,7 +29,6 @@ struct SimulatedSMPPTests {
   private struct Seen {
     var outcomes: [String]
     var codes: [String?]
-    /// `GET /control/sms`.
     var shown: String
     var receipts: [SMPPReceipt]
   }
