@@ -153,10 +153,8 @@ import Testing
       let token = try one.idToken(of: holder)
       let verified = try two.verified(token)
       #expect(verified.localID == holder.account.localID)
-      let id = two.nextID()
-      let refresh = try two.refreshing(one.refreshToken(of: holder), id: id)
-      let reply = try await two.ask(refresh, id: id)
-      #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
+      let refreshed = try await two.refresh(one.refreshToken(of: holder))
+      #expect(try two.verified(refreshed).localID == holder.account.localID)
     }
   }
 
@@ -199,13 +197,9 @@ import Testing
     #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
     #expect(try await round(bench).map { $0.keys.map(\.id) } == [[rotated.key]])
     #expect(ring.signing(at: bench.clock.now())?.id == rotated.key)
-    let look = bench.nextID()
-    let lookUp = try bench.lookingUp(token, id: look)
-    #expect(try await bench.error(lookUp, id: look).code == .invalidIDToken)
-    let id = bench.nextID()
-    let refresh = try bench.refreshing(bench.refreshToken(of: holder), id: id)
-    let reply = try await bench.ask(refresh, id: id)
-    #expect(try SessionRefreshed(json: reply.body).localID == holder.account.localID)
+    #expect(try await bench.refusal(of: token)?.code == .invalidIDToken)
+    let refreshed = try await bench.refresh(bench.refreshToken(of: holder))
+    #expect(try bench.verified(refreshed).localID == holder.account.localID)
     // Redelivered, it withdraws nothing that was made since.
     #expect(try await rotate(bench, withdraw: true, id: "rotate") == rotated)
     #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
@@ -245,9 +239,7 @@ import Testing
       await before.maintenance.tidy()
       #expect(!before.parts.idTokens.keys.isReady && before.parts.idTokens.keys.health != .ok)
       #expect(before.parts.idTokens.keys.signing(at: before.clock.now()) == nil)
-      let look = before.nextID()
-      let lookUp = try before.lookingUp(old, id: look)
-      #expect(try await before.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
+      #expect(try await before.refusal(of: old)?.reason == "NO_SIGNING_KEY")
     }
   }
 
@@ -294,10 +286,7 @@ import Testing
       #expect(error.reason == "NO_SIGNING_KEY" && error.retryAfter != nil)
       #expect(try await after.error(GetKeys()).reason == "NO_SIGNING_KEY")
       // Nor is a right ID token called wrong: apps would sign their users out.
-      let token = try before.idToken(of: holder)
-      let look = after.nextID()
-      let lookUp = try after.lookingUp(token, id: look)
-      #expect(try await after.error(lookUp, id: look).reason == "NO_SIGNING_KEY")
+      #expect(try await after.refusal(of: before.idToken(of: holder))?.reason == "NO_SIGNING_KEY")
       await before.maintenance.tidy()
       #expect(before.parts.idTokens.keys.reading.entries.count == 1)
     }

@@ -155,9 +155,9 @@ extension AccountsBench {
   }
 
   /// Reason that an ID token does not count. `nil` for one that does.
-  func refusal(of idToken: Secret?) async throws -> APIErrorCode? {
+  func refusal(of idToken: Secret?) async throws -> APIError? {
     guard case .failure(let error) = try await lookUp(try #require(idToken)) else { return nil }
-    return error.code
+    return error
   }
 
   func update(
