@@ -188,7 +188,7 @@ let tools: [Target] = [
   library(
     "CommandLine", at: "Tools/CommandLine",
     [
-      "CResolver", "CommandEngine", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
+      "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine", "Mail",
       "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
     ]),

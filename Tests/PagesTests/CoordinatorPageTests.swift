@@ -65,7 +65,9 @@ import Testing
 extension WorkingSet {
   /// Runs a body on a store in which there is nothing.
   fileprivate mutating func run(_ body: (inout WorkingSet) throws(StoreError) -> Void) throws(StoreError) {
-    try run(load: { $1.load(nothingFor: $0) }, failure: { $0 }, body)
+    try run(
+      load: { (keys, set) throws(StoreError) in set.load(nothingFor: keys) },
+      failure: { (error: StoreError) -> StoreError in error }, body)
   }
 
   /// Notes that there is nothing in the store for keys that are not known yet.

@@ -499,7 +499,7 @@ import Testing
       #expect(try OutboxCodec.decode(row(content)) == message)
       let sent = OutboxMessage(message, hold: nil)
       #expect(sent == row(content))
-      #expect(sent.original?.message == message)
+      #expect((sent.original as? SharedMessage)?.message == message)
       for length in 0..<content.count {
         #expect(throws: StoreError.self) { try OutboxCodec.decode(row(Array(content[..<length]))) }
       }

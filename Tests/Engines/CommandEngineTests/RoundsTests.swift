@@ -1,5 +1,7 @@
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import ServiceRuntime
 import TestSupport
 import Testing
 

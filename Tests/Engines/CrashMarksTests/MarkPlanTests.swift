@@ -1,3 +1,4 @@
+import RecordStore
 import Testing
 
 @testable import CrashMarks

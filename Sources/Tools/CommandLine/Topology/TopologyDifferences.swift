@@ -1,3 +1,4 @@
+import CountersignEncoding
 /// Compares exchanges, queues, bindings and policies of the broker with the declared ones.
 struct TopologyDifferences {
   let declared = TopologyDeclaration.countersign

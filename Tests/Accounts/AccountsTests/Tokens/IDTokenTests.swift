@@ -96,7 +96,7 @@ import Testing
     let verified = try bench.verified(token)
     #expect(verified.localID == holder.account.localID && verified.sessionID == holder.session.id.text)
     #expect(verified.authTime.seconds == now.seconds)
-    #expect(try VerifiedIDToken(fields: verified.fields) == verified)
+    #expect(try VerifiedIDToken(fields: verified.fields()) == verified)
   }
 
   @Test func `An anonymous account says so until it has a number`() async throws {

@@ -119,8 +119,7 @@ struct ConversionsUnderTest {
   func block(ofPrefix prefix: String = "+1415555", region: String = "US", at now: UnixTime) async throws
     -> ConversionBlock?
   {
-    let send = LimitedSend(number: prefix + "1234", region: region, isUnknownType: false)
-    return try await store.read(StoreKeys(), at: now) { [conversions] set throws(StoreError) in
+    try await store.read(StoreKeys(), at: now) { [conversions] set throws(StoreError) in
       try conversions.block(ofPrefix: prefix, region: region, in: set)
     }
   }

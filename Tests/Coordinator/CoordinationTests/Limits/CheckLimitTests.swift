@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 import Testing
