@@ -25,7 +25,6 @@ public final class Inbox<Element: Sendable>: Sendable {
     @inlinable init() {}
   }
 
-  /// Fewer elements are not searched for stale ones.
   @usableFromInline static var minBeforeDrop: Int { 1_024 }
 
   @usableFromInline let state = Mutex(State())

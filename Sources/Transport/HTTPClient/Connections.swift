@@ -36,7 +36,6 @@ final class Connections {
     for socket in sockets where newSockets.remove(socket) != nil { established.insert(socket) }
   }
 
-  /// A request ended that never had a connection.
   func endsUnconnected(_ kind: TransportError.Kind?) {
     opening -= 1
     switch kind {

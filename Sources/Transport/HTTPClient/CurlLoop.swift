@@ -8,7 +8,6 @@ import Glibc
 actor CurlLoop {
   /// Interval of the checks for overdue first bytes and waiting requests. libcurl keeps the other time-outs, to the ms.
   private static let sweepNanoseconds: UInt64 = 20_000_000
-  /// Unused easy handles that are kept.
   private static let maxIdleSlots = 256
   /// Sockets served before completed transfers are collected.
   private static let readyBatch = CCURL_READY_BATCH
@@ -59,12 +58,11 @@ actor CurlLoop {
     executor.queue.async { self.assumeIsolated { $0.startSources() } }
   }
 
-  /// Any thread: makes the loop check its inbox.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.onWake() } }
   }
 
-  /// Any thread: for an owner that cannot wait.
+  /// For an owner that cannot wait.
   nonisolated func shutDownInBackground() {
     executor.queue.async { self.assumeIsolated { $0.shutDown() } }
   }
@@ -119,7 +117,6 @@ extension CurlLoop {
     settle()
   }
 
-  /// Serves the sockets that are ready.
   @discardableResult
   private func serve() -> Bool {
     withUnsafeTemporaryAllocation(of: ccurl_ready.self, capacity: Self.readyBatch) { ready in
@@ -149,7 +146,6 @@ extension CurlLoop {
     curl_multi_socket_action(multi, socket, mask, &count)
   }
 
-  /// Brings everything up to date after any event: time-outs, completed and waiting requests, the timer.
   private func settle() {
     var now = DispatchTime.now().uptimeNanoseconds
     repeat {
@@ -162,7 +158,6 @@ extension CurlLoop {
     arm()
   }
 
-  /// Runs what is due, new requests among it.
   private func runDue() {
     let isBatch = configuration.version == .http2 && added > 1
     added = 0
@@ -230,7 +225,6 @@ extension CurlLoop {
     answer(submission, result)
   }
 
-  /// Learns from an end what it says about connections to that server.
   private func note(_ slot: Slot, _ result: Result<HTTPResponse, TransportError>, _ request: HTTPRequest) {
     switch result {
     case .success(let response):
@@ -244,7 +238,7 @@ extension CurlLoop {
     }
   }
 
-  /// Ends requests that wait for a server to which no connection can be opened. They would fail the same way, later.
+  /// They would fail the same way, later.
   private func giveUpWaiting(for authority: String, after error: TransportError) {
     connections.forgetFailures()
     let failure = TransportError(

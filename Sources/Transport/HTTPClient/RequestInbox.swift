@@ -1,7 +1,6 @@
 import CountersignConcurrency
 import Synchronization
 
-/// A request on its way to the loop.
 struct RequestSubmission: Sendable {
   let id: UInt64
   let request: HTTPRequest
@@ -43,13 +42,12 @@ final class RequestInbox: Sendable {
   /// The loop ignores an unknown ID.
   func cancel(_ id: UInt64) -> Bool { orders.add(.cancel(id)) == .wake }
 
-  /// Loop only: takes all orders, oldest first.
+  /// Loop only, oldest first.
   func takeAll() -> [Order] { orders.takeAll() }
 
-  /// Loop only: one request was answered.
+  /// Loop only.
   func recordAnswer() { unanswered.subtract(1, ordering: .relaxed) }
 
-  /// Refuses further orders and returns those that were not taken.
   func close() -> [Order] {
     orders.close()
     return orders.takeAll()

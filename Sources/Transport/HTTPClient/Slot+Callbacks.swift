@@ -2,7 +2,6 @@ import CCurl
 import Curl
 import Dispatch
 
-/// Callbacks of libcurl during the slot's request.
 extension Slot {
   static func from(_ context: UnsafeMutableRawPointer?) -> Slot {
     Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
@@ -57,7 +56,7 @@ extension Slot {
     return count
   }
 
-  /// A piece of the body. Fewer bytes than `count` end the transfer.
+  /// Fewer bytes than `count` end the transfer.
   func onBody(_ data: UnsafePointer<CChar>?, _ count: Int) -> Int {
     guard let limit = submission?.request.maxResponseBytes, body.count + count <= limit else {
       isTooLarge = true

@@ -56,7 +56,7 @@ final class Slot {
     curl_slist_free_all(headerList)
   }
 
-  /// Sets every option for the request. `remaining` nanoseconds are left of its total time-out.
+  /// `remaining` nanoseconds are left of its total time-out.
   func prepare(_ submission: RequestSubmission, remaining: UInt64) -> CURLcode {
     let request = submission.request
     self.submission = submission

@@ -65,7 +65,6 @@ extension Daemon {
     return .YES
   }
 
-  /// Answers a request without its handler.
   private func refuse(
     _ exchange: Exchange, _ reason: HTTPServerRefusal, method: UnsafePointer<CChar>?
   ) -> MHD_Result {

@@ -21,7 +21,6 @@ final class Exchange: @unchecked Sendable {
   private let targetAddress: UnsafePointer<CChar>
   private let targetLength: Int
   private var headers = HTTPServerHeaders()
-  /// Whether the connection ends with the answer.
   var closesConnection = false
   var body: [UInt8] = []
   /// Bytes of the body that came after it was too long. They are read, within a limit, so that the client reads the
@@ -80,14 +79,14 @@ extension Exchange {
     return RequestHead(version: version, headers.fields, isIntact: isIntact)
   }
 
-  /// Daemon's thread: what has arrived.
+  /// Daemon's thread.
   func request(method: String) -> HTTPServerRequest {
     HTTPServerRequest(
       method: method, target: String(decoding: target, as: UTF8.self), headers: headers, body: body,
       remoteAddress: remoteAddress())
   }
 
-  /// Daemon's thread: the declared length of the body.
+  /// Daemon's thread.
   func declaredLength() -> Int? {
     guard let value = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return nil }
     return Int(String(cString: value))

@@ -6,7 +6,6 @@
 struct RequestHead: Sendable, Hashable {
   /// Problem of the head, without input. `nil` for one that is well-formed.
   let problem: String?
-  /// Whether the body comes in chunks.
   let isChunked: Bool
 
   init(version: String, _ fields: [(name: String, value: String)], isIntact: Bool) {

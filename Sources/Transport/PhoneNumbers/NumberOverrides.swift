@@ -39,7 +39,6 @@ public struct NumberOverrides: Sendable, Hashable {
   /// Number of ranges.
   public var count: Int { ranges.count }
 
-  /// Whether numbers of a country code no longer have this length.
   func isGone(length: Int, countryCode: Int) -> Bool { goneLengths[countryCode]?.contains(length) == true }
 
   /// The table's type for a number in E.164. `nil` if it has none.
@@ -58,7 +57,6 @@ public struct NumberOverrides: Sendable, Hashable {
 }
 
 extension NumberOverrides: Decodable {
-  /// The form of the file.
   private struct File: Decodable {
     let date: String
     let source: String
@@ -105,7 +103,6 @@ extension NumberOverrides: Decodable {
     .dataCorrupted(DecodingError.Context(codingPath: decoder.codingPath, debugDescription: text))
   }
 
-  /// `nil` if a number, a prefix or the type is not allowed here.
   private static func ranges(of entry: Entry) -> [Range]? {
     let code = String(entry.countryCode)
     // E.164: fifteen digits in all.

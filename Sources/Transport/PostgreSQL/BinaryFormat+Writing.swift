@@ -1,5 +1,4 @@
 extension BinaryFormat {
-  /// Values of a statement in one piece, as libpq takes them.
   struct Values {
     private(set) var bytes: [UInt8] = []
     private(set) var types: [ServerType] = []

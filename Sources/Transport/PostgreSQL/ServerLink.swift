@@ -157,7 +157,6 @@ final class ServerLink {
     }
   }
 
-  /// Error of a connection that ended without a word.
   func lost() -> PostgreSQLError {
     PostgreSQLError(.connectionLost, "the connection to \(address) was lost")
   }
@@ -194,6 +193,5 @@ final class ServerLink {
     return PQstatus(handle) == CONNECTION_OK
   }
 
-  /// Whether the server is between transactions.
   var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 }

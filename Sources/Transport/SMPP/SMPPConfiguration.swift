@@ -31,7 +31,6 @@ public struct SMPPConfiguration: Sendable, Hashable {
     public var connectTimeout: Duration
     /// Silence after which an `enquire_link` is sent.
     public var enquireInterval: Duration
-    /// Time limit for the response to it.
     var enquireTimeout: Duration = .seconds(10)
     /// Maximum delivery reports being handled at once. The server is asked to repeat further ones.
     var maxReceipts = 256

@@ -2,7 +2,6 @@
 struct PendingBody: Sendable {
   /// Outcome of a body. Its caller is resumed with it after the group's commit.
   struct Outcome: Sendable {
-    /// Error of the body. `nil` if it succeeded.
     let error: DatabaseError?
     /// Resumes the caller: with the body's own result, or with the error that the whole group met.
     let resume: @Sendable (_ groupError: DatabaseError?) -> Void

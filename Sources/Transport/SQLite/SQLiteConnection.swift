@@ -44,7 +44,7 @@ final class SQLiteConnection {
     close()
   }
 
-  /// Ends the connection. The last one of a file also empties its write-ahead log and removes it.
+  /// The last connection of a file also empties its write-ahead log and removes it.
   func close() {
     cache.removeAll()
     control.removeAll()
@@ -81,7 +81,6 @@ final class SQLiteConnection {
     guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw lastError() }
   }
 
-  /// Runs several statements, once: for migrations and settings.
   func script(_ sql: String) throws(DatabaseError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError() }
   }
@@ -131,7 +130,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Undoes a transaction that is still open after a failure. SQLite ends some of them itself.
+  /// SQLite ends some of them itself.
   func rollBackIfOpen() {
     guard isInTransaction else { return }
     // It fails only when there is nothing left to undo.

@@ -2,7 +2,6 @@ import CountersignConcurrency
 
 /// Sends publications, matches confirms and returns to them, and repeats those that a lost channel left unconfirmed.
 final class PublisherRole: ChannelRole {
-  /// One publication of a call.
   struct Entry {
     var ticket: PublishTicket
     var position: Int

@@ -8,7 +8,6 @@ import CountersignConcurrency
 final class RequestRole: ChannelRole {
   static let replyQueue = "amq.rabbitmq.reply-to"
 
-  /// An unconfirmed request.
   private struct Entry {
     var ticket: RequestTicket
     var sentAt: Instant
@@ -18,7 +17,6 @@ final class RequestRole: ChannelRole {
   private static let roomTick: Duration = .milliseconds(100)
   /// Delay before a refused request that was taken before is sent again.
   private static let retryDelay: Duration = .seconds(1)
-  /// Fewer unanswered requests are not searched for abandoned ones.
   private static let leastBeforeDrop = 1_024
 
   private let inbox: Inbox<RequestTicket>
@@ -147,7 +145,6 @@ final class RequestRole: ChannelRole {
     _ = tracker.reset()
   }
 
-  /// Time at which the oldest missing confirm is late.
   private func confirmDue(_ isBlocked: Bool) -> Instant? {
     confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }

@@ -51,7 +51,6 @@ enum WireLimits {
     }
   }
 
-  /// Length on the wire. `nil` if the nesting is too deep or a name too long.
   private static func encodedBytes(_ value: FieldValue, depth: Int) -> Int? {
     guard depth < maxDepth else { return nil }
     switch value {

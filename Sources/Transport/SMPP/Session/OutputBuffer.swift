@@ -16,7 +16,6 @@ struct OutputBuffer {
 
   var isEmpty: Bool { start == bytes.count }
 
-  /// Whether so much waits that the server certainly does not read.
   var isOverfull: Bool { bytes.count - start > Self.maxBytes }
 
   /// Number of bytes kept, written ones included.

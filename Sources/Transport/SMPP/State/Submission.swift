@@ -2,7 +2,6 @@
 struct Submission: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Identifies it in the state machine's actions.
   let ticket: UInt64
   let message: ShortMessage
   let deadline: Instant
@@ -11,7 +10,6 @@ struct Submission: Sendable {
   var origin: MessageOrigin?
 }
 
-/// An action of the state machine.
 enum SessionAction: Sendable, Hashable {
   /// Write a PDU, with the ticket of the SMS that it carries.
   case send(OutgoingPDU, sequence: UInt32, ticket: UInt64?)
