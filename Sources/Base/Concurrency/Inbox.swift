@@ -17,7 +17,6 @@ public final class Inbox<Element: Sendable>: Sendable {
 
   @usableFromInline struct State: Sendable {
     @usableFromInline var elements: [Element] = []
-    /// Number of elements at which the next addition drops the stale ones.
     @usableFromInline var dropsAt = Inbox.minBeforeDrop
     @usableFromInline var isWakePending = false
     @usableFromInline var isClosed = false

@@ -110,7 +110,6 @@ private struct DigitReader {
     return value
   }
 
-  /// `Z`, `+hh:mm` or `-hh:mm`.
   mutating func offsetInMinutes() -> Int? {
     if skip("Z") || skip("z") { return 0 }
     let isNegative = skip("-")

@@ -9,7 +9,6 @@ actor CurlLoop {
   /// Interval of the checks for overdue first bytes and waiting requests. libcurl keeps the other time-outs, to the ms.
   private static let sweepNanoseconds: UInt64 = 20_000_000
   private static let maxIdleSlots = 256
-  /// Sockets served before completed transfers are collected.
   private static let readyBatch = CCURL_READY_BATCH
 
   nonisolated let executor: SerialQueueExecutor
@@ -22,14 +21,13 @@ actor CurlLoop {
   private let multi: UnsafeMutableRawPointer
   private var socketSource: (any DispatchSourceRead)?
   private var timer: (any DispatchSourceTimer)?
-  /// Time at which the timer fires, in nanoseconds of the monotonic clock.
+  /// In nanoseconds of the monotonic clock.
   private var armed: UInt64?
   private var nextSweep: UInt64?
-  /// Requests without a slot, first come, first served.
+  /// First come, first served.
   private var waiting = RingBuffer<RequestSubmission>()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
-  /// Requests given to libcurl that it has not started yet.
   private var added = 0
   /// Whether the last answer came over HTTP/2, where one connection carries many requests.
   private var isMultiplexed = false

@@ -15,7 +15,7 @@ final class MultiEvents {
 
   deinit { close(epoll) }
 
-  /// Makes libcurl report to this object, which must live longer than the handle.
+  /// This object must live longer than the handle.
   func attach(to multi: UnsafeMutableRawPointer) -> CURLMcode {
     ccurl_multi_set_callbacks(
       multi,

@@ -5,7 +5,7 @@ struct RequestSubmission: Sendable {
   let id: UInt64
   let request: HTTPRequest
   let continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
-  /// End of the total time-out, in nanoseconds of the monotonic clock.
+  /// In nanoseconds of the monotonic clock.
   let deadline: UInt64
 }
 

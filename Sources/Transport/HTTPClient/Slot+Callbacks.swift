@@ -7,7 +7,6 @@ extension Slot {
     Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// A connection is about to be opened.
   func onSocket(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let address else { return -1 }
     let socket = connections.open(address)

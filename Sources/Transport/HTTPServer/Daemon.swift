@@ -72,7 +72,7 @@ final class Daemon: Sendable {
     if isLate { task.cancel() }
   }
 
-  /// Daemon's thread: the answer was sent, or the connection has ended.
+  /// Daemon's thread.
   func end(_ exchange: Exchange) {
     let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.running[ObjectIdentifier(exchange)] = nil

@@ -16,7 +16,7 @@ final class DaemonHandle: @unchecked Sendable {
   private let phase = Mutex(Phase.listening)
   private let watch: (any DispatchSourceTimer)?
 
-  /// Starts the daemon's thread. `nil` when libmicrohttpd cannot. The socket is then still the caller's.
+  /// `nil` when libmicrohttpd cannot. The socket is then still the caller's.
   init?(daemon: Daemon, socket: Int32, limits: HTTPServerLimits) {
     retained = Unmanaged.passRetained(daemon)
     var options = cms_options()

@@ -35,7 +35,7 @@ final class Exchange: @unchecked Sendable {
     (targetAddress, targetLength) = (target, strlen(target))
   }
 
-  /// Daemon's thread: whether this is the call that comes with the headers.
+  /// Daemon's thread.
   func isFirstCall() -> Bool {
     defer { hasHeaders = true }
     return !hasHeaders
@@ -51,7 +51,7 @@ final class Exchange: @unchecked Sendable {
     MHD_suspend_connection(connection)
   }
 
-  /// Hands over the reply, once. A later one is ignored. Any thread.
+  /// Any thread. A later reply is ignored.
   func complete(_ reply: HTTPServerReply) {
     let isFirst = state.withLock { state in
       guard case .suspended = state else { return false }
@@ -61,7 +61,7 @@ final class Exchange: @unchecked Sendable {
     if isFirst { MHD_resume_connection(connection) }
   }
 
-  /// Daemon's thread: the reply, once.
+  /// Daemon's thread.
   func takeReply() -> HTTPServerReply? {
     state.withLock { state in
       guard case .completed(let reply) = state else { return nil }

@@ -8,7 +8,6 @@ public struct NumberOverrides: Sendable, Hashable {
   public let date: String?
   /// In ascending order, none within another.
   private let ranges: [Range]
-  /// Lengths after a country code that its numbers no longer have.
   private let goneLengths: [Int: Set<Int>]
 
   private struct Range: Sendable, Hashable {
@@ -70,7 +69,6 @@ extension NumberOverrides: Decodable {
     let lengths: [Int]
   }
 
-  /// Numbers of a region that have so many digits behind the country code and begin with one of the prefixes.
   private struct Entry: Decodable {
     let region: String
     let countryCode: Int

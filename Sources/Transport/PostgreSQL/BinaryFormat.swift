@@ -30,7 +30,6 @@ enum BinaryFormat {
     type == .bytea ? Array(value) : nil
   }
 
-  /// Elements of an array with one dimension. `nil` if it is none, or an element is not what `decode` takes.
   static func elements<T>(
     _ value: UnsafeRawBufferPointer, type: ServerType, _ decode: (UnsafeRawBufferPointer, ServerType) -> T?
   ) -> [T?]? {

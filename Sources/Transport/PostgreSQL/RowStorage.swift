@@ -1,4 +1,3 @@
-/// The bytes of a result, all rows in one piece.
 final class RowStorage: Sendable {
   /// A negative length stands for NULL.
   struct Cell {

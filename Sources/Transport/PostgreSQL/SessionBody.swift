@@ -1,4 +1,3 @@
-/// A body that waits for a session, and its suspended caller.
 struct SessionBody: Sendable {
   /// Outcome of a body. Its caller is resumed with it after the commit.
   struct Outcome: Sendable {

@@ -50,10 +50,9 @@ struct SMTPDialogue {
     if stage != .content { enter(.content) }
   }
 
-  /// There is no more of the message: the dot comes next.
   mutating func contentEnds() { enter(.final) }
 
-  /// A line of a reply, without its CRLF.
+  /// Without its CRLF.
   mutating func receives(_ line: String) {
     guard !isOver, SMTPReply.code(line) != nil else { return }
     if lines.count < Self.maxLines { lines.append(line) }

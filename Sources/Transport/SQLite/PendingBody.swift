@@ -1,4 +1,3 @@
-/// A waiting body and its suspended caller.
 struct PendingBody: Sendable {
   /// Outcome of a body. Its caller is resumed with it after the group's commit.
   struct Outcome: Sendable {

@@ -13,7 +13,6 @@ final class SQLiteConnection {
   private static let isConfigured: Bool = csqlite_forgo_memory_statistics() == SQLITE_OK
 
   let path: String
-  /// Pages in the write-ahead log after the last commit of this connection.
   private(set) var logPages = 0
 
   private var handle: OpaquePointer?
@@ -97,7 +96,6 @@ extension SQLiteConnection {
     return Int(sqlite3_total_changes64(handle) - before)
   }
 
-  /// Runs a statement that controls transactions.
   func run(_ sql: String) throws(DatabaseError) {
     let statement: Statement
     if let kept = control.take(sql) {
@@ -191,7 +189,6 @@ extension SQLiteConnection {
     return statement
   }
 
-  /// White space, and the semicolon that ends a statement.
   private static func isFiller(_ character: CChar) -> Bool {
     [0x09, 0x0A, 0x0D, 0x20, 0x3B].contains(character)
   }

@@ -23,7 +23,6 @@ protocol ChannelRole: AnyObject {
   func connectionClosed(_ error: AMQPError)
   /// The channel is gone, and its delivery and publish numbers are void. Another channel may follow.
   func lost(_ error: AMQPError)
-  /// Handles calls that were added while there is no channel.
   func workOffline()
   /// Releases all waiting callers: no channel follows.
   func stopped(_ error: AMQPError)
@@ -39,7 +38,6 @@ extension ChannelRole {
   func connectionClosed(_ error: AMQPError) {}
 }
 
-/// Time of the next call of `work`.
 struct FollowUp {
   var whenWritable = false
   var after: Duration?

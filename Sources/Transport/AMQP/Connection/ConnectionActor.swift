@@ -57,7 +57,7 @@ actor ConnectionActor {
     rotation = HostRotation(endpoint.hosts, delays: options.reconnectDelay, using: &generator)
   }
 
-  /// Connects and stays connected until `stop`, or until the task is canceled, which abandons unfinished work.
+  /// Canceling the task abandons unfinished work.
   nonisolated func run() async {
     onQueue { $0.start() }
     await withTaskCancellationHandler {

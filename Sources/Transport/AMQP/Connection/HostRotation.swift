@@ -60,12 +60,12 @@ struct HostRotation {
     return backoff.next(random: random)
   }
 
-  /// The failure to show: the last one, unless a grave one is less than a round old.
+  /// The last one, unless a grave one is less than a round old.
   func shown(_ last: AMQPError, at host: BrokerHost) -> (error: AMQPError, host: BrokerHost) {
     guard let grave, failures - grave.number < hosts.count else { return (last, host) }
     return (grave.error, grave.host)
   }
 
-  /// Whether it takes an operator: the broker answered, and refuses something.
+  /// The broker answered, and refuses something.
   private static func isGrave(_ error: AMQPError) -> Bool { !error.isRetriable || error.code == .notFound }
 }

@@ -22,7 +22,6 @@ final class ConsumerRole: ChannelRole {
   private var restartAt: Instant?
   /// Prefetch of the consumer started last.
   private var limit: Int
-  /// Whether the start of a consumer waits for room.
   private var isHeldBack = false
   /// Wish carried out by the last turn.
   private var granted = ConsumerInbox.Wish.consuming

@@ -12,9 +12,9 @@ final class PublisherRole: ChannelRole {
     var publication: Publication { ticket.publications[position] }
   }
 
-  /// Closures of the connection after which a publication is given up. Fewer may be a passing problem of the broker.
+  /// Fewer may be a passing problem of the broker.
   private static let maxClosures = 3
-  /// Bytes sent between checks whether the socket has room. A send buffer is far larger.
+  /// A send buffer is far larger.
   private static let bytesPerLook = 8 << 10
   /// Approximate size of a message without its body, on the wire and in memory.
   private static let overheadBytes = 512

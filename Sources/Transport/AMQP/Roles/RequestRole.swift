@@ -32,7 +32,6 @@ final class RequestRole: ChannelRole {
   private var suspects = 0
   private var confirms: ConfirmClock
   private var renewal = ChannelRenewal()
-  /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int, exchange: String? = nil) {

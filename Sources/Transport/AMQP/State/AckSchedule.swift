@@ -11,7 +11,6 @@ struct AckSchedule {
   private let prefetch: Int
   private var lastFlush: Instant?
   private var finishedSince: Instant?
-  /// Time since which finished deliveries wait behind an unfinished one.
   private var gapSince: Instant?
 
   init(_ gathering: Gathering, prefetch: Int) {

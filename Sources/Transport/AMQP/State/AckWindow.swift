@@ -37,9 +37,7 @@ struct AckWindow {
   private(set) var finished = 0
   /// Number of deliveries neither acknowledged nor rejected on the wire.
   private(set) var unacknowledged = 0
-  /// Last tag of earlier consumers of the channel.
   private var lastCarried: UInt64 = 0
-  /// Number of unacknowledged deliveries of earlier consumers of the channel.
   private(set) var carried = 0
   /// Number of deliveries that the broker counts against the prefetch. The prefetch is per consumer: a new consumer on
   /// the same channel has all of it, regardless of deliveries left by earlier ones (RabbitMQ, "Consumer Prefetch").

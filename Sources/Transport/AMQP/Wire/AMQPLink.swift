@@ -22,7 +22,6 @@ final class AMQPLink {
   let watchdog: Watchdog
   /// OpenSSL writes to it whenever it verifies a certificate.
   private let trust: Trust?
-  /// Memory of one message's properties while they are encoded.
   let pool: UnsafeMutablePointer<amqp_pool_t>
   var assembler: FrameAssembler
   var texts = RepeatedTexts()

@@ -1,7 +1,6 @@
 import CSMPP34
 import Synchronization
 
-/// Writes PDUs with libsmpp34.
 enum PDUWriter {
   /// The library logs its work into a global buffer.
   private static let library = Mutex(())

@@ -1,4 +1,3 @@
-/// Bytes that wait to be written, and the positions of submissions in them.
 struct OutputBuffer {
   /// Limit that a server which reads never reaches: a window of the longest submissions is smaller.
   static let maxBytes = 4 << 20
@@ -18,7 +17,6 @@ struct OutputBuffer {
 
   var isOverfull: Bool { bytes.count - start > Self.maxBytes }
 
-  /// Number of bytes kept, written ones included.
   var keptBytes: Int { bytes.count }
 
   mutating func append(_ pdu: [UInt8], ticket: UInt64?) {

@@ -13,7 +13,6 @@ public actor SMPPSession {
   typealias Instant = ContinuousClock.Instant
 
   static let tick: Duration = .milliseconds(50)
-  /// Upper bounds of the first and of the longest delay before another attempt to connect.
   static let retryDelays: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
   static let minRetryDelay: Duration = .milliseconds(50)
   /// Servers lock accounts that try too often.
@@ -227,7 +226,6 @@ public actor SMPPSession {
     }
   }
 
-  /// Fixed part of the delay before the next attempt to connect.
   static func baseDelay(after error: SMPPError) -> Duration {
     if case .bindRefused = error.kind { delayAfterRefusal } else { .zero }
   }

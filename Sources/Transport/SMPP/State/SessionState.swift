@@ -136,7 +136,6 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(error))]
   }
 
-  /// Fails a submission with a field that the protocol does not allow.
   mutating func unwritable(_ ticket: UInt64, _ error: SMPPError, now: Instant) -> [SessionAction] {
     if let sequence = window.first(where: { $0.value.submission.ticket == ticket })?.key {
       window.removeValue(forKey: sequence)

@@ -1,4 +1,3 @@
-/// An SMS whose caller awaits the response.
 struct Submission: Sendable {
   typealias Instant = ContinuousClock.Instant
 
