@@ -42,7 +42,6 @@ public enum HostResolver {
     return []
   }
 
-  /// The look-up of a name, begun if there is none.
   private static func lookUp(of host: String) -> LookUp? {
     lookUps.withLock { running in
       if let begun = running[host] { return begun }

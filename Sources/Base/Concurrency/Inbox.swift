@@ -17,7 +17,6 @@ public final class Inbox<Element: Sendable>: Sendable {
 
   @usableFromInline struct State: Sendable {
     @usableFromInline var elements: [Element] = []
-    /// Number of elements at which the next addition drops the stale ones.
     @usableFromInline var dropsAt = Inbox.minBeforeDrop
     @usableFromInline var isWakePending = false
     @usableFromInline var isClosed = false
@@ -25,7 +24,6 @@ public final class Inbox<Element: Sendable>: Sendable {
     @inlinable init() {}
   }
 
-  /// Fewer elements are not searched for stale ones.
   @usableFromInline static var minBeforeDrop: Int { 1_024 }
 
   @usableFromInline let state = Mutex(State())

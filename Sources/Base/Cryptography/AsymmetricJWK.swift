@@ -71,7 +71,6 @@ struct AsymmetricJWK: Decodable {
   /// Stands before a point that is given by both of its coordinates (SEC 1, section 2.3.3).
   private static let uncompressed: UInt8 = 0x04
 
-  /// A number as base64url of its bytes, most significant first.
   private func number(_ member: String, _ text: String?, count: Int? = nil) throws(JOSEError) -> [UInt8] {
     guard let bytes = text.flatMap(Base64URL.decode), !bytes.isEmpty else {
       throw refuse("has no \(member) in base64url")

@@ -1,6 +1,5 @@
 import CountersignEncoding
 
-/// The JSON of JOSE headers.
 enum HeaderJSON {
   /// Headers have a few hundred bytes. With certificates, which this system does not send, some thousands.
   private static let reader = JSONReader(maxBytes: 16 << 10)
@@ -27,7 +26,7 @@ enum HeaderJSON {
     return members.compactMapValues(\.text)
   }
 
-  /// Whether an object of a payload has two members of one name. A payload need not be JSON.
+  /// A payload need not be JSON.
   static func repeatsName(_ payload: [UInt8]) -> Bool {
     do throws(JSONRefusal) { _ = try payloads.value(of: payload) } catch {
       if case .repeatedName = error { return true }

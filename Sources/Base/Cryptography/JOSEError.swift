@@ -48,7 +48,6 @@ public struct JOSEError: Error, Sendable, CustomStringConvertible {
 }
 
 extension JOSEError {
-  /// The longest part of a foreign name that a message repeats.
   private static let longestName = 64
 
   /// A name that came from outside, fit for a log line.

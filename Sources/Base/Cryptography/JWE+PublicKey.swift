@@ -107,7 +107,6 @@ private struct KeyAgreementHeader {
 
 /// Key derivation by concatenation (NIST SP 800-56A, section 5.8.1) with SHA-256, as RFC 7518, section 4.6.2, uses it.
 enum ConcatKDF {
-  /// Names of the two parties in the header. Empty where it has none.
   struct Parties {
     /// PartyUInfo: the sender (`apu`).
     var u: [UInt8] = []

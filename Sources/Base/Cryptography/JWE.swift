@@ -172,7 +172,6 @@ enum JWEHeader {
   /// Members that the format itself gives a meaning: a caller cannot set them.
   private static let reserved: Set<String> = ["alg", "enc", "kid", "zip", "crit", "epk", "apu", "apv"]
 
-  /// Name of the format in errors.
   private static let text = "sealed text"
 
   static func encode(

@@ -7,7 +7,6 @@ enum KeyPurpose {
   /// One half of a key pair that others seal to.
   case agreement(PKey.Part)
 
-  /// Problem of a key that is meant for something else. `nil` for one that may be used.
   func problem(use: String?, operations: [String]?) -> String? {
     guard use == nil || use == self.use else { return "is not for \(name): its use is not \"\(self.use)\"" }
     guard let operations else { return nil }

@@ -14,7 +14,6 @@ enum OpenSSL {
   static let aes256GCM = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil).map(Algorithm.init)
   static let hmacSHA256 = makeHMACTemplate().map(Algorithm.init)
 
-  /// Whether all of them could be fetched.
   static var isComplete: Bool { sha256 != nil && aes256GCM != nil && hmacSHA256 != nil }
 
   /// Reason for stopping the process in a non-throwing operation: it cannot continue, and it fails at the first call or

@@ -1,7 +1,6 @@
 import CountersignCOpenSSL
 
 extension PKey {
-  /// A fresh key pair on the curve P-256.
   static func generateP256() throws(JOSEError) -> PKey {
     try generate("EC") { EVP_PKEY_CTX_set_group_name($0, "P-256") == 1 }
   }
@@ -77,7 +76,6 @@ extension PKey {
   }
 }
 
-/// Sizes of the numbers of the curve P-256.
 enum ECNumbers {
   /// Bytes of a coordinate, and of a private key.
   static let length = 32

@@ -49,7 +49,6 @@ public struct PublicSealingKey: Sendable {
     return String(decoding: json, as: UTF8.self)
   }
 
-  /// The `epk` members (ephemeral public key) of a JWE header.
   var ephemeralMembers: String { #"{"crv":"P-256","kty":"EC","x":"\#(x)","y":"\#(y)"}"# }
 }
 
@@ -130,7 +129,6 @@ extension AsymmetricJWK {
     guard kty == "EC" else { throw refuse("has kty \"\(JOSEError.printable(kty))\" instead of \"EC\"") }
   }
 
-  /// Key to seal to or to open with, checked to be on the curve, and not to be meant for anything else.
   func sealingKey(_ part: PKey.Part) throws(JOSEError) -> PKey {
     try checkType()
     if let problem = KeyPurpose.agreement(part).problem(use: use, operations: operations) { throw refuse(problem) }

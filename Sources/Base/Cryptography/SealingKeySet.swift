@@ -73,7 +73,6 @@ public struct PublicSealingKeys: Sendable, CustomStringConvertible {
   public var description: String { "PublicSealingKeys(\(keys.map(\.id).joined(separator: ", ")))" }
 }
 
-/// JSON of sets of sealing keys, public and private ones.
 private enum SealingKeySet {
   private struct Set: Decodable {
     var keys: [AsymmetricJWK]

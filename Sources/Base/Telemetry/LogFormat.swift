@@ -101,7 +101,6 @@ enum LineText {
     line += "\""
   }
 
-  /// The text with `"`, `\` and layout controls escaped as JSON does.
   private static func appendEscaped(_ text: String, to line: inout String, limit: Int) {
     var room = limit
     for scalar in text.unicodeScalars {

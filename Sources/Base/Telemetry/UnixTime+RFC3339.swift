@@ -66,7 +66,6 @@ extension UnixTime {
   private static let endOfYear9999: Int64 = 253_402_300_799_999
 }
 
-/// Reads fixed-width decimal numbers and separators from the bytes of a text.
 private struct DigitReader {
   private let bytes: UnsafeBufferPointer<UInt8>
   private var position = 0
@@ -111,7 +110,6 @@ private struct DigitReader {
     return value
   }
 
-  /// `Z`, `+hh:mm` or `-hh:mm`.
   mutating func offsetInMinutes() -> Int? {
     if skip("Z") || skip("z") { return 0 }
     let isNegative = skip("-")
@@ -122,7 +120,6 @@ private struct DigitReader {
   }
 }
 
-/// Writes fixed-width decimal numbers and separators.
 private struct DigitWriter {
   private let buffer: UnsafeMutableBufferPointer<UInt8>
   private(set) var count = 0

@@ -6,7 +6,7 @@ import Dispatch
 /// It does not reconnect, because a tool can be started again. A refusal by the broker closes the channel; the next
 /// call opens a new one, and unsettled deliveries of the old one are back in their queue.
 public actor AdminConnection {
-  /// Interval at which heartbeats are serviced between calls. Heartbeats are at least 1 s apart.
+  /// Heartbeats are at least 1 s apart.
   private static let heartbeatInterval: DispatchTimeInterval = .milliseconds(250)
 
   private nonisolated let executor: SerialQueueExecutor

@@ -1,11 +1,9 @@
 import CountersignEncoding
 
 extension BrokerEndpoint {
-  /// The port of `amqp://` URLs, assigned by IANA.
   static let defaultPort = 5672
-  /// The port of `amqps://` URLs, assigned by IANA.
   static let defaultTLSPort = 5671
-  /// The longest virtual host name: it is a short string on the wire.
+  /// It is a short string on the wire.
   static let maxVirtualHostBytes = 255
 
   /// Reads an AMQP URI (RabbitMQ URI Specification): `amqp[s]://[user[:password]@]host[:port][/vhost]`, with a list of

@@ -78,7 +78,6 @@ public final class RequestClient: Sendable {
   /// For readiness checks.
   public var status: ConnectionStatus { connection.status.value }
 
-  /// 128 random bits in hexadecimal digits.
   private static func makeID() -> String {
     Hexadecimal.text(UInt64.random(in: 0...UInt64.max), width: 16)
       + Hexadecimal.text(UInt64.random(in: 0...UInt64.max), width: 16)

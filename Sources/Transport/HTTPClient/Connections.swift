@@ -11,11 +11,9 @@ final class Connections {
   /// time-out for connecting (3 s), and enough are under way to fill the round trips to a distant server.
   static let maxOpening = 16
 
-  /// Requests that libcurl was given and that have no connection yet.
   private(set) var opening = 0
   /// Attempts to open a connection that failed since the last one that succeeded.
   private(set) var failures = 0
-  /// Sockets whose connection is being opened, and those that have carried a request.
   private var newSockets: Set<curl_socket_t> = []
   private var established: Set<curl_socket_t> = []
 
@@ -36,7 +34,6 @@ final class Connections {
     for socket in sockets where newSockets.remove(socket) != nil { established.insert(socket) }
   }
 
-  /// A request ended that never had a connection.
   func endsUnconnected(_ kind: TransportError.Kind?) {
     opening -= 1
     switch kind {

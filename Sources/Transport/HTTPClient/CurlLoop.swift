@@ -8,9 +8,7 @@ import Glibc
 actor CurlLoop {
   /// Interval of the checks for overdue first bytes and waiting requests. libcurl keeps the other time-outs, to the ms.
   private static let sweepNanoseconds: UInt64 = 20_000_000
-  /// Unused easy handles that are kept.
   private static let maxIdleSlots = 256
-  /// Sockets served before completed transfers are collected.
   private static let readyBatch = CCURL_READY_BATCH
 
   nonisolated let executor: SerialQueueExecutor
@@ -23,14 +21,13 @@ actor CurlLoop {
   private let multi: UnsafeMutableRawPointer
   private var socketSource: (any DispatchSourceRead)?
   private var timer: (any DispatchSourceTimer)?
-  /// Time at which the timer fires, in nanoseconds of the monotonic clock.
+  /// In nanoseconds of the monotonic clock.
   private var armed: UInt64?
   private var nextSweep: UInt64?
-  /// Requests without a slot, first come, first served.
+  /// First come, first served.
   private var waiting = RingBuffer<RequestSubmission>()
   private var running: [UInt64: Slot] = [:]
   private var idle: [Slot] = []
-  /// Requests given to libcurl that it has not started yet.
   private var added = 0
   /// Whether the last answer came over HTTP/2, where one connection carries many requests.
   private var isMultiplexed = false
@@ -59,12 +56,11 @@ actor CurlLoop {
     executor.queue.async { self.assumeIsolated { $0.startSources() } }
   }
 
-  /// Any thread: makes the loop check its inbox.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.onWake() } }
   }
 
-  /// Any thread: for an owner that cannot wait.
+  /// For an owner that cannot wait.
   nonisolated func shutDownInBackground() {
     executor.queue.async { self.assumeIsolated { $0.shutDown() } }
   }
@@ -119,7 +115,6 @@ extension CurlLoop {
     settle()
   }
 
-  /// Serves the sockets that are ready.
   @discardableResult
   private func serve() -> Bool {
     withUnsafeTemporaryAllocation(of: ccurl_ready.self, capacity: Self.readyBatch) { ready in
@@ -149,7 +144,6 @@ extension CurlLoop {
     curl_multi_socket_action(multi, socket, mask, &count)
   }
 
-  /// Brings everything up to date after any event: time-outs, completed and waiting requests, the timer.
   private func settle() {
     var now = DispatchTime.now().uptimeNanoseconds
     repeat {
@@ -162,7 +156,6 @@ extension CurlLoop {
     arm()
   }
 
-  /// Runs what is due, new requests among it.
   private func runDue() {
     let isBatch = configuration.version == .http2 && added > 1
     added = 0
@@ -230,7 +223,6 @@ extension CurlLoop {
     answer(submission, result)
   }
 
-  /// Learns from an end what it says about connections to that server.
   private func note(_ slot: Slot, _ result: Result<HTTPResponse, TransportError>, _ request: HTTPRequest) {
     switch result {
     case .success(let response):
@@ -244,7 +236,7 @@ extension CurlLoop {
     }
   }
 
-  /// Ends requests that wait for a server to which no connection can be opened. They would fail the same way, later.
+  /// They would fail the same way, later.
   private func giveUpWaiting(for authority: String, after error: TransportError) {
     connections.forgetFailures()
     let failure = TransportError(

@@ -62,7 +62,6 @@ extension HTTPHeaders {
     return fields
   }
 
-  /// Takes field after field, until one brings a result.
   private static func split<Result>(
     _ lines: [UInt8], _ take: (_ name: ArraySlice<UInt8>, _ value: ArraySlice<UInt8>) -> Result?
   ) -> Result? {

@@ -15,7 +15,7 @@ final class MultiEvents {
 
   deinit { close(epoll) }
 
-  /// Makes libcurl report to this object, which must live longer than the handle.
+  /// This object must live longer than the handle.
   func attach(to multi: UnsafeMutableRawPointer) -> CURLMcode {
     ccurl_multi_set_callbacks(
       multi,
@@ -45,7 +45,7 @@ final class MultiEvents {
     for socket in sockets { ccurl_set_cork(socket, 0) }
   }
 
-  /// Whether the time has come. It is then cleared, and libcurl sets it again.
+  /// The time is then cleared, and libcurl sets it again.
   func takeDue(_ now: UInt64) -> Bool {
     guard let wanted, wanted <= now else { return false }
     self.wanted = nil

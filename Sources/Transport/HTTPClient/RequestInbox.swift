@@ -1,12 +1,11 @@
 import CountersignConcurrency
 import Synchronization
 
-/// A request on its way to the loop.
 struct RequestSubmission: Sendable {
   let id: UInt64
   let request: HTTPRequest
   let continuation: CheckedContinuation<Result<HTTPResponse, TransportError>, Never>
-  /// End of the total time-out, in nanoseconds of the monotonic clock.
+  /// In nanoseconds of the monotonic clock.
   let deadline: UInt64
 }
 
@@ -43,13 +42,12 @@ final class RequestInbox: Sendable {
   /// The loop ignores an unknown ID.
   func cancel(_ id: UInt64) -> Bool { orders.add(.cancel(id)) == .wake }
 
-  /// Loop only: takes all orders, oldest first.
+  /// Loop only, oldest first.
   func takeAll() -> [Order] { orders.takeAll() }
 
-  /// Loop only: one request was answered.
+  /// Loop only.
   func recordAnswer() { unanswered.subtract(1, ordering: .relaxed) }
 
-  /// Refuses further orders and returns those that were not taken.
   func close() -> [Order] {
     orders.close()
     return orders.takeAll()

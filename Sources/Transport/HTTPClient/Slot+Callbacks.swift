@@ -2,13 +2,11 @@ import CCurl
 import Curl
 import Dispatch
 
-/// Callbacks of libcurl during the slot's request.
 extension Slot {
   static func from(_ context: UnsafeMutableRawPointer?) -> Slot {
     Unmanaged<Slot>.fromOpaque(context!).takeUnretainedValue()
   }
 
-  /// A connection is about to be opened.
   func onSocket(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let address else { return -1 }
     let socket = connections.open(address)
@@ -57,7 +55,7 @@ extension Slot {
     return count
   }
 
-  /// A piece of the body. Fewer bytes than `count` end the transfer.
+  /// Fewer bytes than `count` end the transfer.
   func onBody(_ data: UnsafePointer<CChar>?, _ count: Int) -> Int {
     guard let limit = submission?.request.maxResponseBytes, body.count + count <= limit else {
       isTooLarge = true

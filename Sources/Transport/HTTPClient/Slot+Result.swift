@@ -60,7 +60,6 @@ extension Slot {
     }
   }
 
-  /// The phase that has begun and not ended.
   private var phase: TransportError.Phase {
     if attempts > 0 { return hasFirstByte ? .response : .firstByte }
     if hasBegunTLS { return .tls }

@@ -7,7 +7,7 @@ import Dispatch
 /// Not `Sendable`: it belongs to the loop. The callbacks run on the loop's queue, inside the loop's own calls of
 /// libcurl, and reach nothing but their slot.
 final class Slot {
-  /// Header lines of one answer. Longer ones fail with `.tooLarge`.
+  /// Longer ones fail with `.tooLarge`.
   static let maxHeaderBytes = 65_536
   /// Both are libcurl's smallest. Requests here are short, and each transfer has its own.
   private static let uploadBufferBytes = 16_384
@@ -18,7 +18,6 @@ final class Slot {
   private let configuration: HTTPClient.Configuration
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var url = ""
-  /// The fields that `headerList` was made of.
   private var headerFields: [(name: String, value: String)]?
   private var shape: Shape?
 
@@ -40,7 +39,7 @@ final class Slot {
   var isResendPrevented = false
   var hasBegunTLS = false
   var hasFirstByte = false
-  /// When the time-out for the first byte ends, in nanoseconds of the monotonic clock.
+  /// In nanoseconds of the monotonic clock.
   var firstByteDeadline: UInt64?
 
   /// `nil` when libcurl has no memory.
@@ -56,7 +55,7 @@ final class Slot {
     curl_slist_free_all(headerList)
   }
 
-  /// Sets every option for the request. `remaining` nanoseconds are left of its total time-out.
+  /// `remaining` nanoseconds are left of its total time-out.
   func prepare(_ submission: RequestSubmission, remaining: UInt64) -> CURLcode {
     let request = submission.request
     self.submission = submission

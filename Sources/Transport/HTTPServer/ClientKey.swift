@@ -44,7 +44,6 @@ struct ClientKey: Sendable, Hashable {
   }
 }
 
-/// Text of addresses.
 enum NumericHost {
   /// An address as the kernel gives it, without the port: `127.0.0.1`, `::1`, `fe80::1%eth0`. Empty for one of another
   /// family.

@@ -7,7 +7,6 @@ import Synchronization
 /// its answer. A request line is reported only when it is whole, so ``endLate(at:_:)`` asks the kernel for what has
 /// arrived.
 final class ConnectionTable: Sendable {
-  /// A connection's place in the table.
   struct ID: Sendable, Hashable {
     let address: UInt
 
@@ -48,7 +47,6 @@ final class ConnectionTable: Sendable {
     self.received = received
   }
 
-  /// Whether a client may open one more connection.
   func accepts(_ client: ClientKey) -> Bool {
     guard let maxPerClient else { return true }
     return state.withLock { $0.counts[client, default: 0] < maxPerClient }

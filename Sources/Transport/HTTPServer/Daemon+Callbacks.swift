@@ -65,7 +65,6 @@ extension Daemon {
     return .YES
   }
 
-  /// Answers a request without its handler.
   private func refuse(
     _ exchange: Exchange, _ reason: HTTPServerRefusal, method: UnsafePointer<CChar>?
   ) -> MHD_Result {
@@ -73,7 +72,6 @@ extension Daemon {
     return send(.respond(refusal(request, reason)), to: exchange)
   }
 
-  /// Called when a connection was accepted, and before its socket is closed.
   func onConnection(_ connection: OpaquePointer, hasStarted: Bool) {
     let id = ConnectionTable.ID(connection)
     guard hasStarted else { return connections.closed(id) }

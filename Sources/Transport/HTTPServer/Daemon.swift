@@ -10,7 +10,6 @@ final class Daemon: Sendable {
     var running: [ObjectIdentifier: (exchange: Exchange, task: Task<Void, Never>?)] = [:]
     var isStopping = false
     var isCancelled = false
-    /// The callers of `stop`, usually one.
     var onIdle: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -36,14 +35,14 @@ final class Daemon: Sendable {
     self.handler = handler
   }
 
-  /// Daemon's thread: whether a client may connect.
+  /// Daemon's thread.
   func accepts(_ address: UnsafePointer<sockaddr>?) -> Bool {
     let accepts = connections.accepts(ClientKey(address)) || isProxy(address.map(NumericHost.text) ?? "")
     if !accepts { turnedAway(.client) }
     return accepts
   }
 
-  /// Closes connections that have kept the server waiting for too long. Any thread.
+  /// Any thread.
   func endLate() {
     connections.endLate { descriptor in
       // Before the client can see its end.
@@ -73,7 +72,7 @@ final class Daemon: Sendable {
     if isLate { task.cancel() }
   }
 
-  /// Daemon's thread: the answer was sent, or the connection has ended.
+  /// Daemon's thread.
   func end(_ exchange: Exchange) {
     let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.running[ObjectIdentifier(exchange)] = nil
@@ -97,7 +96,7 @@ final class Daemon: Sendable {
     }
   }
 
-  /// Cancels the handlers that still run. Their connections are closed without waiting for them.
+  /// Their connections are closed without waiting for them.
   func cancelAll() {
     let (running, idle) = state.withLock { state in
       state.isStopping = true

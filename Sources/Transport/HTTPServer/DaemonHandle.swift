@@ -16,7 +16,7 @@ final class DaemonHandle: @unchecked Sendable {
   private let phase = Mutex(Phase.listening)
   private let watch: (any DispatchSourceTimer)?
 
-  /// Starts the daemon's thread. `nil` when libmicrohttpd cannot. The socket is then still the caller's.
+  /// `nil` when libmicrohttpd cannot. The socket is then still the caller's.
   init?(daemon: Daemon, socket: Int32, limits: HTTPServerLimits) {
     retained = Unmanaged.passRetained(daemon)
     var options = cms_options()
@@ -57,7 +57,6 @@ final class DaemonHandle: @unchecked Sendable {
     watch = limits.requestTime == nil ? nil : Self.watch(daemon, queue)
   }
 
-  /// Checks once a second for late connections.
   private static func watch(_ daemon: Daemon, _ queue: DispatchQueue) -> any DispatchSourceTimer {
     let timer = DispatchSource.makeTimerSource(queue: queue)
     timer.schedule(deadline: .now() + .seconds(1), repeating: .seconds(1), leeway: .milliseconds(200))
@@ -66,7 +65,7 @@ final class DaemonHandle: @unchecked Sendable {
     return timer
   }
 
-  /// Closes the listening socket. Connections go on.
+  /// Connections go on.
   func quiesce() {
     queue.sync { closeListener() }
   }

@@ -21,7 +21,6 @@ final class Exchange: @unchecked Sendable {
   private let targetAddress: UnsafePointer<CChar>
   private let targetLength: Int
   private var headers = HTTPServerHeaders()
-  /// Whether the connection ends with the answer.
   var closesConnection = false
   var body: [UInt8] = []
   /// Bytes of the body that came after it was too long. They are read, within a limit, so that the client reads the
@@ -36,7 +35,7 @@ final class Exchange: @unchecked Sendable {
     (targetAddress, targetLength) = (target, strlen(target))
   }
 
-  /// Daemon's thread: whether this is the call that comes with the headers.
+  /// Daemon's thread.
   func isFirstCall() -> Bool {
     defer { hasHeaders = true }
     return !hasHeaders
@@ -52,7 +51,7 @@ final class Exchange: @unchecked Sendable {
     MHD_suspend_connection(connection)
   }
 
-  /// Hands over the reply, once. A later one is ignored. Any thread.
+  /// Any thread. A later reply is ignored.
   func complete(_ reply: HTTPServerReply) {
     let isFirst = state.withLock { state in
       guard case .suspended = state else { return false }
@@ -62,7 +61,7 @@ final class Exchange: @unchecked Sendable {
     if isFirst { MHD_resume_connection(connection) }
   }
 
-  /// Daemon's thread: the reply, once.
+  /// Daemon's thread.
   func takeReply() -> HTTPServerReply? {
     state.withLock { state in
       guard case .completed(let reply) = state else { return nil }
@@ -80,14 +79,14 @@ extension Exchange {
     return RequestHead(version: version, headers.fields, isIntact: isIntact)
   }
 
-  /// Daemon's thread: what has arrived.
+  /// Daemon's thread.
   func request(method: String) -> HTTPServerRequest {
     HTTPServerRequest(
       method: method, target: String(decoding: target, as: UTF8.self), headers: headers, body: body,
       remoteAddress: remoteAddress())
   }
 
-  /// Daemon's thread: the declared length of the body.
+  /// Daemon's thread.
   func declaredLength() -> Int? {
     guard let value = MHD_lookup_connection_value(connection, .HEADER_KIND, "Content-Length") else { return nil }
     return Int(String(cString: value))

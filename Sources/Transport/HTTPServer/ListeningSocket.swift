@@ -3,7 +3,6 @@ import Glibc
 
 /// Opens the socket that the daemon listens on, so that each way to fail has its own message.
 enum ListeningSocket {
-  /// Connections that the kernel keeps for us until they are accepted.
   private static let backlog: Int32 = 1_024
 
   static func open(host: String, port: UInt16) throws(HTTPServerError) -> (descriptor: Int32, port: UInt16) {

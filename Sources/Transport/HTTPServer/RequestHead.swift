@@ -6,7 +6,6 @@
 struct RequestHead: Sendable, Hashable {
   /// Problem of the head, without input. `nil` for one that is well-formed.
   let problem: String?
-  /// Whether the body comes in chunks.
   let isChunked: Bool
 
   init(version: String, _ fields: [(name: String, value: String)], isIntact: Bool) {
@@ -39,7 +38,7 @@ struct RequestHead: Sendable, Hashable {
 
   private static let oldVersion = "HTTP/1.0"
 
-  /// Whether a text is a token (RFC 9110, section 5.6.2).
+  /// RFC 9110, section 5.6.2.
   private static func isName(_ name: String) -> Bool {
     !name.isEmpty && name.utf8.allSatisfy { (0x21...0x7E).contains($0) && !separators.contains($0) }
   }

@@ -8,7 +8,6 @@ public struct NumberOverrides: Sendable, Hashable {
   public let date: String?
   /// In ascending order, none within another.
   private let ranges: [Range]
-  /// Lengths after a country code that its numbers no longer have.
   private let goneLengths: [Int: Set<Int>]
 
   private struct Range: Sendable, Hashable {
@@ -39,7 +38,6 @@ public struct NumberOverrides: Sendable, Hashable {
   /// Number of ranges.
   public var count: Int { ranges.count }
 
-  /// Whether numbers of a country code no longer have this length.
   func isGone(length: Int, countryCode: Int) -> Bool { goneLengths[countryCode]?.contains(length) == true }
 
   /// The table's type for a number in E.164. `nil` if it has none.
@@ -58,7 +56,6 @@ public struct NumberOverrides: Sendable, Hashable {
 }
 
 extension NumberOverrides: Decodable {
-  /// The form of the file.
   private struct File: Decodable {
     let date: String
     let source: String
@@ -72,7 +69,6 @@ extension NumberOverrides: Decodable {
     let lengths: [Int]
   }
 
-  /// Numbers of a region that have so many digits behind the country code and begin with one of the prefixes.
   private struct Entry: Decodable {
     let region: String
     let countryCode: Int
@@ -105,7 +101,6 @@ extension NumberOverrides: Decodable {
     .dataCorrupted(DecodingError.Context(codingPath: decoder.codingPath, debugDescription: text))
   }
 
-  /// `nil` if a number, a prefix or the type is not allowed here.
   private static func ranges(of entry: Entry) -> [Range]? {
     let code = String(entry.countryCode)
     // E.164: fifteen digits in all.

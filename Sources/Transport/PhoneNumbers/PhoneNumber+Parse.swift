@@ -89,7 +89,6 @@ extension PhoneNumber {
     }
   }
 
-  /// A text that ends with a NUL, in ASCII.
   private static func string(_ bytes: UnsafeRawBufferPointer) -> String {
     String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
   }

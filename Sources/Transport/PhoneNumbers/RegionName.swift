@@ -47,7 +47,6 @@ public enum RegionName {
       && bytes.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// The name as a message may show it: of bounded length.
   private static func shown(_ name: String) -> String {
     name.count > 20 ? "\(name.prefix(20))…" : name
   }

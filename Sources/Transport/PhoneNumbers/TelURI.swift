@@ -5,7 +5,7 @@
 enum TelURI {
   private static let scheme = "tel:"
 
-  /// Whether a text claims to be one. Schemes are read in any case (RFC 3986, 3.1).
+  /// Schemes are read in any case (RFC 3986, 3.1).
   static func isOne(_ text: String) -> Bool { text.prefix(scheme.utf8.count).lowercased() == scheme }
 
   /// The number in its usual form: + and digits, or the digits of a national number if the URI has no context.
@@ -33,7 +33,6 @@ enum TelURI {
     return beginning + digits
   }
 
-  /// Digits, after a plus if there is one. Nil when there is anything but separators beside them, or no digit at all.
   private static func digits(_ text: Substring) -> String? {
     var found: [UInt8] = []
     var hasDigit = false

@@ -1,9 +1,7 @@
 extension BinaryFormat {
-  /// Values of a statement in one piece, as libpq takes them.
   struct Values {
     private(set) var bytes: [UInt8] = []
     private(set) var types: [ServerType] = []
-    /// The place of each value in `bytes`. Nil for NULL.
     private(set) var places: [Range<Int>?] = []
 
     init(_ values: [PostgreSQLValue], maxBytes: Int) throws(PostgreSQLError) {
@@ -97,7 +95,6 @@ extension BinaryFormat {
 }
 
 extension BinaryFormat.Values {
-  /// Lends the values in the form of libpq's arrays: types, addresses, lengths, and a 1 for binary for each.
   func withPointers<T>(
     _ body: ([UInt32], [UnsafePointer<CChar>?], [Int32], [Int32]) -> T
   ) -> T {

@@ -7,7 +7,6 @@ enum BinaryFormat {
 
   // MARK: Reading
 
-  /// A value of one of the integer types. `nil` for another type or a length that is not the type's.
   static func integer(_ value: UnsafeRawBufferPointer, type: ServerType) -> Int64? {
     switch (type, value.count) {
     case (.int8, 8): Int64(bitPattern: unsigned(value, at: 0, bytes: 8))
@@ -31,7 +30,6 @@ enum BinaryFormat {
     type == .bytea ? Array(value) : nil
   }
 
-  /// Elements of an array with one dimension. `nil` if it is none, or an element is not what `decode` takes.
   static func elements<T>(
     _ value: UnsafeRawBufferPointer, type: ServerType, _ decode: (UnsafeRawBufferPointer, ServerType) -> T?
   ) -> [T?]? {

@@ -13,13 +13,10 @@ final class Closing: Sendable {
     cancelInstant.withLock { $0 = min($0 ?? instant, instant) }
   }
 
-  /// Whether it has begun: nothing new may begin.
   var hasBegun: Bool { cancelInstant.withLock { $0 != nil } }
 
-  /// Whether the running statement must be canceled.
   var isCanceling: Bool { cancelInstant.withLock { $0.map { ContinuousClock.now >= $0 } ?? false } }
 
-  /// Whether the connection must be cut.
   var isCutting: Bool {
     cancelInstant.withLock { $0.map { ContinuousClock.now >= $0 + Self.cancelTime } ?? false }
   }

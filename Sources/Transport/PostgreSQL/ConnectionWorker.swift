@@ -32,7 +32,7 @@ actor ConnectionWorker {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
+  /// Called once for each time the connection is taken from the idle ones.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.drain() } }
   }
@@ -76,7 +76,6 @@ actor ConnectionWorker {
     }
   }
 
-  /// Closes a connection that a body left unusable.
   private func settle(_ link: ServerLink, _ error: PostgreSQLError?) {
     // A server that no longer accepts changes: another one may.
     if link.isBroken || error?.code == .readOnly { lose(error ?? link.lost()) }
@@ -84,7 +83,6 @@ actor ConnectionWorker {
 
   // MARK: Connecting
 
-  /// The connection, if it is still there, or a new one.
   private func current() throws(PostgreSQLError) -> ServerLink {
     guard !closing.hasBegun else { throw PostgreSQLError(.closed, "the connection was closed") }
     if let link {
@@ -147,7 +145,6 @@ actor ConnectionWorker {
   }
 }
 
-/// Settings of a connection, or of the connections of a pool.
 struct ConnectionSetting: Sendable {
   let endpoint: PostgreSQLEndpoint
   let options: PostgreSQLOptions

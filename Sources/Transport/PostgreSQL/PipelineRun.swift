@@ -12,7 +12,7 @@ struct PipelineRun {
   /// name, a name that exists.
   private static let staleStates: Set<String> = ["0A000", "26000", "42P05"]
 
-  /// A request, in the order of the server's answers.
+  /// In the order of the server's answers.
   private enum Request {
     case forget(name: String)
     case prepare(name: String, statement: Int)
@@ -27,7 +27,6 @@ struct PipelineRun {
   private var error: PostgreSQLError?
 
   private(set) var rows: [PostgreSQLRows] = []
-  /// Command tag of the last statement.
   private(set) var tag = ""
   /// Whether the same run may succeed now, because the error was that of a statement prepared earlier.
   private(set) var isStale = false
@@ -39,7 +38,6 @@ struct PipelineRun {
     deadline = .now + (limit.map { min($0, longest) } ?? longest)
   }
 
-  /// Sends the statements and takes the answers.
   mutating func perform() throws(PostgreSQLError) {
     guard !link.isBroken else { throw link.lost() }
     let values = try encoded()
@@ -186,7 +184,6 @@ struct PipelineRun {
     if error.sqlState == "0A000" { link.statements.discardAll() } else { link.statements.forgetAll() }
   }
 
-  /// The server has skipped a request after an error.
   private func skip(_ request: Request) {
     switch request {
     case .forget(let name): link.statements.putBack(name)

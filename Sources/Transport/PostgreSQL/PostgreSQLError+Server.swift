@@ -13,7 +13,6 @@ extension PostgreSQLError {
   private static let maxMessageBytes = 300
   private static let maxStatementBytes = 80
 
-  /// An error that the server answered a statement with.
   init(result: OpaquePointer, sql: String) {
     let state = Self.field(result, .sqlState) ?? ""
     let severity = Self.field(result, .severity)

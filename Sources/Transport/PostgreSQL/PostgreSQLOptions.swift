@@ -62,7 +62,6 @@ public struct PostgreSQLOptions: Sendable, Hashable {
 }
 
 extension PostgreSQLOptions {
-  /// Required relations between the limits, checked when a connection or a pool is made.
   func check() throws(PostgreSQLError) {
     let longest = Duration.seconds(3600)
     for (name, value) in [

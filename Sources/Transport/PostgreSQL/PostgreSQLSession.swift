@@ -98,7 +98,6 @@ public final class PostgreSQLSession {
 
   // MARK: End
 
-  /// Ends the body's transaction, and its use of the connection.
   func end(succeeded: Bool) throws(PostgreSQLError) {
     defer {
       isOver = true

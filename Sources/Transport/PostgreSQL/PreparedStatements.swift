@@ -1,10 +1,9 @@
 /// Names of the statements that the server keeps prepared for one connection, by the text of their SQL. The one unused
 /// for longest makes room for the next.
 struct PreparedStatements {
-  /// Name under which a statement can be run, and whether it has to be prepared before.
   struct Plan: Equatable {
     let name: String
-    /// Types to prepare it with. Nil if it is prepared.
+    /// Nil if it is prepared.
     let types: [ServerType]?
   }
 
@@ -58,7 +57,6 @@ struct PreparedStatements {
     discarded = []
   }
 
-  /// Takes the names that the server is to forget.
   mutating func takeDiscarded() -> [String] {
     defer { discarded = [] }
     return discarded

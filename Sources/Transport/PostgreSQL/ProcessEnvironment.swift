@@ -16,7 +16,7 @@ enum ProcessEnvironment {
     "PGLOADBALANCEHOSTS", "PGDATESTYLE", "PGTZ", "PGGEQO", "PGSYSCONFDIR", "PGLOCALEDIR",
   ]
 
-  /// Removes what libpq would read. In glibc a concurrent getenv(3) stays safe: nothing is freed.
+  /// In glibc a concurrent getenv(3) stays safe: nothing is freed.
   static func forgetSettings() {
     for name in variables where getenv(name) != nil { unsetenv(name) }
   }

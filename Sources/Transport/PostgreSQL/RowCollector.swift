@@ -18,7 +18,6 @@ struct RowCollector {
     self.maxBytes = maxBytes
   }
 
-  /// Bytes that the rows take.
   var size: Int { bytes.count + cells.count * MemoryLayout<RowStorage.Cell>.stride }
 
   mutating func add(_ result: OpaquePointer) {

@@ -1,6 +1,5 @@
-/// The bytes of a result, all rows in one piece.
 final class RowStorage: Sendable {
-  /// The place of one value in the bytes. A negative length stands for NULL.
+  /// A negative length stands for NULL.
   struct Cell {
     let offset: Int32
     let length: Int32

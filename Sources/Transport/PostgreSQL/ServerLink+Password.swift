@@ -1,7 +1,7 @@
 import CPostgreSQL
 
 extension ServerLink {
-  /// Salts and hashes a password. No round trip.
+  /// No round trip.
   func encrypted(password: String, of role: String) throws(PostgreSQLError) -> String {
     guard let text = PQencryptPasswordConn(handle, password, role, "scram-sha-256") else {
       throw PostgreSQLError(.misuse, "libpq cannot hash a password")

@@ -19,7 +19,6 @@ extension ServerLink {
     return run.rows
   }
 
-  /// Runs one statement that controls a transaction.
   func control(_ sql: String) throws(PostgreSQLError) -> String {
     var run = PipelineRun([PostgreSQLStatement(sql, isPrepared: false)], on: self, within: nil)
     try run.perform()

@@ -28,7 +28,6 @@ extension ServerLink {
     throw failure
   }
 
-  /// End of the validity of the certificate of the first address of a server that shows one.
   static func certificateEnd(
     _ endpoint: PostgreSQLEndpoint, of address: ServerAddress, options: PostgreSQLOptions, closing: Closing
   ) -> Int64? {

@@ -3,7 +3,7 @@ import Glibc
 
 /// A connection to one server: libpq's handle and every wait for its socket. Not Sendable: it belongs to one thread.
 final class ServerLink {
-  /// Looks at an idle connection's socket. What a server sends unasked fits in fewer reads.
+  /// What a server sends unasked fits in fewer reads.
   private static let maxIdleReads = 16
   /// The oldest server whose settings are known.
   private static let oldestVersion: Int32 = 130_000
@@ -13,7 +13,6 @@ final class ServerLink {
   let options: PostgreSQLOptions
   let closing: Closing
   var statements: PreparedStatements
-  /// Requests and statements that were answered.
   private(set) var roundTrips = 0
   private(set) var answered = 0
   /// Called after each answered request, with the instant at which it was sent and its number of statements.
@@ -38,7 +37,6 @@ final class ServerLink {
 
   // MARK: Connecting
 
-  /// Connects, without settings of the session.
   static func connect(
     _ parameters: ConnectionParameters, to address: ServerAddress, options: PostgreSQLOptions, closing: Closing,
     until deadline: ContinuousClock.Instant
@@ -63,7 +61,7 @@ final class ServerLink {
     return ServerLink(handle, address, options, closing)
   }
 
-  /// End of the validity of the certificate that a server shows, in seconds since 1970. `nil` without one in time.
+  /// In seconds since 1970. `nil` without one in time.
   static func certificateEnd(
     _ parameters: ConnectionParameters, of address: ServerAddress, closing: Closing,
     until deadline: ContinuousClock.Instant
@@ -125,7 +123,6 @@ final class ServerLink {
 
   // MARK: Waiting
 
-  /// Waits until the socket is ready, a deadline or the next look at ``Closing``.
   private static func wait(_ socket: Int32, _ events: Int32, until deadline: ContinuousClock.Instant) -> Bool {
     guard socket >= 0 else { return true }
     var entry = pollfd(fd: socket, events: Int16(events), revents: 0)
@@ -157,7 +154,6 @@ final class ServerLink {
     }
   }
 
-  /// Error of a connection that ended without a word.
   func lost() -> PostgreSQLError {
     PostgreSQLError(.connectionLost, "the connection to \(address) was lost")
   }
@@ -181,7 +177,7 @@ final class ServerLink {
     onAnswer?(instant, statements)
   }
 
-  /// Whether the connection is still there, as far as its socket knows. Reads what came meanwhile.
+  /// Reads what came meanwhile.
   func isAlive() -> Bool {
     for _ in 0..<Self.maxIdleReads {
       guard PQstatus(handle) == CONNECTION_OK else { return false }
@@ -194,6 +190,5 @@ final class ServerLink {
     return PQstatus(handle) == CONNECTION_OK
   }
 
-  /// Whether the server is between transactions.
   var isIdle: Bool { PQtransactionStatus(handle) == PQTRANS_IDLE }
 }

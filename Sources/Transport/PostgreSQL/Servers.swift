@@ -16,7 +16,6 @@ struct Servers {
     self.closing = closing
   }
 
-  /// Connects to the first host that takes changes.
   mutating func connect() throws(PostgreSQLError) -> ServerLink {
     var failures: [PostgreSQLError] = []
     for offset in endpoint.hosts.indices {

@@ -1,8 +1,6 @@
-/// A body that waits for a session, and its suspended caller.
 struct SessionBody: Sendable {
   /// Outcome of a body. Its caller is resumed with it after the commit.
   struct Outcome: Sendable {
-    /// Error of the body. `nil` if it succeeded.
     let error: PostgreSQLError?
     /// Resumes the caller: with the body's own result, or with the error that its commit met.
     let resume: @Sendable (_ commitError: PostgreSQLError?) -> Void

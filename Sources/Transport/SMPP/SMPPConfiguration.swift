@@ -31,9 +31,8 @@ public struct SMPPConfiguration: Sendable, Hashable {
     public var connectTimeout: Duration
     /// Silence after which an `enquire_link` is sent.
     public var enquireInterval: Duration
-    /// Time limit for the response to it.
     var enquireTimeout: Duration = .seconds(10)
-    /// Maximum delivery reports being handled at once. The server is asked to repeat further ones.
+    /// The server is asked to repeat further ones.
     var maxReceipts = 256
     /// Time that a delivery report waits for the response to its submission.
     var receiptHold: Duration = .seconds(1)

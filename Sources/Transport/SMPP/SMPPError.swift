@@ -47,7 +47,6 @@ public struct SMPPError: Error, Sendable, Hashable, CustomStringConvertible {
   static let closed = SMPPError(.closed, "the session was stopped")
   static let overloaded = SMPPError(.overloaded, "too many messages wait for their turn")
 
-  /// The same failure, for an SMS that was under way.
   func inMidWindow(_ mayHaveBeenTaken: Bool) -> SMPPError {
     SMPPError(kind, mayHaveBeenTaken: mayHaveBeenTaken, description)
   }

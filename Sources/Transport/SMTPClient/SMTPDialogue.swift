@@ -1,10 +1,9 @@
 /// Follows a dialogue by what libcurl sends and receives: the stage, and the reply that belongs to it.
 struct SMTPDialogue {
-  /// Lines of one reply. A server that sends more is broken.
+  /// A server that sends more is broken.
   private static let maxLines = 128
 
   private(set) var stage = SMTPStage.connect
-  /// Reply to the last command. `nil` until it arrives.
   private(set) var reply: SMTPReply?
   /// Extensions that the server offers in its reply to EHLO, in upper case. Kept as long as the connection.
   private(set) var extensions: [String] = []
@@ -12,7 +11,6 @@ struct SMTPDialogue {
   private var isEncrypted = false
   private var isOver = false
 
-  /// The beginning of a task, on the connection that there may be.
   mutating func begin() {
     stage = .connect
     reply = nil
@@ -21,7 +19,6 @@ struct SMTPDialogue {
     isOver = false
   }
 
-  /// The connection is encrypted from here on.
   mutating func tlsBegins() {
     enter(.tls)
     isEncrypted = true
@@ -32,7 +29,7 @@ struct SMTPDialogue {
     if stage == .connect { enter(.greeting) }
   }
 
-  /// A command is sent. What follows AUTH is not looked at.
+  /// What follows AUTH is not looked at.
   mutating func sends(_ command: some StringProtocol) {
     let verb = command.prefix { $0 != " " && !$0.isNewline }.uppercased()
     switch verb {
@@ -49,15 +46,13 @@ struct SMTPDialogue {
     }
   }
 
-  /// A piece of the message is asked for.
   mutating func sendsContent() {
     if stage != .content { enter(.content) }
   }
 
-  /// There is no more of the message: the dot comes next.
   mutating func contentEnds() { enter(.final) }
 
-  /// A line of a reply, without its CRLF.
+  /// Without its CRLF.
   mutating func receives(_ line: String) {
     guard !isOver, SMTPReply.code(line) != nil else { return }
     if lines.count < Self.maxLines { lines.append(line) }

@@ -29,7 +29,6 @@ public struct SMTPReply: Sendable, Hashable {
     enhancedCode = enhanced
   }
 
-  /// The code at the beginning of a line. `nil` when there is none.
   static func code(_ line: String) -> Int? {
     let digits = line.utf8.prefix(3)
     guard digits.count == 3, digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

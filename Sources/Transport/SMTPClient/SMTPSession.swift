@@ -21,7 +21,7 @@ actor SMTPSession {
     executor = SerialQueueExecutor(label: "countersign.smtp")
   }
 
-  /// Performs a task and blocks the queue until it is done.
+  /// Blocks the queue until it is done.
   func run(_ task: Task, timeout: Duration, isFresh: Bool) async -> Result<SMTPReply, SMTPFailure> {
     isCancelled.store(_Concurrency.Task.isCancelled, ordering: .relaxed)
     return await withTaskCancellationHandler {

@@ -12,7 +12,6 @@ final class BusyHandler {
   private static let longWait: UInt32 = 2_000
 
   private let timeout: Duration
-  /// A shorter time-out for the current call.
   var limit: Duration?
   private var deadline = ContinuousClock.now
 
@@ -20,7 +19,7 @@ final class BusyHandler {
     self.timeout = timeout
   }
 
-  /// Installs it. The connection must be closed before the handler goes away.
+  /// The connection must be closed before the handler goes away.
   func install(on handle: OpaquePointer) {
     sqlite3_busy_handler(
       handle,

@@ -1,7 +1,6 @@
 import CSQLite
 
 extension DatabaseError {
-  /// The last failure of a connection.
   static func last(of handle: OpaquePointer?, path: String) -> DatabaseError {
     guard let handle else { return DatabaseError(.outOfMemory, "no memory for a connection to \(path)") }
     let text = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"

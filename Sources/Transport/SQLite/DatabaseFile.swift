@@ -7,7 +7,6 @@ struct DatabaseFile {
 
   let path: String
 
-  /// Creates the file if it is missing, and removes other users' rights.
   func prepare() throws(DatabaseError) {
     guard !path.isEmpty, path != ":memory:" else {
       throw DatabaseError(.misuse, "a database needs a file: several connections share it")

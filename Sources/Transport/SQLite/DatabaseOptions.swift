@@ -56,7 +56,6 @@ public struct DatabaseOptions: Sendable {
 }
 
 extension DatabaseOptions {
-  /// Required relations between the limits, checked when a database is opened.
   func check() throws(DatabaseError) {
     try require(maxBatch >= 1, "maxBatch must be at least 1")
     try require(maxWaiting >= maxBatch, "maxWaiting must not be below maxBatch")

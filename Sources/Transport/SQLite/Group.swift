@@ -1,7 +1,6 @@
 /// One transaction of the writer, with the bodies that share it.
 struct Group {
   private let connection: SQLiteConnection
-  /// Error that ended the transaction before its commit, for instance a full disk.
   private var broken: DatabaseError?
   private(set) var outcomes: [PendingBody.Outcome] = []
 
@@ -9,7 +8,7 @@ struct Group {
     self.connection = connection
   }
 
-  /// Runs bodies until all are done, time is over or the transaction is lost. Always at least one.
+  /// Always at least one.
   mutating func run(_ bodies: ArraySlice<PendingBody>, until end: ContinuousClock.Instant) {
     outcomes.reserveCapacity(bodies.count)
     for body in bodies {

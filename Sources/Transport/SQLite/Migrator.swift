@@ -13,8 +13,6 @@ public struct Migration: Sendable {
   }
 }
 
-/// Brings a file to the newest version that this program knows.
-///
 /// Everything happens in one exclusive transaction, which the version is read in as well: of two processes that start
 /// at once the second finds the work done, and a failure leaves the file as it was.
 struct Migrator {
@@ -71,7 +69,6 @@ struct Migrator {
     try connection.script("PRAGMA user_version = \(migrations.count)")
   }
 
-  /// Makes an empty file the service's own.
   private func claim(_ connection: SQLiteConnection, for kind: DatabaseKind) throws(DatabaseError) {
     let found = try connection.first("PRAGMA application_id", []) { Int64($0.int(0)) } ?? 0
     if found == kind.applicationID { return }

@@ -1,8 +1,6 @@
-/// A waiting body and its suspended caller.
 struct PendingBody: Sendable {
   /// Outcome of a body. Its caller is resumed with it after the group's commit.
   struct Outcome: Sendable {
-    /// Error of the body. `nil` if it succeeded.
     let error: DatabaseError?
     /// Resumes the caller: with the body's own result, or with the error that the whole group met.
     let resume: @Sendable (_ groupError: DatabaseError?) -> Void

@@ -31,7 +31,7 @@ actor Reader {
     connection = nil
   }
 
-  /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
+  /// Called once for each time the connection is taken from the idle ones.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.drain() } }
   }

@@ -13,7 +13,6 @@ final class SQLiteConnection {
   private static let isConfigured: Bool = csqlite_forgo_memory_statistics() == SQLITE_OK
 
   let path: String
-  /// Pages in the write-ahead log after the last commit of this connection.
   private(set) var logPages = 0
 
   private var handle: OpaquePointer?
@@ -44,7 +43,7 @@ final class SQLiteConnection {
     close()
   }
 
-  /// Ends the connection. The last one of a file also empties its write-ahead log and removes it.
+  /// The last connection of a file also empties its write-ahead log and removes it.
   func close() {
     cache.removeAll()
     control.removeAll()
@@ -81,7 +80,6 @@ final class SQLiteConnection {
     guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw lastError() }
   }
 
-  /// Runs several statements, once: for migrations and settings.
   func script(_ sql: String) throws(DatabaseError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError() }
   }
@@ -98,7 +96,6 @@ extension SQLiteConnection {
     return Int(sqlite3_total_changes64(handle) - before)
   }
 
-  /// Runs a statement that controls transactions.
   func run(_ sql: String) throws(DatabaseError) {
     let statement: Statement
     if let kept = control.take(sql) {
@@ -131,7 +128,7 @@ extension SQLiteConnection {
     }
   }
 
-  /// Undoes a transaction that is still open after a failure. SQLite ends some of them itself.
+  /// SQLite ends some of them itself.
   func rollBackIfOpen() {
     guard isInTransaction else { return }
     // It fails only when there is nothing left to undo.
@@ -192,7 +189,6 @@ extension SQLiteConnection {
     return statement
   }
 
-  /// White space, and the semicolon that ends a statement.
   private static func isFiller(_ character: CChar) -> Bool {
     [0x09, 0x0A, 0x0D, 0x20, 0x3B].contains(character)
   }

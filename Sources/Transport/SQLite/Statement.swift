@@ -5,12 +5,12 @@ final class Statement {
   let handle: OpaquePointer
   /// Set while its rows are being read: a nested use of the same SQL needs a statement of its own.
   var isInUse = false
-  /// When it was used last, in uses of the cache.
+  /// In uses of the cache.
   var lastUse: UInt64 = 0
   /// The bytes of the bound texts and blobs, which SQLite would otherwise copy one by one into memory of its own.
   private var room = UnsafeMutableRawBufferPointer(start: nil, count: 0)
 
-  /// The most bytes kept for a statement. SQLite copies larger values.
+  /// SQLite copies larger values.
   private static let maxRoom = 1 << 16
 
   init(_ handle: OpaquePointer) {

@@ -10,7 +10,6 @@ struct StatementCache {
 
   var count: Int { statements.count }
 
-  /// A cached statement that is free, marked as in use. `nil` if one has to be prepared.
   mutating func take(_ sql: String) -> Statement? {
     guard let statement = statements[sql], !statement.isInUse else { return nil }
     uses += 1

@@ -23,7 +23,6 @@ final class Turnstile {
     if descriptor >= 0 { close(descriptor) }
   }
 
-  /// Waits for a turn, up to a time limit.
   func enter(within patience: Duration) {
     if tryEnter() { return }
     let deadline = ContinuousClock.now + patience
@@ -33,7 +32,7 @@ final class Turnstile {
     }
   }
 
-  /// Lets the next one through. Harmless when the turn never came.
+  /// Harmless when the turn never came.
   func leave() {
     flock(descriptor, LOCK_UN)
   }

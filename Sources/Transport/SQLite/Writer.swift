@@ -17,7 +17,6 @@ actor Writer {
   private var turnstile: Turnstile?
   /// The size of the log in pages at which it is copied next.
   private var nextCheckpoint: Int
-  /// The size of the log after the group before.
   private var lastLogPages = 0
 
   init(path: String, options: DatabaseOptions, work: WorkQueue<PendingBody>, counters: Counters) {
@@ -51,7 +50,7 @@ actor Writer {
     turnstile = nil
   }
 
-  /// Has the queue emptied soon. Called once for each time the connection is taken from the idle ones.
+  /// Called once for each time the connection is taken from the idle ones.
   nonisolated func wake() {
     executor.queue.async { self.assumeIsolated { $0.drain() } }
   }

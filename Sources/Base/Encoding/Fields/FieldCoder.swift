@@ -6,7 +6,6 @@ import FoundationEssentials
 /// read. So a value names its fields once. See ``FieldCoded``. Absent values take no room.
 public struct FieldCoder: Sendable {
   private static let version: UInt8 = 1
-  /// Bytes of the longest text that is read as JSON.
   private static let jsonReader = JSONReader(maxBytes: 1 << 20)
 
   /// All fields, after the version of the format.

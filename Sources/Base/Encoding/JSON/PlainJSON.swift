@@ -23,7 +23,6 @@ package struct PlainJSON {
     var content: Content
   }
 
-  /// Levels of objects that are read.
   private static let maxDepth = 3
   /// Members that an object may have: names are compared with each other, so the work grows with the square.
   private static let maxMembers = 32

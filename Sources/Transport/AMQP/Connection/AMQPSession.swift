@@ -37,7 +37,7 @@ final class AMQPSession {
     timer.activate()
   }
 
-  /// Schedules `onTick`. If an earlier one is scheduled, that one stays and schedules the next.
+  /// If an earlier one is scheduled, that one stays and schedules the next.
   func tick(at time: ContinuousClock.Instant, now: ContinuousClock.Instant) {
     guard !isEnded else { return }
     if let tickAt, tickAt > now, tickAt <= time { return }
@@ -45,13 +45,11 @@ final class AMQPSession {
     timer.schedule(deadline: .now() + now.duration(to: time).dispatchInterval, leeway: Self.leeway)
   }
 
-  /// Whether `onTick` is due or overdue.
   func isTickDue(_ now: ContinuousClock.Instant) -> Bool {
     guard let tickAt else { return false }
     return tickAt <= now
   }
 
-  /// Requests one `onWritable`.
   func waitForRoom() {
     guard !isWaitingForRoom, !isEnded else { return }
     isWaitingForRoom = true

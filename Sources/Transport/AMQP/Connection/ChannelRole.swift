@@ -3,10 +3,9 @@
 protocol ChannelRole: AnyObject {
   typealias Instant = ContinuousClock.Instant
 
-  /// Notes a new connection. `opened` follows.
+  /// `opened` follows.
   func connected()
   func opened(_ link: AMQPLink, now: Instant) throws(AMQPError)
-  /// Handles an event from the broker.
   func received(_ event: ChannelEvent, _ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Does pending work: at the end of each turn, after a call was added, and when the socket has room again.
   func work(_ link: AMQPLink, now: Instant) throws(AMQPError) -> FollowUp
@@ -16,23 +15,19 @@ protocol ChannelRole: AnyObject {
   func turnEnded()
   /// Latest time for the next `tick`. `nil`: no deadline is pending.
   func due(isBlocked: Bool, now: Instant) -> Instant?
-  /// Checks deadlines. Called regularly, and at the time returned by `due`.
+  /// Called regularly, and at the time returned by `due`.
   func tick(_ link: AMQPLink, now: Instant) throws(AMQPError)
   /// Whether a new channel suffices after the broker closed this one. Otherwise the connection is ended.
   func mayReopen(after closure: AMQPLink.Closure) -> Bool
-  /// The broker closed the connection. A call of `lost` follows.
+  /// A call of `lost` follows.
   func connectionClosed(_ error: AMQPError)
   /// The channel is gone, and its delivery and publish numbers are void. Another channel may follow.
   func lost(_ error: AMQPError)
-  /// Handles calls that were added while there is no channel.
   func workOffline()
   /// Releases all waiting callers: no channel follows.
   func stopped(_ error: AMQPError)
-  /// Whether no work remains that a stop would have to wait for.
   var isDrained: Bool { get }
-  /// Phase to show while the connection is open.
   var openPhase: ConnectionStatus.Phase { get }
-  /// Events since the last call.
   func takeEvents() -> [ConnectionEvent]
 }
 
@@ -43,10 +38,7 @@ extension ChannelRole {
   func connectionClosed(_ error: AMQPError) {}
 }
 
-/// Time of the next call of `work`.
 struct FollowUp {
-  /// As soon as the socket is writable.
   var whenWritable = false
-  /// After this time.
   var after: Duration?
 }

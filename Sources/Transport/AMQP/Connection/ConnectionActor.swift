@@ -10,13 +10,11 @@ import Dispatch
 actor ConnectionActor {
   typealias Instant = ContinuousClock.Instant
 
-  /// Interval at which a stopping connection checks whether it is drained.
   static let drainTick: Duration = .milliseconds(100)
   /// Number of heartbeat checks in one heartbeat interval, within the bounds of `heartbeatTick`. All other deadlines
   /// are announced by the role.
   static let heartbeatParts = 4
   static let heartbeatTick: ClosedRange<Duration> = .milliseconds(250) ... .seconds(5)
-  /// Maximum number of frames read in one turn.
   static let maxFramesPerTurn = 4096
 
   /// Seconds between attempts to get a queue that another connection uses exclusively: short, for a quick takeover.
@@ -42,7 +40,6 @@ actor ConnectionActor {
   private var retries: UInt64 = 0
   private var isCallPending = false
   private var isFollowUpPending = false
-  /// Set once a stop was requested.
   private var drainDeadline: Instant?
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -60,7 +57,7 @@ actor ConnectionActor {
     rotation = HostRotation(endpoint.hosts, delays: options.reconnectDelay, using: &generator)
   }
 
-  /// Connects and stays connected until `stop`, or until the task is canceled, which abandons unfinished work.
+  /// Canceling the task abandons unfinished work.
   nonisolated func run() async {
     onQueue { $0.start() }
     await withTaskCancellationHandler {
@@ -70,12 +67,10 @@ actor ConnectionActor {
     }
   }
 
-  /// Starts a turn because a caller has added a call.
   nonisolated func wake() {
     onQueue { $0.turn(reads: false) }
   }
 
-  /// Lets the role finish its work for at most `ceiling`, then closes channel and connection.
   nonisolated func stop(ceiling: Duration) async {
     onQueue { $0.beginStop(.now + ceiling) }
     // The queue may be inside a blocking call; its remaining work then ends without this wait.
@@ -241,7 +236,6 @@ actor ConnectionActor {
     try role.received(event, link, now: now)
   }
 
-  /// Schedules the next turn: at once if there is more to read, when the socket has room, or after a delay.
   private func follow(_ next: FollowUp, hasMore: Bool, _ session: AMQPSession) {
     if next.whenWritable { session.waitForRoom() }
     if hasMore, !isCallPending {
@@ -262,7 +256,6 @@ actor ConnectionActor {
     }
   }
 
-  /// Reopens a closed channel where that helps. Any other error ends the connection.
   private func recover(_ error: AMQPError, _ session: AMQPSession) {
     let link = session.link
     reportRole()

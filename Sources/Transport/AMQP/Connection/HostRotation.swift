@@ -8,7 +8,7 @@ struct HostRotation {
   /// Time for TCP, TLS and login together while there is another host to try.
   static let patience: Duration = .seconds(3)
   private static let maxPatience: Duration = .seconds(60)
-  /// Shortest delay before an attempt: an endpoint that fails at once must not be called again at once.
+  /// An endpoint that fails at once must not be called again at once.
   static let minRetryDelay: Duration = .milliseconds(10)
   /// Lifetime from which a lost connection counts as a success: the retry delays start over.
   static let stableAfter: Duration = .seconds(10)
@@ -31,27 +31,24 @@ struct HostRotation {
     backoff = Backoff(delays.min...delays.max, minDelay: Self.minRetryDelay, stableAfter: Self.stableAfter)
   }
 
-  /// Host of the connection, or of the next attempt.
   var host: BrokerHost { hosts[index] }
 
-  /// Time for the next attempt, from TCP to the login. `nil`, with one host, leaves it to the options.
+  /// `nil`, with one host, leaves it to the options.
   func timeout(_ options: ConnectionOptions) -> Duration? {
     hosts.count == 1 ? nil : min(options.connectTimeout, patience)
   }
 
-  /// Records that `host` has accepted the login.
   mutating func loggedIn() {
     patience = Self.patience
     wasSlow = false
   }
 
-  /// Records the lifetime of a connection that is lost. A call of `failed` follows.
+  /// A call of `failed` follows.
   mutating func ended(after lifetime: Duration) {
     backoff.recordEnd(after: lifetime)
     if lifetime >= Self.stableAfter { (failures, grave) = (0, nil) }
   }
 
-  /// Records that the attempt at `host` failed, or its connection was lost, and turns to the next host.
   mutating func failed(_ error: AMQPError, random: Double) -> Duration {
     failures += 1
     if Self.isGrave(error) { grave = (error, host, failures) }
@@ -63,12 +60,12 @@ struct HostRotation {
     return backoff.next(random: random)
   }
 
-  /// The failure to show: the last one, unless a grave one is less than a round old.
+  /// The last one, unless a grave one is less than a round old.
   func shown(_ last: AMQPError, at host: BrokerHost) -> (error: AMQPError, host: BrokerHost) {
     guard let grave, failures - grave.number < hosts.count else { return (last, host) }
     return (grave.error, grave.host)
   }
 
-  /// Whether it takes an operator: the broker answered, and refuses something.
+  /// The broker answered, and refuses something.
   private static func isGrave(_ error: AMQPError) -> Bool { !error.isRetriable || error.code == .notFound }
 }

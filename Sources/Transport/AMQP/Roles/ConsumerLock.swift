@@ -6,13 +6,11 @@
 struct ConsumerLock {
   let queue: String
   let consumed: String
-  /// Whether others may hold the lock as well.
   var isShared = false
   /// Tag of the lock's consumer. Deliveries of the consumed queue have another tag: the caller's, or one chosen by the
   /// broker.
   let tag = "countersign.lock"
 
-  /// Becomes a consumer, the exclusive one unless the lock is shared, or fails.
   func take(_ link: AMQPLink) throws(AMQPError) {
     do {
       // Messages written into the lock's queue by mistake arrive one at a time.
@@ -28,7 +26,7 @@ struct ConsumerLock {
     AMQPError(.consumerCanceled, "the broker canceled the consumer of queue '\(consumed)', or of '\(queue)'")
   }
 
-  /// Adds the remedy to a refusal by the broker. A missing right and an existing consumer have the same reply code.
+  /// A missing right and an existing consumer have the same reply code.
   func explain(_ error: AMQPError) -> AMQPError {
     switch error.replyCode {
     case ReplyCodes.accessRefused where error.message.contains("in exclusive use"), ReplyCodes.resourceLocked:

@@ -3,7 +3,6 @@ import CountersignConcurrency
 /// Consumes one queue: passes deliveries on in batches, groups acknowledgements, and detects a consumer that the broker
 /// has forgotten.
 final class ConsumerRole: ChannelRole {
-  /// Delay before a consumer canceled by the broker is restarted.
   static let restartDelay: Duration = .milliseconds(500)
 
   private let inbox: ConsumerInbox
@@ -19,12 +18,10 @@ final class ConsumerRole: ChannelRole {
   private var arrived: [Delivery] = []
   private var acks: AckSchedule
   private var events: [ConnectionEvent] = []
-  /// Tag of the active consumer. `nil` if there is none.
   private var tag: String?
   private var restartAt: Instant?
   /// Prefetch of the consumer started last.
   private var limit: Int
-  /// Whether the start of a consumer waits for room.
   private var isHeldBack = false
   /// Wish carried out by the last turn.
   private var granted = ConsumerInbox.Wish.consuming
@@ -97,7 +94,6 @@ final class ConsumerRole: ChannelRole {
     return next
   }
 
-  /// The broker canceled the consumer, e.g. because the queue was deleted.
   func consumerCanceled(_ now: Instant) {
     tag = nil
     restartAt = now + Self.restartDelay
@@ -218,7 +214,6 @@ final class ConsumerRole: ChannelRole {
     granted = wish
   }
 
-  /// Acknowledges what is finished, and returns the rest to the queue.
   private func returnAll(_ link: AMQPLink) throws(AMQPError) {
     inbox.dropDeliveries()
     try acknowledge(window.flush(all: true), link)

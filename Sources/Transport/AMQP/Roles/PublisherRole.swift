@@ -2,7 +2,6 @@ import CountersignConcurrency
 
 /// Sends publications, matches confirms and returns to them, and repeats those that a lost channel left unconfirmed.
 final class PublisherRole: ChannelRole {
-  /// One publication of a call.
   struct Entry {
     var ticket: PublishTicket
     var position: Int
@@ -13,9 +12,9 @@ final class PublisherRole: ChannelRole {
     var publication: Publication { ticket.publications[position] }
   }
 
-  /// Closures of the connection after which a publication is given up. Fewer may be a passing problem of the broker.
+  /// Fewer may be a passing problem of the broker.
   private static let maxClosures = 3
-  /// Bytes sent between checks whether the socket has room. A send buffer is far larger.
+  /// A send buffer is far larger.
   private static let bytesPerLook = 8 << 10
   /// Approximate size of a message without its body, on the wire and in memory.
   private static let overheadBytes = 512

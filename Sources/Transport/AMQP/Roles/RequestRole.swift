@@ -8,7 +8,6 @@ import CountersignConcurrency
 final class RequestRole: ChannelRole {
   static let replyQueue = "amq.rabbitmq.reply-to"
 
-  /// An unconfirmed request.
   private struct Entry {
     var ticket: RequestTicket
     var sentAt: Instant
@@ -18,7 +17,6 @@ final class RequestRole: ChannelRole {
   private static let roomTick: Duration = .milliseconds(100)
   /// Delay before a refused request that was taken before is sent again.
   private static let retryDelay: Duration = .seconds(1)
-  /// Fewer unanswered requests are not searched for abandoned ones.
   private static let leastBeforeDrop = 1_024
 
   private let inbox: Inbox<RequestTicket>
@@ -34,7 +32,6 @@ final class RequestRole: ChannelRole {
   private var suspects = 0
   private var confirms: ConfirmClock
   private var renewal = ChannelRenewal()
-  /// Number of unanswered requests at which abandoned ones are dropped.
   private var dropsAt = leastBeforeDrop
 
   init(inbox: Inbox<RequestTicket>, options: ConnectionOptions, maxOutstanding: Int, exchange: String? = nil) {
@@ -147,7 +144,6 @@ final class RequestRole: ChannelRole {
     _ = tracker.reset()
   }
 
-  /// Time at which the oldest missing confirm is late.
   private func confirmDue(_ isBlocked: Bool) -> Instant? {
     confirms.due(oldest: tracker.oldest?.sentAt, isBlocked: isBlocked)
   }

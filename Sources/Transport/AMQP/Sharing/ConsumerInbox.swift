@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// Deliveries do not pass through an `Inbox`: their consumer is a task that is resumed with the deliveries.
 final class ConsumerInbox: Sendable {
-  /// Wanted state of the consumer. From `stopped` on there is no way back.
+  /// From `stopped` on there is no way back.
   enum Wish: Int, Comparable {
     case consuming
     /// Consuming with one delivery at a time.
@@ -16,7 +16,7 @@ final class ConsumerInbox: Sendable {
     case aside
     case stopped, closed
 
-    /// Maximum number of unsettled deliveries. `nil`: there is no consumer.
+    /// `nil`: there is no consumer.
     func limit(prefetch: Int) -> Int? {
       switch self {
       case .consuming: prefetch
@@ -42,7 +42,6 @@ final class ConsumerInbox: Sendable {
     var waiter: Waiter?
     var isFinished = false
     var wish = Wish.consuming
-    /// Latches to open once `wish` has been carried out.
     var granted: [Latch] = []
   }
 
@@ -53,7 +52,6 @@ final class ConsumerInbox: Sendable {
 
   // MARK: - Callers
 
-  /// Whether the channel of a delivery still exists.
   func isLive(_ tag: DeliveryTag) -> Bool {
     tag.epoch != 0 && tag.epoch == epoch.load(ordering: .acquiring)
   }
@@ -69,7 +67,7 @@ final class ConsumerInbox: Sendable {
     }
   }
 
-  /// Waits for deliveries. One task only.
+  /// One task only.
   func next() async -> [Delivery]? {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -110,14 +108,13 @@ final class ConsumerInbox: Sendable {
   func channelOpened(_ number: UInt32) { epoch.store(number, ordering: .releasing) }
   func channelLost() { epoch.store(0, ordering: .releasing) }
 
-  /// Drops deliveries that no caller has taken. The broker delivers them again.
+  /// The broker delivers them again.
   func dropDeliveries() { state.withLock { $0.deliveries = [] } }
 
   func takeSettlements() -> [Settlement] { settlements.takeAll() }
   var hasSettlements: Bool { !settlements.isEmpty }
   var wish: Wish { state.withLock { $0.wish } }
 
-  /// The wish has been carried out.
   func grant(_ wish: Wish) {
     let granted = state.withLock { state -> [Latch] in
       guard state.wish == wish else { return [] }

@@ -9,14 +9,12 @@ import Synchronization
 final class Deadlines: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Identifies a wait.
   struct Key: Sendable, Hashable {
     fileprivate var slot: Int64
     fileprivate var number: UInt64
   }
 
   static let shared = Deadlines()
-  /// Maximum delay of the end of a wait.
   private static let resolution: Duration = .milliseconds(20)
 
   private struct State {

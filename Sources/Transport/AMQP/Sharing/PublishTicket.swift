@@ -24,10 +24,9 @@ final class PublishTicket: Sendable {
         outcomes: [PublishOutcome](repeating: .nacked, count: publications.count), missing: publications.count))
   }
 
-  /// Whether the wait is over. Publications that were not sent yet need not be.
+  /// Publications that were not sent yet need not be.
   var isDecided: Bool { decision.isResolved }
 
-  /// Whether the caller still waits and wants the rest to be sent.
   func mayBeSent() -> Bool {
     guard !isDecided else { return false }
     guard let isWanted, !isWanted() else { return true }
@@ -46,7 +45,7 @@ final class PublishTicket: Sendable {
 
   func fail(_ error: AMQPError) { decision.resolve(.failure(error)) }
 
-  /// Waits for the decision. One task only.
+  /// One task only.
   func wait() async throws(AMQPError) -> [PublishOutcome] {
     let result = await withTaskCancellationHandler {
       await decision.value()

@@ -1,7 +1,6 @@
 import CountersignConcurrency
 import Synchronization
 
-/// One request: the message that is sent, and the task that waits for the reply.
 final class RequestTicket: Sendable {
   let publication: Publication
   let correlationID: String
@@ -18,13 +17,12 @@ final class RequestTicket: Sendable {
 
   func accept() { accepted.store(true, ordering: .relaxed) }
 
-  /// Whether the wait is over.
   var isDecided: Bool { decision.isResolved }
 
   func succeed(_ reply: Message) { decision.resolve(.success(reply)) }
   func fail(_ error: AMQPError) { decision.resolve(.failure(error)) }
 
-  /// Waits for the decision. One task only.
+  /// One task only.
   func wait() async throws(AMQPError) -> Message {
     let result = await withTaskCancellationHandler {
       await decision.value()

@@ -1,4 +1,3 @@
-/// Decides when a consumer acknowledges finished deliveries, alone or in groups.
 struct AckSchedule {
   typealias Instant = ContinuousClock.Instant
 
@@ -11,9 +10,7 @@ struct AckSchedule {
   private let gathering: Gathering
   private let prefetch: Int
   private var lastFlush: Instant?
-  /// Time since which finished deliveries wait for their acknowledgement.
   private var finishedSince: Instant?
-  /// Time since which finished deliveries wait behind an unfinished one.
   private var gapSince: Instant?
 
   init(_ gathering: Gathering, prefetch: Int) {
@@ -21,10 +18,8 @@ struct AckSchedule {
     self.prefetch = prefetch
   }
 
-  /// End of the wait behind a gap. `nil` if no delivery is behind one.
   var gapDue: Instant? { gapSince.map { $0 + Self.gapInterval } }
 
-  /// Notes that finished deliveries wait for their acknowledgement.
   mutating func finished(at now: Instant) { finishedSince = finishedSince ?? now }
 
   func rest(finished: Int, unacknowledged: Int, limit: Int, now: Instant) -> Duration? {
@@ -36,13 +31,11 @@ struct AckSchedule {
     return rest > .zero ? rest : nil
   }
 
-  /// Whether deliveries behind a gap have waited long enough, or take half of the prefetch.
   func isGapDue(finished: Int, now: Instant) -> Bool {
     guard let gapDue else { return false }
     return now >= gapDue || finished >= max(1, prefetch / 2)
   }
 
-  /// Notes that finished deliveries are being acknowledged.
   mutating func flushes(at now: Instant) {
     lastFlush = now
     finishedSince = nil
@@ -52,7 +45,7 @@ struct AckSchedule {
     gapSince = behindGap > 0 ? gapSince ?? now : nil
   }
 
-  /// Starts over: the channel is gone, and with it the pending acknowledgements.
+  /// The channel is gone, and with it the pending acknowledgements.
   mutating func reset() {
     gapSince = nil
     finishedSince = nil

@@ -5,9 +5,7 @@ import CountersignConcurrency
 /// Delivery tags count up from 1, so the window is an array from the first unsettled tag. Deliveries finished without a
 /// gap are acknowledged by one `ack(multiple)`: an individual one costs a quorum queue as much as one for hundreds.
 struct AckWindow {
-  /// Acknowledgements to send.
   struct Flush: Equatable {
-    /// Acknowledge all deliveries up to this tag.
     var upTo: UInt64?
     var alone: [UInt64] = []
 
@@ -33,23 +31,19 @@ struct AckWindow {
   /// In the order of their tags.
   private var entries = RingBuffer<Entry>()
   private var lastTag: UInt64 = 0
-  /// Number of entries that take memory.
   var entryCount: Int { entries.count }
-  /// Number of deliveries so far.
   var delivered: UInt64 { lastTag }
   /// Number of deliveries that are finished and not acknowledged on the wire.
   private(set) var finished = 0
   /// Number of deliveries neither acknowledged nor rejected on the wire.
   private(set) var unacknowledged = 0
-  /// Last tag of earlier consumers of the channel.
   private var lastCarried: UInt64 = 0
-  /// Number of unacknowledged deliveries of earlier consumers of the channel.
   private(set) var carried = 0
   /// Number of deliveries that the broker counts against the prefetch. The prefetch is per consumer: a new consumer on
   /// the same channel has all of it, regardless of deliveries left by earlier ones (RabbitMQ, "Consumer Prefetch").
   var outstanding: Int { unacknowledged - carried }
 
-  /// Starts another consumer: earlier deliveries do not count against its prefetch.
+  /// Earlier deliveries do not count against its prefetch.
   mutating func startConsumer() {
     lastCarried = lastTag
     carried = unacknowledged
@@ -71,7 +65,6 @@ struct AckWindow {
     return true
   }
 
-  /// Notes that the tag is rejected on the wire at once.
   mutating func reject(_ tag: UInt64) -> Bool {
     guard let position = position(of: tag), case .unsettled = entries[position].state else { return false }
     entries[position].state = .settled
@@ -79,7 +72,6 @@ struct AckWindow {
     return true
   }
 
-  /// Takes the acknowledgements that are due.
   mutating func flush(all: Bool = false) -> Flush {
     var result = Flush()
     while let entry = entries.first {

@@ -6,14 +6,13 @@
 struct ChannelRenewal {
   typealias Instant = ContinuousClock.Instant
 
-  /// Pause between the first two renewals of a connection.
   static let shortestPause: Duration = .seconds(1)
   /// Upper bound of the pause, which doubles with each renewal, and begins anew after twice this bound without one.
   static let longestPause: Duration = .seconds(30)
   /// Longest time for which nothing is sent, so that all that was sent is answered: one queue without a majority must not
   /// hold up the others. The next such time comes after the longest pause.
   static let longestHold: Duration = .seconds(1)
-  /// Maximum number of remembered targets. All are forgotten when there are more.
+  /// All are forgotten when there are more.
   static let maxTargets = 256
 
   private struct Target: Hashable {
@@ -32,7 +31,7 @@ struct ChannelRenewal {
   private var heldSince: Instant?
   private var last: (at: Instant, pause: Duration)?
 
-  /// Notes the broker's answer to a publication. Nothing if it was returned, because no queue was asked.
+  /// Notes nothing if it was returned, because no queue was asked.
   mutating func record(_ publication: Publication, isAck: Bool, isReturned: Bool, now: Instant) {
     guard !isReturned else { return }
     if isAck { recordConfirm(of: publication) } else { recordRefusal(of: publication, now: now) }
@@ -51,10 +50,8 @@ struct ChannelRenewal {
     dueAt = dueAt.map { min($0, next) } ?? next
   }
 
-  /// Notes that the channel is new, for whatever reason.
   mutating func recordOpening() { (accepting, dueAt, heldSince) = ([], nil, nil) }
 
-  /// Decides whether to replace the channel now, and counts that as done.
   mutating func take(isAnswered: Bool, now: Instant) -> Bool {
     guard isAnswered, isDue(now: now) else { return false }
     if let last, now < last.at + Self.longestPause * 2 {
@@ -65,7 +62,6 @@ struct ChannelRenewal {
     return true
   }
 
-  /// Decides whether to send nothing for now, because something that was sent is not answered.
   mutating func holds(now: Instant) -> Bool {
     guard isDue(now: now) else { return false }
     if let heldSince, now < heldSince + Self.longestPause { return now < heldSince + Self.longestHold }
@@ -73,7 +69,6 @@ struct ChannelRenewal {
     return true
   }
 
-  /// Time of the next decision. `nil`: none is pending.
   func due(now: Instant) -> Instant? {
     if let dueAt, now < dueAt { return dueAt }
     if let heldSince, now < heldSince + Self.longestHold { return heldSince + Self.longestHold }

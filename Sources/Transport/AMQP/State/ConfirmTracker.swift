@@ -11,7 +11,6 @@ struct ConfirmTracker<Entry> {
     var returned: (code: Int, text: String)?
   }
 
-  /// Sequence number of the first slot.
   private var base: UInt64 = 1
   private var slots = RingBuffer<Slot>()
   private(set) var count = 0
@@ -20,19 +19,17 @@ struct ConfirmTracker<Entry> {
   /// Distance from the oldest unsettled publication to the newest: number of slots in memory.
   var span: Int { slots.count }
 
-  /// The oldest publication that is not settled.
   var oldest: Entry? {
     // `settle` keeps the first slot occupied.
     slots.first?.entry
   }
 
-  /// Notes that the entry is sent next.
   mutating func append(_ entry: Entry) {
     slots.append(Slot(entry: entry))
     count += 1
   }
 
-  /// Notes that the oldest matching publication was returned. Its ack follows.
+  /// The ack of a returned publication follows.
   mutating func markReturned(code: Int, text: String, matching matches: (Entry) -> Bool) -> Bool {
     for position in 0..<slots.count {
       let slot = slots[position]
@@ -43,7 +40,6 @@ struct ConfirmTracker<Entry> {
     return false
   }
 
-  /// Settles the publication `tag`, or all up to it. Calls `body` for each with its return, if there was one.
   mutating func settle(
     _ tag: UInt64, multiple: Bool, _ body: (Entry, _ returned: (code: Int, text: String)?) -> Void
   ) -> Bool {
@@ -84,7 +80,6 @@ struct ConfirmClock {
 
   init(timeout: Duration) { self.timeout = timeout }
 
-  /// Notes that the broker reads from now on: the channel is new, or an alarm is over.
   mutating func start(at now: Instant) { readsSince = now }
 
   func due(oldest: Instant?, isBlocked: Bool) -> Instant? {

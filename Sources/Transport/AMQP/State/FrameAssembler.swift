@@ -2,14 +2,12 @@
 ///
 /// A body beyond the limit is counted but not kept.
 struct FrameAssembler {
-  /// The method that announces content.
   enum Start: Equatable {
     case delivery(consumer: String, number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String)
     case returned(code: Int, text: String, exchange: String, routingKey: String)
     case got(number: UInt64, isRedelivered: Bool, exchange: String, routingKey: String, remaining: Int)
   }
 
-  /// A complete message with the method that announced it.
   struct Content: Equatable {
     var start: Start
     var message: Message

@@ -12,7 +12,6 @@ struct SendWindow {
 
   init(_ gathering: Gathering) { self.gathering = gathering }
 
-  /// Notes that messages are being sent.
   mutating func sent(at now: Instant) {
     lastSend = now
     waitingSince = nil

@@ -9,7 +9,6 @@ struct StallDetector {
   static let secondLook = 4
 
   private let timeout: Duration
-  /// Time of the next check, unless a delivery arrives.
   private(set) var due: Instant
   private var isSuspicious = false
 

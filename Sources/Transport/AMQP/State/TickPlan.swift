@@ -1,8 +1,7 @@
-/// Decides when a connection checks its deadlines next.
 enum TickPlan {
   typealias Instant = ContinuousClock.Instant
 
-  /// Minimum distance between checks: a deadline that stays overdue must not keep a core busy.
+  /// A deadline that stays overdue must not keep a core busy.
   static let floor: Duration = .milliseconds(25)
 
   static func next(after now: Instant, regular: Duration, due: Instant?) -> Instant {

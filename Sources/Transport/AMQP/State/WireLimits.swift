@@ -7,7 +7,6 @@ enum WireLimits {
   /// Maximum nesting of arrays and tables that is sent. When read, deeper values become `null`.
   static let maxDepth = 16
 
-  /// Length on the wire. `nil` if the nesting is too deep or a name too long.
   static func encodedBytes(_ table: [String: FieldValue]) -> Int? {
     for name in table.keys where name.utf8.count > maxShortStringBytes { return nil }
     return encodedBytes(.table(table), depth: 0)
@@ -51,7 +50,6 @@ enum WireLimits {
     }
   }
 
-  /// Length on the wire. `nil` if the nesting is too deep or a name too long.
   private static func encodedBytes(_ value: FieldValue, depth: Int) -> Int? {
     guard depth < maxDepth else { return nil }
     switch value {

@@ -2,7 +2,7 @@ import CountersignCRabbitMQ
 import CountersignConcurrency
 
 extension AMQPLink {
-  /// Sends a method and waits at most `rpcTimeout` for its answer. Events that arrive in between are kept in `pending`.
+  /// Events that arrive in between are kept in `pending`.
   private func call<Arguments, R>(
     _ method: amqp_method_number_t, _ arguments: Arguments, _ name: StaticString,
     _ answer: (ChannelEvent) -> R?
@@ -36,7 +36,6 @@ extension AMQPLink {
     }
   }
 
-  /// Opens the channel, the first time or after it was closed.
   func openChannel() throws(AMQPError) {
     closure = nil
     pending = RingBuffer()
@@ -44,7 +43,6 @@ extension AMQPLink {
     try call(cs_channel_open, amqp_channel_open_t(), "channel.open", ok: cs_channel_open_ok)
   }
 
-  /// Requests a confirm for each publish.
   func selectConfirms() throws(AMQPError) {
     try call(cs_confirm_select, amqp_confirm_select_t(), "confirm.select", ok: cs_confirm_select_ok)
   }
@@ -110,7 +108,7 @@ extension AMQPLink {
     }
   }
 
-  /// Inspects an existing queue. A missing one closes the channel.
+  /// A missing one closes the channel.
   func inspectQueue(_ name: String) throws(AMQPError) -> DeclaredQueue {
     try declareQueue(AMQPQueueDeclaration(name: name, isPassive: true))
   }
@@ -166,7 +164,6 @@ extension AMQPLink {
     }
   }
 
-  /// Waits at most `rpcTimeout` for the next event.
   func nextEvent(_ waitingFor: StaticString) throws(AMQPError) -> ChannelEvent {
     if let event = pending.popFirst() { return event }
     let deadline = ContinuousClock.now + options.rpcTimeout
@@ -182,15 +179,13 @@ extension AMQPLink {
     return result
   }
 
-  /// Closes the channel. Its close-ok proves that the broker has read all earlier methods.
+  /// Its close-ok proves that the broker has read all earlier methods.
   func closeChannel() throws(AMQPError) {
     var arguments = amqp_channel_close_t()
     arguments.reply_code = 200
     try call(cs_channel_close, arguments, "channel.close", ok: cs_channel_close_ok)
   }
 
-  /// Closes the channel, then the connection.
-  ///
   /// Only for a connection without errors.
   func close() throws(AMQPError) {
     if closure == nil { try closeChannel() }

@@ -13,7 +13,6 @@ enum ChannelEvent {
   case unblocked
   case reply(Reply)
 
-  /// Answers of the broker with the fields that their callers need.
   enum Reply: Equatable {
     case ok(method: UInt32)
     case queueDeclared(name: String, messages: Int, consumers: Int)

@@ -3,10 +3,9 @@ import CountersignConcurrency
 import Glibc
 
 extension AMQPLink {
-  /// Proposed frame size. The broker may reduce it.
+  /// The broker may reduce it.
   private static let frameBytes = AMQP_DEFAULT_FRAME_SIZE
 
-  /// Time-outs of an attempt.
   private struct Plan {
     private static let shortestTimeout: Duration = .milliseconds(10)
 

@@ -7,10 +7,9 @@ import CountersignConcurrency
 /// calls block that queue for at most `rpcTimeout` or until the watchdog ends them. After any error except a closed
 /// channel, the handle can only be destroyed.
 final class AMQPLink {
-  /// The one channel. Several on one connection can lose frames in librabbitmq 0.11.
+  /// Several on one connection can lose frames in librabbitmq 0.11.
   static let channel: amqp_channel_t = 1
 
-  /// Reason the broker gave for closing the channel.
   struct Closure {
     var error: AMQPError
     /// Method at fault, as class << 16 | method. 0 if it was none.
@@ -23,17 +22,14 @@ final class AMQPLink {
   let watchdog: Watchdog
   /// OpenSSL writes to it whenever it verifies a certificate.
   private let trust: Trust?
-  /// Memory of one message's properties while they are encoded.
   let pool: UnsafeMutablePointer<amqp_pool_t>
   var assembler: FrameAssembler
   var texts = RepeatedTexts()
   /// Events that arrived while a call waited for its answer. Bounded by the prefetch or the outstanding confirms.
   var pending = RingBuffer<ChannelEvent>()
-  /// Set when the broker has closed the channel. `openChannel` clears it.
+  /// `openChannel` clears it.
   var closure: Closure?
-  /// Set when the broker has closed the connection.
   var connectionClosure: AMQPError?
-  /// Whether the broker has announced that it does not read for now.
   var isBlocked = false
   private var isDestroyed = false
 
@@ -64,7 +60,6 @@ final class AMQPLink {
 
   deinit { destroy() }
 
-  /// Heartbeat interval negotiated with the broker.
   var heartbeat: Duration {
     let seconds = amqp_get_heartbeat(connection)
     return seconds > 0 ? .seconds(seconds) : options.heartbeat

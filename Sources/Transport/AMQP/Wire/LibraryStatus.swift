@@ -1,6 +1,5 @@
 import CountersignCRabbitMQ
 
-/// Status codes of librabbitmq.
 enum LibraryStatus {
   static func error(_ status: Int32) -> AMQPError {
     AMQPError(code(status), String(cString: amqp_error_string2(status)))

@@ -31,7 +31,6 @@ struct PropertyDecoder {
 }
 
 extension Message {
-  /// Copies the properties out of the library's memory.
   init(_ source: amqp_basic_properties_t, _ repeated: inout RepeatedTexts) {
     let flags = Int32(bitPattern: source._flags)
     var decoder = PropertyDecoder()

@@ -20,7 +20,6 @@ struct RepeatedText {
   }
 }
 
-/// Texts that the messages of a channel have in common.
 struct RepeatedTexts {
   var consumer = RepeatedText()
   var exchange = RepeatedText()

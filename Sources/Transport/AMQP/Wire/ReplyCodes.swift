@@ -36,7 +36,6 @@ enum ReplyCodes {
   }
 }
 
-/// Adds the remedy to the error for a missing queue.
 enum QueueMissing {
   static func explain(_ error: AMQPError, queue: String) -> AMQPError {
     // A queue whose node is down has the same code, but declaring it does not help.

@@ -6,7 +6,7 @@ import Synchronization
 /// librabbitmq may close its own descriptor at any time, and the number may then belong to another connection. The
 /// duplicate stays open until `close`, so event sources and the watchdog never touch a foreign socket.
 final class SocketHandle: Sendable {
-  /// Descriptor for event sources. Valid until `close`.
+  /// Valid until `close`.
   let number: Int32
   private let isOpen: Mutex<Bool>
 

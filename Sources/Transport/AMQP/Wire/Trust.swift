@@ -25,7 +25,7 @@ final class Trust {
     return String(cString: X509_verify_cert_error_string(Int(result.pointee)))
   }
 
-  /// Prepares the socket. `self` must live until the handshake is over.
+  /// `self` must live until the handshake is over.
   func apply(to socket: OpaquePointer) throws(AMQPError) {
     guard amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST) == AMQP_STATUS_OK.rawValue,
       let raw = amqp_ssl_socket_get_context(socket)

@@ -29,10 +29,9 @@ final class Watchdog: Sendable {
     lookLater()
   }
 
-  /// Whether a call was ended.
   var hasFired: Bool { fired.load(ordering: .relaxed) }
 
-  /// Notes that the queue enters the library. Only the connection's own queue calls this and the next two.
+  /// Only the connection's own queue calls this and the next two.
   func enter() {
     let value = progress.load(ordering: .relaxed)
     if value & 1 == 0 { progress.store(value &+ 1, ordering: .relaxed) }
@@ -42,7 +41,6 @@ final class Watchdog: Sendable {
     progress.store(progress.load(ordering: .relaxed) &+ 2, ordering: .relaxed)
   }
 
-  /// Notes that the queue has left the library.
   func leave() {
     let value = progress.load(ordering: .relaxed)
     if value & 1 == 1 { progress.store(value &+ 1, ordering: .relaxed) }

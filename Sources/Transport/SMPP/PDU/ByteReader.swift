@@ -22,7 +22,6 @@ struct ByteReader {
     return rest.prefix(count)
   }
 
-  /// A C-octet string: the bytes before the next NUL.
   mutating func cString(atMost limit: Int) -> ArraySlice<UInt8>? {
     guard let end = rest.prefix(limit + 1).firstIndex(of: 0) else { return nil }
     defer { rest = rest[(end + 1)...] }

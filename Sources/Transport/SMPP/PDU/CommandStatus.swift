@@ -33,7 +33,6 @@ public struct CommandStatus: RawRepresentable, Sendable, Hashable {
   /// Permanent error of the receiver.
   public static let permanentReceiverError = CommandStatus(rawValue: 0x65)
 
-  /// Whether the server asks the whole session to slow down.
   var asksToSlowDown: Bool { self == .throttled || self == .messageQueueFull }
 }
 

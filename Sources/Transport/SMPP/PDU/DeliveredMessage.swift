@@ -6,7 +6,7 @@ struct DeliveredMessage: Sendable, Hashable {
   let text: ArraySlice<UInt8>
   private let parameters: [UInt16: ArraySlice<UInt8>]
 
-  /// Maximum number of optional parameters kept from one PDU. Further ones are skipped.
+  /// Further ones are skipped.
   static let maxParameters = 64
 
   init?(_ reader: inout ByteReader) {

@@ -6,7 +6,6 @@ struct Frame: Sendable, Hashable {
   let body: ArraySlice<UInt8>
 }
 
-/// Splits a stream of bytes into PDUs.
 struct FrameReader {
   static let headerBytes = 16
   /// Maximum length of a PDU: a payload of 64 KiB and the largest other fields.
@@ -24,7 +23,6 @@ struct FrameReader {
     buffer.append(contentsOf: bytes)
   }
 
-  /// The next complete PDU, or `nil`.
   mutating func next() throws(BadLength) -> Frame? {
     var reader = ByteReader(buffer[start...])
     guard buffer.count - start >= Self.headerBytes, let length = reader.uint32(), let command = reader.uint32(),
@@ -39,7 +37,6 @@ struct FrameReader {
       command: command, status: CommandStatus(rawValue: status), sequence: sequence, body: ArraySlice(Array(body)))
   }
 
-  /// A length that no PDU can have.
   struct BadLength: Error {
     /// Field in the position of the sequence number.
     let sequence: UInt32

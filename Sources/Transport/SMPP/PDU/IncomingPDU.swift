@@ -40,7 +40,6 @@ enum IncomingPDU: Sendable, Hashable {
   }
 }
 
-/// Reads the server's ID of a message.
 enum MessageIDText {
   /// `nil` if it is empty or cannot be an ID: IDs must be safe for logs and comparable.
   static func read(_ bytes: ArraySlice<UInt8>) -> String? {

@@ -1,4 +1,3 @@
-/// A PDU that this side sends.
 enum OutgoingPDU: Sendable, Hashable {
   case bindTransceiver(BindRequest)
   case submit(ShortMessage)

@@ -1,7 +1,6 @@
 import CSMPP34
 import Synchronization
 
-/// Writes PDUs with libsmpp34.
 enum PDUWriter {
   /// The library logs its work into a global buffer.
   private static let library = Mutex(())
@@ -26,7 +25,7 @@ enum PDUWriter {
     }
   }
 
-  /// A PDU without fields. The library has an identical type for each.
+  /// The library has an identical type for each.
   private static func header(
     _ command: UInt32, _ sequence: UInt32, _ status: CommandStatus = .ok
   ) throws(SMPPError) -> [UInt8] {
@@ -99,7 +98,6 @@ enum PDUWriter {
     withUnsafeMutableBytes(of: &fields.short_message) { $0.copyBytes(from: octets) }
   }
 
-  /// Fills a field with a C-octet string.
   private static func set<Field>(_ field: inout Field, _ text: String) throws(SMPPError) {
     guard text.utf8.count < MemoryLayout<Field>.size, !text.utf8.contains(0) else {
       throw .invalid("a text is longer than its field of \(MemoryLayout<Field>.size - 1) bytes")
@@ -125,7 +123,7 @@ enum PDUWriter {
     return bytes
   }
 
-  /// Adds an optional parameter. The library takes at most 1 KiB, which a text of ten segments exceeds.
+  /// The library takes at most 1 KiB, which a text of ten segments exceeds.
   private static func append(_ tag: UInt16, _ value: [UInt8], to pdu: [UInt8]) throws(SMPPError) -> [UInt8] {
     guard value.count <= Int(UInt16.max) else { throw .invalid("the text is too long") }
     var bytes = pdu + bigEndian(tag) + bigEndian(UInt16(value.count)) + value

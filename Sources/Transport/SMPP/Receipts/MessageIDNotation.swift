@@ -10,7 +10,6 @@ public enum MessageIDNotation: String, Sendable, Hashable, CaseIterable {
   /// Normalizes the ID of a response, so that it equals that of its delivery report.
   func ofResponse(_ id: String) -> String { canonical(id, isHex: self == .hexInResponses) }
 
-  /// Normalizes the ID of a delivery report, so that it equals that of its response.
   func ofReceipt(_ id: String) -> String { canonical(id, isHex: self == .hexInReceipts) }
 
   /// IDs that are not 64-bit numbers stay unchanged.

@@ -28,7 +28,6 @@ public struct SMPPReceipt: Sendable, Hashable {
     self.origin = origin
   }
 
-  /// Reads a `deliver_sm`.
   init?(_ message: DeliveredMessage, _ notation: MessageIDNotation) {
     guard Self.isReceipt(message) else { return nil }
     let text = ReceiptText(message.text)
@@ -58,7 +57,6 @@ public struct SMPPReceipt: Sendable, Hashable {
 }
 
 extension ByteReader {
-  /// The number in the last two of three bytes.
   fileprivate var lastTwoBytes: UInt16? {
     var reader = self
     guard reader.byte() != nil else { return nil }

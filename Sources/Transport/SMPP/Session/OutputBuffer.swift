@@ -1,4 +1,3 @@
-/// Bytes that wait to be written, and the positions of submissions in them.
 struct OutputBuffer {
   /// Limit that a server which reads never reaches: a window of the longest submissions is smaller.
   static let maxBytes = 4 << 20
@@ -16,10 +15,8 @@ struct OutputBuffer {
 
   var isEmpty: Bool { start == bytes.count }
 
-  /// Whether so much waits that the server certainly does not read.
   var isOverfull: Bool { bytes.count - start > Self.maxBytes }
 
-  /// Number of bytes kept, written ones included.
   var keptBytes: Int { bytes.count }
 
   mutating func append(_ pdu: [UInt8], ticket: UInt64?) {

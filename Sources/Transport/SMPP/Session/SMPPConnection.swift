@@ -11,7 +11,6 @@ final class SMPPConnection {
   private var frames = FrameReader()
   private var output = OutputBuffer()
 
-  /// Maximum bytes of one read.
   private static let readBytes = 64 * 1024
 
   init(
@@ -26,7 +25,6 @@ final class SMPPConnection {
     readable.activate()
   }
 
-  /// Reads once.
   func read() throws(SMPPError) -> Bool {
     var transfer = Transfer.mustWait
     let bytes = [UInt8](unsafeUninitializedCapacity: Self.readBytes) { buffer, count in
@@ -44,13 +42,10 @@ final class SMPPConnection {
 
   func nextFrame() throws(FrameReader.BadLength) -> Frame? { try frames.next() }
 
-  /// Queues a PDU for `flush`.
   func queue(_ bytes: [UInt8], ticket: UInt64?) { output.append(bytes, ticket: ticket) }
 
-  /// Whether the server does not read.
   var isOverfull: Bool { output.isOverfull }
 
-  /// Writes as much as the socket takes, and asks for `onWritable` if that is not all.
   func flush() throws(SMPPError) {
     while !output.isEmpty {
       switch output.withUnwritten(link.write) {
@@ -61,7 +56,6 @@ final class SMPPConnection {
     }
   }
 
-  /// Submissions of which no byte was handed to the connection.
   var unsent: Set<UInt64> { output.unsent }
 
   private func waitForRoom() {

@@ -12,12 +12,10 @@ import Dispatch
 public actor SMPPSession {
   typealias Instant = ContinuousClock.Instant
 
-  /// Interval at which time-outs are checked.
   static let tick: Duration = .milliseconds(50)
-  /// Upper bounds of the first and of the longest delay before another attempt to connect.
   static let retryDelays: ClosedRange<Duration> = .milliseconds(500) ... .seconds(30)
   static let minRetryDelay: Duration = .milliseconds(50)
-  /// Delay after a refused bind: servers lock accounts that try too often.
+  /// Servers lock accounts that try too often.
   static let delayAfterRefusal: Duration = .seconds(5)
   /// Lifetime from which a lost session counts as a success: the retry delays start over.
   static let stableAfter: Duration = .seconds(10)
@@ -202,7 +200,7 @@ public actor SMPPSession {
     }
   }
 
-  /// Gives the connection up. Further failures of it are not reported.
+  /// Further failures of it are not reported.
   private func drop(_ error: SMPPError) {
     if case .open = phase { lose(error) }
   }
@@ -228,7 +226,6 @@ public actor SMPPSession {
     }
   }
 
-  /// Fixed part of the delay before the next attempt to connect.
   static func baseDelay(after error: SMPPError) -> Duration {
     if case .bindRefused = error.kind { delayAfterRefusal } else { .zero }
   }

@@ -24,7 +24,6 @@ struct OverdueMessages {
   }
 }
 
-/// The last message IDs from the server, with the callers' references.
 struct RecentIDs {
   static let capacity = 32_768
 

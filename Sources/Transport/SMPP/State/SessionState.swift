@@ -69,15 +69,12 @@ struct SessionState {
     throttle = Throttle(window: limits.window)
   }
 
-  /// Number of submissions awaiting a response.
   var inFlight: Int { window.count }
 
   // MARK: - The connection
 
-  /// Records that a connection attempt began.
   mutating func connecting() { phase = .connecting }
 
-  /// Records that the connection is established.
   mutating func connected(now: Instant) -> [SessionAction] {
     let sequence = nextSequence()
     phase = .binding(sequence: sequence, until: now + limits.connectTimeout)
@@ -86,7 +83,6 @@ struct SessionState {
     return [.send(.bindTransceiver(request), sequence: sequence, ticket: nil)]
   }
 
-  /// Records that the connection was lost or could not be made.
   mutating func lost(_ error: SMPPError, unsent: Set<UInt64> = []) -> [SessionAction] {
     phase = .idle(error)
     enquiry = nil
@@ -101,7 +97,7 @@ struct SessionState {
     } + failWaiting(error.inMidWindow(false))
   }
 
-  /// Ends the session in order: outstanding responses have until `deadline`.
+  /// Outstanding responses have until `deadline`.
   mutating func stop(deadline: Instant, now: Instant) -> [SessionAction] {
     switch phase {
     case .idle, .connecting, .binding: return [.end(.closed)]
@@ -130,7 +126,6 @@ struct SessionState {
     return sendNext(now)
   }
 
-  /// Records that the caller gave up.
   mutating func cancel(_ ticket: UInt64, now: Instant) -> [SessionAction] {
     let error = SMPPError(.canceled, "canceled by the caller")
     if removeWaiting(where: { $0.ticket == ticket }).isEmpty {
@@ -141,7 +136,6 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(error))]
   }
 
-  /// Fails a submission with a field that the protocol does not allow.
   mutating func unwritable(_ ticket: UInt64, _ error: SMPPError, now: Instant) -> [SessionAction] {
     if let sequence = window.first(where: { $0.value.submission.ticket == ticket })?.key {
       window.removeValue(forKey: sequence)
@@ -149,7 +143,6 @@ struct SessionState {
     return [.finish(ticket: ticket, .failure(error))] + afterAnswer(now)
   }
 
-  /// Sends waiting submissions, as far as window and pause allow.
   private mutating func sendNext(_ now: Instant) -> [SessionAction] {
     guard case .bound = phase, !throttle.isPaused(at: now) else { return [] }
     var actions: [SessionAction] = []
@@ -161,7 +154,6 @@ struct SessionState {
     return actions
   }
 
-  /// Error for a submission that shall not wait for the end of a pause, if it shall not.
   private func impatience(_ submission: Submission, _ now: Instant) -> SMPPError? {
     let pause = throttle.pause(at: now)
     guard pause > .zero, !submission.isPatient,
@@ -329,7 +321,6 @@ struct SessionState {
     return free.flatMap { handOut($0.receipt, $0.sequence) }
   }
 
-  /// Records whether a delivery report was taken over.
   mutating func receiptHandled(_ sequence: UInt32, isTaken: Bool) -> [SessionAction] {
     guard openReceipts.remove(sequence) != nil else { return [] }
     return [.send(.deliverResponse(isTaken ? .ok : .temporaryReceiverError), sequence: sequence, ticket: nil)]

@@ -1,8 +1,6 @@
-/// An SMS whose caller awaits the response.
 struct Submission: Sendable {
   typealias Instant = ContinuousClock.Instant
 
-  /// Identifies it in the state machine's actions.
   let ticket: UInt64
   let message: ShortMessage
   let deadline: Instant
@@ -11,7 +9,6 @@ struct Submission: Sendable {
   var origin: MessageOrigin?
 }
 
-/// An action of the state machine.
 enum SessionAction: Sendable, Hashable {
   /// Write a PDU, with the ticket of the SMS that it carries.
   case send(OutgoingPDU, sequence: UInt32, ticket: UInt64?)

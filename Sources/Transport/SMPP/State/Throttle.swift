@@ -21,7 +21,6 @@ struct Throttle {
     room = Double(window)
   }
 
-  /// Submissions that may await a response now.
   var limit: Int { max(1, Int(room)) }
 
   func isPaused(at now: Instant) -> Bool { pausedUntil.map { now < $0 } ?? false }
@@ -39,7 +38,6 @@ struct Throttle {
     return true
   }
 
-  /// Records a response that does not throttle.
   mutating func answered(sentAt: Instant) {
     if let pauseBegan, sentAt <= pauseBegan { return }
     isAnswered = true

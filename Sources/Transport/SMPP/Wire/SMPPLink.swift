@@ -1,6 +1,5 @@
 import Glibc
 
-/// Outcome of a read or write.
 enum Transfer {
   case bytes(Int)
   case mustWait
@@ -27,10 +26,10 @@ final class SMPPLink {
     return SMPPLink(socket, tls)
   }
 
-  /// For event sources. Valid until `close`.
+  /// Valid until `close`.
   var descriptor: Int32 { socket.number }
 
-  /// Reads available bytes. The end of the connection is a failure.
+  /// The end of the connection is a failure.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
     if let tls { return tls.read(into: buffer) }
     let count = recv(socket.number, buffer.baseAddress, buffer.count, 0)

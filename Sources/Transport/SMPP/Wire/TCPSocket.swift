@@ -16,7 +16,7 @@ final class TCPSocket {
     _ = Glibc.close(number)
   }
 
-  /// Tries the host's addresses in turn. Blocks until the deadline at most.
+  /// Blocks until the deadline at most.
   static func connect(host: String, port: UInt16, _ deadline: Deadline) throws(SMPPError) -> TCPSocket {
     var last = SMPPError(.notConnected, "cannot find the host '\(host)'")
     for address in HostResolver.addresses(of: host, until: deadline.end) {
@@ -53,7 +53,6 @@ final class TCPSocket {
   }
 }
 
-/// Time limit of a blocking call.
 struct Deadline {
   let end: ContinuousClock.Instant
 
@@ -66,7 +65,6 @@ struct Deadline {
     return Int32(clamping: seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 
-  /// Waits until the socket is ready.
   func wait(for events: Int32, on socket: Int32) -> Bool {
     var request = pollfd(fd: socket, events: Int16(events), revents: 0)
     while true {
