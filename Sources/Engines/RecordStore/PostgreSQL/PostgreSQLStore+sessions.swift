@@ -3,11 +3,10 @@ import Synchronization
 
 // Bodies on the connections, with the errors of a store.
 extension PostgreSQLStore {
-  /// A body of a transaction: its value, and messages for the caller to publish.
   typealias Attempt<Value> =
     @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
 
-  /// Runs a transaction, again while another writer is faster. Competition is an outcome.
+  /// Competition is an outcome.
   func repeating<Value: Sendable>(
     only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
   ) async throws(StoreError) -> StoreOutcome<Value> {
@@ -111,7 +110,7 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Failure for the caller. When this program refused a new session, that is the reason.
+  /// When this program refused a new session, that is the reason.
   private func error(_ failure: PostgreSQLFailure) -> StoreError {
     if case .server(let error) = failure, let refusal = owner.refusal(error) { return refusal }
     return failure.error
@@ -131,7 +130,6 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Reads the server's clock once, and begins a new session where it was set.
   static func follow(_ clock: ServerClock, _ connection: PostgreSQLConnection) async {
     let isEven = try? await connection.withSession { session throws(PostgreSQLError) -> Bool in
       let isEven = clock.follow(try clock.read(session))
@@ -168,7 +166,6 @@ extension PostgreSQLStore {
     return messages.filter { $0.owner == current }
   }
 
-  /// Whether the server has heard of the owner's own connection lately.
   private var isHeard: Bool {
     let status = connection.status
     guard status.isConnected, status.generation == owner.current.generation, let last = status.lastRoundTrip

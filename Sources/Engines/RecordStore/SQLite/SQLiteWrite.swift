@@ -1,10 +1,9 @@
 import CountersignTelemetry
 import SQLite
 
-/// Writes the changes of a working set. A guard that does not hold ends it as a conflict.
+/// A guard that does not hold ends it as a conflict.
 struct SQLiteWrite {
   let session: StoreSession
-  /// Owner of the messages.
   let owner: Int64
   let now: UnixTime
 
@@ -106,7 +105,6 @@ struct BulkInsert {
   /// Rows of one statement, of which there are three for each table.
   static let chunks = [32, 8, 1]
 
-  /// A statement for each of ``chunks``.
   let statements: [String]
   private let columns: Int
 

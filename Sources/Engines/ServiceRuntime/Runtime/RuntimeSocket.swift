@@ -29,7 +29,6 @@ final class RuntimeSocket: Sendable {
     self.source = Mutex(source)
   }
 
-  /// Stops listening, and removes the file.
   func stop() {
     source.withLock { source in
       guard let ended = source else { return }
@@ -92,7 +91,6 @@ extension sockaddr_un {
     guard isTaken else { return nil }
   }
 
-  /// Lends the address to a system call.
   mutating func withPointer<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
     withUnsafePointer(to: &self) { address in
       address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
