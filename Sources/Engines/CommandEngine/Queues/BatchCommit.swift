@@ -14,8 +14,8 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   /// Loads of a transaction for several messages. One that needs more goes alone.
   static var maxRounds: Int { 4 }
 
-  /// Attempts to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
-  /// is probed.
+  /// Attempts to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the
+  /// store is probed.
   static var maxDoubtfulAttempts: Int { 23 }
 
   /// - Returns: `nil` when none of them is to be settled: they arrive again.

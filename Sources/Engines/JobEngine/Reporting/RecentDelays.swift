@@ -2,7 +2,7 @@ import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 
-/// Reasons for which jobs of a worker were delayed lately, for the doctor: the timeline of a job tells of that job alone.
+/// For the doctor: the timeline of a job tells of that job alone.
 final class RecentDelays: Sendable {
   static let maxReasons = 16
 

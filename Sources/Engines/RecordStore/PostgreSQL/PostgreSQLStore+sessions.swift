@@ -118,8 +118,8 @@ extension PostgreSQLStore {
 
   // MARK: Life of the session
 
-  /// Asks the server for its time, and so whether the session lives, and replaces a lost session. When the server's clock
-  /// was set, a new session takes it over: no transaction is under way then, since all go through this connection.
+  /// Asks the server for its time, and so whether the session lives, and replaces a lost session. When the server's
+  /// clock was set, a new session takes it over. No transaction is under way then, as all go through this connection.
   static func beat(_ connection: PostgreSQLConnection, _ clock: ServerClock, every interval: Duration) async {
     while !Task.isCancelled {
       do { try await Task.sleep(for: interval) } catch { return }

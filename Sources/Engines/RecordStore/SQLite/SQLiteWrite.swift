@@ -99,8 +99,8 @@ enum SQLiteSequence: String {
 
 /// Inserts rows into one table, many with each statement: a statement costs as much as a row or two.
 ///
-/// A row that fails leaves those before it (`OR FAIL`), which the body's own undoing removes. Otherwise SQLite would copy
-/// each page before it changes, to undo the statement alone.
+/// A row that fails leaves those before it (`OR FAIL`), which the body's own undoing removes. Otherwise SQLite would
+/// copy each page before it changes, to undo the statement alone.
 struct BulkInsert {
   /// Rows of one statement, of which there are three for each table.
   static let chunks = [32, 8, 1]

@@ -7,10 +7,8 @@ import Synchronization
   import Musl
 #endif
 
-/// Unix socket that tells what the process runs with, paths and check values included. Its own user and root may open it,
-/// by the mode of its file.
-///
-/// A connection gets one JSON document, and ends.
+/// Tells what the process runs with, paths and check values included: its own user and root may open it, by the mode of
+/// its file. A connection gets one JSON document, and ends.
 final class RuntimeSocket: Sendable {
   /// A document that the buffer of a connection does not take at once is cut short, and so refused by its reader.
   private static let bufferBytes: Int32 = 1 << 20
