@@ -49,7 +49,7 @@ public struct EngineContext: Sendable {
     outbox = Outbox(sink: sink, store: store, clock: clock, author: author, logger: logger, metrics: metrics)
   }
 
-  /// Runs a transaction, counts its messages, and runs its effects once it is committed.
+  /// Effects run once it is committed.
   func transact<Value: Sendable>(
     _ first: StoreKeys, at now: UnixTime, settling settlement: OutboxSettlement,
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
@@ -63,13 +63,12 @@ public struct EngineContext: Sendable {
     return (done.0, messages)
   }
 
-  /// Counts the messages of a committed transaction, the held ones included, and runs its effects.
+  /// `sent` counts the held messages too.
   func finish(sent: Int, _ effects: [@Sendable () -> Void]) {
     metrics.outboxMessages.add(Double(sent))
     for effect in effects { effect() }
   }
 
-  /// Publishes messages outside a batch.
   func publishNow(_ messages: [StoredMessage]) async {
     do {
       _ = try await outbox.publish(messages)
@@ -79,7 +78,6 @@ public struct EngineContext: Sendable {
     }
   }
 
-  /// The result of a transaction that met no competition.
   func stored<Value>(_ outcome: StoreOutcome<Value>) throws(StoreError) -> (Value, [StoredMessage]) {
     switch outcome {
     case .stored(let value, let messages): return (value, messages)

@@ -30,7 +30,6 @@ public final class StorageHealth: Sendable {
     self.logger = logger
   }
 
-  /// Records a successful write of a part.
   func succeeded(_ part: String) {
     let isOver = known.withLock { state in
       state.problems.removeValue(forKey: part) != nil && state.follow()
@@ -90,12 +89,11 @@ public final class OutboxHealth: Sendable {
     known.withLock { $0.buried = (now, reason) }
   }
 
-  /// Records further messages that were set aside, until the next ``measured(setAside:)``.
+  /// Counted until the next ``measured(setAside:)``.
   func setAside(more count: Int) {
     known.withLock { $0.setAside += count }
   }
 
-  /// Records the number of messages in the store that are set aside.
   func measured(setAside count: Int) {
     known.withLock { $0.setAside = count }
   }

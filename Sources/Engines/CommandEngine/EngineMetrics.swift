@@ -75,7 +75,6 @@ public struct EngineMetrics: Sendable {
     commandSeconds.with(label.command).observe(took)
   }
 
-  /// Records how far the timestamp of a command is from the local time.
   func noteSkew(of envelope: Envelope, at now: UnixTime) {
     skew.note(envelope, at: now)
   }
@@ -85,13 +84,11 @@ public struct EngineMetrics: Sendable {
   }
 }
 
-/// Measures, by sender, how far the timestamps of commands are from the local time.
 struct SenderSkew: Sendable {
   /// Maximum number of distinguished senders. Each service has its own user of the broker, and 32 exceed the services
   /// that request codes in one installation; services choose the names, so without a bound each would be a series.
   static let maxSenders = 32
   private static let maxNameBytes = 64
-  /// Label of senders that state neither their user of the broker nor their program.
   private static let unnamed = "unnamed"
 
   private let seconds: MetricFamily<Gauge>
@@ -104,7 +101,6 @@ struct SenderSkew: Sendable {
       labels: ["sender"])
   }
 
-  /// Records a command's skew. A command without a timestamp has none.
   func note(_ envelope: Envelope, at now: UnixTime) {
     guard let timestamp = envelope.timestamp else { return }
     let name = envelope.userID ?? envelope.appID ?? Self.unnamed
@@ -113,7 +109,7 @@ struct SenderSkew: Sendable {
     seconds.with(label).set(Double((now - timestamp).wholeMilliseconds) / 1000 - 0.5)
   }
 
-  /// The first names up to the maximum. Later ones share a label.
+  /// Names beyond the maximum share a label.
   private final class Senders: Sendable {
     private let names = Mutex<Set<String>>([])
 

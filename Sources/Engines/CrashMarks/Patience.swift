@@ -17,7 +17,6 @@ public struct Patience: Sendable {
   }
 }
 
-/// A one-shot event to wait for.
 final class Wait: Sendable {
   private struct State {
     var value: Bool?
@@ -26,7 +25,7 @@ final class Wait: Sendable {
 
   private let state = Mutex(State())
 
-  /// Ends the wait. Only the first call counts.
+  /// Only the first call counts.
   @discardableResult
   func finish(_ value: Bool) -> Bool {
     let (isFirst, waiter) = state.withLock { state -> (Bool, CheckedContinuation<Bool, Never>?) in

@@ -11,7 +11,6 @@ public final class TrialGate: Sendable {
   private struct State {
     var inside = 0
     var reports = 0
-    /// Whether messages of queues wait.
     var isTrial = false
     /// Whether work from outside waits as well.
     var isAlone = false

@@ -76,7 +76,6 @@ public enum ProjectForms {
     return authority.firstIndex(of: ":")
   }
 
-  /// A port without leading zeros.
   static func isPort(_ text: Substring) -> Bool {
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), text.first != "0" else { return false }
     return UInt16(text) != nil

@@ -15,7 +15,6 @@ extension Project: Configuration {
   /// Reads the file of a project whose ID does not matter.
   public init(_ section: ConfigurationSection) { self.init(id: "", section) }
 
-  /// Reads the file of a project. Its name is the ID.
   init(id: String, _ section: ConfigurationSection) {
     var taken = TakenNames()
     let number = Self.number(section)
@@ -33,7 +32,6 @@ extension Project: Configuration {
     section.check("apps", apps.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) apps")
   }
 
-  /// Values that no other project may have.
   var names: [UniqueName] {
     var names: [UniqueName] = [("number \(number)", "number", "each project has its own")]
     for key in apiKeys.sorted() { names.append(("key \(key)", "apiKeys", "a key names one project")) }

@@ -67,7 +67,6 @@ public struct StoreKeys: Sendable {
     for (key, slot) in other.counters { add(counter: key, since: slot) }
   }
 
-  /// Those that a set has not loaded.
   func missing(in set: WorkingSet) -> StoreKeys {
     var missing = StoreKeys()
     missing.messages = messages.filter { set.inbox[$0] == nil }
@@ -102,7 +101,6 @@ public struct RecordKind: Sendable, Hashable, CustomStringConvertible {
 
   public var description: String { name }
 
-  /// Bytes with which all keys of its records begin.
   var keyStart: [UInt8] { Array(name.utf8) + [UInt8(ascii: ".")] }
 
   static func isName(_ text: String) -> Bool {
@@ -166,7 +164,6 @@ public struct KeySpace: Sendable, Hashable, CustomStringConvertible {
   /// Bytes with which all of its keys begin: the name, which holds no zero byte, and one.
   var start: [UInt8] { Array(kind.name.utf8) + [UInt8(ascii: ".")] + Array(name.utf8) + [0] }
 
-  /// Bytes of a key: those with which all begin, and the hash.
   func bytes(_ hash: [UInt8]) throws(StoreError) -> [UInt8] {
     try StoreError.check(hash.count, 1...StoreLimits.maxHashBytes, "a key \(self)")
     var bytes: [UInt8] = []
@@ -258,7 +255,6 @@ public struct CounterKey: Sendable, Hashable {
 }
 
 extension UniqueKey {
-  /// A key whose bytes were stored.
   init(_ space: KeySpace, stored bytes: [UInt8]) {
     self.space = space
     self.bytes = bytes
@@ -266,7 +262,6 @@ extension UniqueKey {
 }
 
 extension GroupKey {
-  /// A key whose bytes were stored.
   init(_ space: KeySpace, stored bytes: [UInt8]) {
     self.space = space
     self.bytes = bytes
@@ -274,20 +269,17 @@ extension GroupKey {
 }
 
 extension InboxKey {
-  /// A key whose bytes were stored.
   init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 }
 
 extension CounterKey {
-  /// A key whose bytes were stored.
   init(stored bytes: [UInt8]) {
     self.bytes = bytes
   }
 }
 
-/// Bytes that begin alike, as a range.
 enum KeyRange {
   /// The first bytes behind all that begin with some.
   static func end(of prefix: [UInt8]) -> [UInt8] {

@@ -11,7 +11,6 @@ public struct WorkingSet: Sendable {
   public let now: UnixTime
   /// Loads that have filled the set so far.
   public internal(set) var rounds = 0
-  /// Keys of these loads.
   var keyCount = 0
   let missed = MissedKeys()
   /// Grows with each change: a command that leaves it as it was has changed nothing.
@@ -22,7 +21,6 @@ public struct WorkingSet: Sendable {
   var holders: [UniqueKey: Holder] = [:]
   var groups: [GroupKey: GroupSlot] = [:]
   var counters: [CounterKey: CounterSlot] = [:]
-  /// Records that this version cannot read, and keys that such records hold.
   var unreadable: Set<RecordID> = []
   var unreadableHolders: Set<UniqueKey> = []
   package internal(set) var outgoing: [OutboxMessage] = []
@@ -125,7 +123,6 @@ public struct WorkingSet: Sendable {
     effects.append(effect)
   }
 
-  /// Drops the effects behind the first ones.
   mutating func keepEffects(_ count: Int) { effects.removeLast(effects.count - count) }
 
   // MARK: Counters
@@ -194,20 +191,18 @@ public struct WorkingSet: Sendable {
     StoreError(.content, "a record of the kind \(kind) cannot be read: another version of the program wrote it")
   }
 
-  /// Notes a key that was not loaded.
   func miss(_ what: String, _ add: (inout StoreKeys) -> Void) -> StoreError {
     missed.note(add)
     return StoreError(.notLoaded, "\(what) is looked up that was not loaded")
   }
 }
 
-/// Keys that were looked up and not loaded. All copies of a set note them here.
+/// All copies of a set note them here.
 final class MissedKeys: Sendable {
   private let keys = Mutex(StoreKeys())
 
   func note(_ add: (inout StoreKeys) -> Void) { keys.withLock { add(&$0) } }
 
-  /// Takes them out.
   func take() -> StoreKeys {
     keys.withLock { keys in
       defer { keys = StoreKeys() }
@@ -217,11 +212,8 @@ final class MissedKeys: Sendable {
 }
 
 extension WorkingSet {
-  /// Runs a body, and again on the set as it was loaded, until it misses nothing. What a run that missed something has
-  /// changed, returned or thrown is dropped, and all that it missed is loaded at once.
-  /// - Parameters:
-  ///   - load: loads keys into the set.
-  ///   - failure: makes a failure of an error of the body.
+  /// What a run that missed something has changed, returned or thrown is dropped, and all that it missed is loaded at
+  /// once.
   mutating func run<Value, Failure: Error>(
     load: (StoreKeys, inout WorkingSet) throws(Failure) -> Void, failure: (StoreError) -> Failure,
     _ body: (inout WorkingSet) throws(StoreError) -> Value

@@ -107,7 +107,6 @@ extension CommandOrder {
     throw StoreError(.misuse, "a command that records its answers has an unrecorded one")
   }
 
-  /// Whether a recorded fingerprint belongs to the same order.
   func isSame(as recorded: [UInt8]) -> Bool {
     recorded == fingerprint || formerFingerprints().contains(recorded)
   }
@@ -198,7 +197,7 @@ extension CommandAnswer {
     self.init(type: Swift.type(of: body).type, body: try body.written())
   }
 
-  /// A recorded answer, counted under its original code.
+  /// Counted under its original code.
   init(type: MessageType, again body: [UInt8]) {
     var code: APIErrorCode?
     if type == ErrorReply.type {

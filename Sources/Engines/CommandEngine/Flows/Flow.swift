@@ -139,7 +139,6 @@ public struct OperationRecords: Sendable {
   }
 }
 
-/// `operation.status`: looks for the operation among the records of all flows.
 struct OperationStatusCommand: Sendable {
   let operations: [OperationRecords]
 

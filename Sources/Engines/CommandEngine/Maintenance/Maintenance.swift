@@ -14,7 +14,7 @@ public final class Maintenance: Sendable {
 
   /// Interval at which the gauges of the whole store are set anew: it counts rows.
   static let measuringInterval = Duration.seconds(15)
-  /// Maximum transactions of one kind in a row. The rest waits for the next round, so that commands are not delayed.
+  /// The rest waits for the next round, so that commands are not delayed.
   static let maxRounds = 16
   static let maxPurgedRows = 1024
 
@@ -137,8 +137,7 @@ public final class Maintenance: Sendable {
   }
 }
 
-/// Ends the due records of all flows. A record that its flow cannot read is skipped: it must not block the
-/// others, nor keep its keys from new records.
+/// A record that its flow cannot read is skipped: it must not block the others, nor keep its keys from new records.
 struct Sweeper: Sendable {
   let context: EngineContext
 
@@ -199,8 +198,7 @@ struct Sweeper: Sendable {
     return swept.rows >= claim.limit
   }
 
-  /// Deletes an unreadable record if it is over, as a readable one would be. Otherwise puts it off, and gives its keys
-  /// free.
+  /// Deletes it if it is over, as a readable one would be. Otherwise puts it off, and gives its keys free.
   private static func stepAround(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     if let discardAt = record.discardAt, discardAt <= set.now { return try set.remove(record.id) }
     var record = record

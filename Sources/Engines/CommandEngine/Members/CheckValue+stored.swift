@@ -2,7 +2,6 @@ import CountersignEncoding
 import ServiceRuntime
 
 extension [CheckValue] {
-  /// A line each: file, whether it is used, value, name.
   var text: String {
     map { "\($0.file) \($0.isUsed ? "used" : "kept") \($0.value) \($0.id)" }.joined(separator: "\n")
   }

@@ -29,7 +29,6 @@ public struct Member: Sendable, Hashable {
     public var projects: String
   }
 
-  /// Interval at which a process renews the time at which it was seen.
   static let renewal = Duration.seconds(60)
   /// Time for which the pepper of the last member binds those that come after it. Codes, receipts and temporary proofs
   /// that were made under it are over by then.
@@ -45,7 +44,6 @@ public protocol MemberRegister: Sendable {
   func enroll(_ decide: @escaping @Sendable ([Member]) -> Member.Entry?) async throws(StoreError)
 }
 
-/// Verdict of the members of a service on the secrets of one of them.
 struct MemberView: Sendable {
   let members: [Member]
   let secrets: [CheckValue]
@@ -56,7 +54,6 @@ struct MemberView: Sendable {
     members.filter { !$0.isSelf && $0.isAdmitted && $0.age < Member.memory }.min { $0.age < $1.age }
   }
 
-  /// Reason that this process must not work, with file and remedy. `nil` when its secrets fit.
   var problem: Attendance.Problem? {
     for member in others {
       for other in member.secrets {
@@ -70,14 +67,12 @@ struct MemberView: Sendable {
     return nil
   }
 
-  /// Members that would have to open or compare what this process makes, and cannot: they step aside as soon as they
-  /// see it.
+  /// They cannot open or compare what this process makes, and step aside as soon as they see it.
   var lagging: [Member] {
     let used = secrets.filter(\.isUsed)
     return others.filter { other in !used.allSatisfy { MemberView(members: [], secrets: other.secrets).has($0) } }
   }
 
-  /// Names of members that know other projects or apps.
   func differing(from projects: String) -> [String] {
     members.filter { !$0.isSelf && $0.isLiving && $0.projects != projects }.map(\.name)
   }

@@ -32,12 +32,9 @@ public struct MemberFacts: Sendable {
   }
 }
 
-/// Keeps this process among the members of its service, and has it step aside while its secrets do not fit.
-///
 /// A member that is new, or has new secrets, is admitted when it can open and compare what the others make. Those that
 /// cannot open and compare what it makes step aside; it waits for that before it consumes.
 final class Membership: Sendable {
-  /// Interval between looks at the others.
   static let interval = Duration.seconds(1)
   /// Longest wait for members to step aside: one that is frozen does not.
   static let patience = Duration.seconds(5)
@@ -45,11 +42,9 @@ final class Membership: Sendable {
   static let tolerance = Duration.seconds(60)
 
   private struct State {
-    /// Since when it waits for others.
     var waitingSince: ContinuousClock.Instant?
     var differingSince: ContinuousClock.Instant?
     var differing: [String] = []
-    /// Whether the process had stepped aside for its secrets when the last round ended.
     var wasAside = false
   }
 
@@ -111,7 +106,7 @@ final class Membership: Sendable {
     differs.set(Double(told))
   }
 
-  /// Members with other projects or apps, for `/readyz`. `nil` when there is none. It fails nothing.
+  /// For `/readyz`. It fails nothing.
   var detail: String? {
     let names = state.withLock { $0.differing }
     return names.isEmpty ? nil : "other projects or apps than \(names.joined(separator: ", "))"
@@ -122,7 +117,6 @@ extension Member {
   fileprivate var entry: Entry { Entry(isAdmitted: isAdmitted, secrets: secrets, projects: projects) }
 }
 
-/// Looks at the other members until it is stopped.
 struct MembershipService: Service {
   let name = "members"
   let membership: Membership

@@ -19,7 +19,6 @@ final class SQLiteMembers: MemberRegister {
     self.clock = clock
   }
 
-  /// This one and those before it.
   private static let members = "SELECT id, name, admitted, seen, secrets, projects FROM store_member LIMIT 1000"
   private static let enter =
     "INSERT OR REPLACE INTO store_member (id, name, admitted, seen, secrets, projects) VALUES (?, ?, ?, ?, ?, ?)"

@@ -20,7 +20,6 @@ public final class Outbox: Sendable {
   /// State for `/readyz`.
   public let health: OutboxHealth
 
-  /// Retry delay of a message that could not be delivered.
   static let retryDelay = Duration.seconds(5)
 
   init(
@@ -36,11 +35,9 @@ public final class Outbox: Sendable {
     health = OutboxHealth(clock: clock)
   }
 
-  /// Publishes stored messages together with others that need no row, in one batch. Suspends until the broker has
-  /// answered for all of it.
-  ///
-  /// An unpublishable message blocks no other: it is buried, and its row goes. One of `others` counts as refused. Stored
-  /// messages that are no longer ours are left to their new owner; see ``Store/owned(_:)``.
+  /// Suspends until the broker has answered for all of it. An unpublishable message blocks no other: it is buried, and
+  /// its row goes. One of `others` counts as refused. Stored messages that are no longer ours are left to their new
+  /// owner; see ``Store/owned(_:)``.
   func publish(
     _ stored: [StoredMessage], with others: [Publication] = []
   ) async throws(AMQPError) -> [PublishOutcome] {
@@ -73,8 +70,7 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Skips messages whose ownership was lost or cannot be determined. If they are ours after all, they are claimed
-  /// again.
+  /// Without those whose ownership cannot be determined: if they are ours after all, they are claimed again.
   private func owned(_ stored: [StoredMessage]) async -> [StoredMessage] {
     let owned = await store.owned(stored)
     guard owned.count < stored.count else { return owned }
@@ -86,7 +82,6 @@ public final class Outbox: Sendable {
     return owned
   }
 
-  /// A message of a row.
   private struct Numbered {
     var number: Int64
     var shared: SharedMessage
@@ -126,7 +121,6 @@ public final class Outbox: Sendable {
     }
   }
 
-  /// Makes a dead letter of an unpublishable message.
   private func bury(_ message: OutgoingMessage, _ error: AMQPError) async throws(AMQPError) -> PublishOutcome? {
     let burial = message.burial(error, by: author, at: clock.now())
     health.buried(error.description)
@@ -174,7 +168,6 @@ public final class Outbox: Sendable {
 
   // MARK: Settling
 
-  /// Takes the fates of rows, for the next transaction.
   func takeSettlement() -> OutboxSettlement {
     unsettled.withLock { settlement in
       defer { settlement = OutboxSettlement() }
@@ -213,7 +206,6 @@ public final class Outbox: Sendable {
   }
 }
 
-/// Outcome of a publication.
 enum SendOutcome: Sendable, Hashable {
   case answered(PublishOutcome)
   /// It was not sent, and never can be: AMQP has no room for it.
@@ -221,8 +213,7 @@ enum SendOutcome: Sendable, Hashable {
 }
 
 extension MessageSink {
-  /// Publishes like ``MessageSink/publish(_:)``, except that an unpublishable message fails alone, and the others go
-  /// out.
+  /// An unpublishable message fails alone, and the others go out.
   func publishApart(_ batch: [Publication]) async throws(AMQPError) -> [SendOutcome] {
     do throws(AMQPError) {
       return try await publish(batch).map { .answered($0) }

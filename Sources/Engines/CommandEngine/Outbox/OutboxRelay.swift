@@ -8,14 +8,12 @@ import RecordStore
 public final class OutboxRelay: Sendable {
   private let context: EngineContext
 
-  /// Messages claimed at once.
   static let maxMessages = 256
 
   init(_ context: EngineContext) {
     self.context = context
   }
 
-  /// Counts the messages that are waiting when the service starts.
   func begin() async throws(StoreError) {
     let messages = try await measure()
     if messages > 0 { context.logger.info("messages of the last run are published now", [.count: messages]) }
@@ -30,7 +28,6 @@ public final class OutboxRelay: Sendable {
     return figures.messages
   }
 
-  /// Publishes the messages whose time has come.
   func relay() async throws -> Bool {
     // A confirmed message must not be claimed: past its deadline, it would be reported as a job that no queue took.
     try await context.outbox.settle()
@@ -61,7 +58,6 @@ public final class OutboxRelay: Sendable {
     return claimed.count == Self.maxMessages
   }
 
-  /// Has claimed messages that were not handled claimed again soon.
   private func giveBack(_ messages: [StoredMessage]) {
     var settlement = OutboxSettlement()
     for message in messages { settlement.postponed[message.number] = context.clock.now() + Outbox.retryDelay }
@@ -70,8 +66,6 @@ public final class OutboxRelay: Sendable {
 
   // MARK: Late jobs
 
-  /// Drops a job that no queue took before its deadline, and tells its owner as a worker would: too late.
-  ///
   /// Nothing is told of a job that a worker may have: its owner goes on waiting for the result, or its own deadline.
   private func drop(_ row: StoredMessage, at now: UnixTime) async throws(StoreError) {
     let gone = OutboxSettlement(finished: [row.number])

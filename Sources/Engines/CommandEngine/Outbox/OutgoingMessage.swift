@@ -201,7 +201,7 @@ extension OutgoingMessage {
 }
 
 extension OutgoingMessage {
-  /// The dead letter of a message that AMQP has no room for. Fields that are too long for AMQP are left out.
+  /// Fields that are too long for AMQP are left out.
   func burial(_ error: AMQPError, by author: Author, at now: UnixTime) -> Publication {
     // A job lies among the dead letters of its queue; a reply or an event has no such queue, and lies with the
     // commands.
@@ -224,7 +224,6 @@ extension OutgoingMessage {
     return Publication(message: message, exchange: Topology.Exchanges.dead, routingKey: queue)
   }
 
-  /// The reason on the dead letter.
   static let unpublishable = "UNPUBLISHABLE"
 
   private static func fitting(_ text: String) -> String? {
@@ -245,7 +244,6 @@ extension OutboxMessage {
   }
 }
 
-/// The content of a row of the outbox: the fields of one message.
 enum OutboxCodec {
   static func encode(_ message: OutgoingMessage) -> [UInt8] {
     var fields = FieldCoder(capacity: message.body.count + 320)

@@ -2,26 +2,22 @@ import CountersignAMQP
 import CountersignTelemetry
 import RecordStore
 
-/// Stores batches, and determines the cause when one cannot be stored.
-///
 /// A faulty message is given up, and the others are stored without it. A faulty database affects every message, so none
 /// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
 struct BatchCommit<Work: BatchQueue>: Sendable {
   let work: Work
   let context: EngineContext
-  /// Whether the broker still waits for a delivery to be settled.
   let isLive: @Sendable (DeliveryTag) -> Bool
-  /// Retry delays of a failed transaction: doubled each time, up to the upper bound.
+  /// Doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
   /// Loads of a transaction for several messages. One that needs more goes alone.
   static var maxRounds: Int { 4 }
 
-  /// Attempts to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the store
-  /// is probed.
+  /// Attempts to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the
+  /// store is probed.
   static var maxDoubtfulAttempts: Int { 23 }
 
-  /// Tries until all messages are stored or given up.
   /// - Returns: `nil` when none of them is to be settled: they arrive again.
   func commit(_ begun: Batch<Work.Prepared>) async -> Batch<Work.Prepared>? {
     var batch = begun
@@ -72,7 +68,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   // MARK: Storing
 
-  /// Stores the rest of a batch, as far as that is possible now.
   private func advance(_ batch: inout Batch<Work.Prepared>) async -> StoreError? {
     let left = batch.left
     guard let error = await write(left, &batch) else { return nil }
@@ -84,10 +79,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     return await advanceOneByOne(&batch)
   }
 
-  /// Stores messages one by one when one of them makes the transaction fail: the others must not suffer for it.
-  ///
-  /// A failure that may be the store's is held against a message only when a later one can be stored, and it fails once
-  /// more.
+  /// A failure that may be the store's counts against a message only when a later one is stored, and it fails again.
   private func advanceOneByOne(_ batch: inout Batch<Work.Prepared>) async -> StoreError? {
     var suspects: [Int] = []
     var guilty: [Int] = []
@@ -143,8 +135,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   // MARK: Looks
 
-  /// Executes read-only requests on a connection that waits for no writer.
-  ///
   /// A read changes nothing, so a failed one is answered at once, and repeated by its requester: the committed batch
   /// must not wait for it.
   /// - Returns: whether there was a store to ask.
@@ -217,7 +207,6 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
     return conclusions
   }
 
-  /// Runs some deliveries and stores their changes in one transaction, and counts it once it is committed.
   private func write(_ indices: [Int], _ batch: inout Batch<Work.Prepared>) async -> StoreError? {
     let requests = indices.compactMap { index -> Work.Prepared? in
       if case .transaction(let request) = batch.steps[index] { request } else { nil }

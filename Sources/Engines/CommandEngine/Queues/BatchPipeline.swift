@@ -20,11 +20,9 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   let marks: CrashMarks
   private let publishing = Window(BatchPipeline.maxPublishing)
   private let stages = Window(CommandStage.maxAtOnce)
-  /// Commands whose stage runs or waits.
   private let staged = Atomic(0)
   private let maxStaged: Int
 
-  /// Batches that may be in publication while another is processed. A further one waits.
   static var maxPublishing: Int { 4 }
 
   init(
@@ -42,7 +40,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     self.marks = marks ?? .none(queue: work.queue, clock: context.clock, logger: context.logger)
   }
 
-  /// Serves until ``stop()``, and returns when all taken deliveries are published and acknowledged.
+  /// Returns when all taken deliveries are published and acknowledged.
   func run() async {
     await withTaskGroup(of: Void.self) { connection in
       connection.addTask { await self.source.run() }
@@ -52,7 +50,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     }
   }
 
-  /// Takes no further deliveries.
   func stop() async {
     await source.stopConsuming()
   }
@@ -98,7 +95,6 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 
   // MARK: Publishing
 
-  /// Publishes what a batch has sent, answers and acknowledges what has ended in it.
   @discardableResult
   func publish(_ batch: Batch<Work.Prepared>) async -> Bool {
     let ended = batch.ended
@@ -137,7 +133,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     }
   }
 
-  /// Publishes the messages of commands whose replies are out. Failures are left to the maintenance.
+  /// Failures are left to the maintenance.
   private func release(_ commands: [InboxKey]) async {
     guard !commands.isEmpty else { return }
     do {
@@ -152,7 +148,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   private struct Duty {
     /// Index of the delivery among those that have ended.
     var delivery: Int
-    /// Whether it is a reply. Otherwise it is a dead letter.
+    /// Otherwise it is a dead letter.
     var isReply: Bool
   }
 
@@ -191,8 +187,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
 }
 
 extension BatchPipeline {
-  /// Processes redelivered messages, a few at a time, under marks that outlive a crash: see ``CrashMarks``. Returns when
-  /// nothing is left of them but stages, which run beside the batches.
+  /// Returns when nothing is left of them but stages, which run beside the batches. See ``CrashMarks``.
   private func workOffRedelivered(
     _ deliveries: [Delivery], in group: inout DiscardingTaskGroup
   ) async -> [Delivery] {
@@ -222,7 +217,6 @@ extension BatchPipeline {
 }
 
 extension BatchPipeline {
-  /// Runs a stage beside the batches, or refuses its command at once when too many others have one.
   /// - Returns: whether the delivery was settled.
   @discardableResult
   private func takeStage(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
@@ -235,7 +229,6 @@ extension BatchPipeline {
     return await finish(stage, delivery, prepared)
   }
 
-  /// Runs the stage of a delivery, and then its own transaction.
   private func finish(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
     let startedAt = ContinuousClock.now
     let outcome = await run(stage)
@@ -258,14 +251,13 @@ extension BatchPipeline {
     return await publish(committed)
   }
 
-  /// Ends a delivery without a transaction.
   private func end(
     _ delivery: Delivery, _ conclusion: Conclusion, startedAt: ContinuousClock.Instant = .now
   ) async -> Bool {
     await publish(Batch([delivery], [.end(conclusion)], at: context.clock.now(), startedAt: startedAt))
   }
 
-  /// Runs a stage. After its time it is canceled; what it has done by then counts.
+  /// After its time it is canceled. What it has done by then counts.
   private func run(_ stage: CommandStage) async -> Result<any CommandOrder, StoreError> {
     await withTaskGroup(of: Result<any CommandOrder, StoreError>?.self) {
       [context, queue = work.queue] group in

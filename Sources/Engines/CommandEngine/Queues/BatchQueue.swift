@@ -4,7 +4,6 @@ import CountersignTelemetry
 import CrashMarks
 import RecordStore
 
-/// Handles the deliveries of one queue.
 protocol BatchQueue: Sendable {
   associatedtype Prepared: Sendable
 
@@ -17,18 +16,15 @@ protocol BatchQueue: Sendable {
   /// Parses a delivery and does all work that needs no transaction.
   func prepare(_ delivery: Delivery, at now: UnixTime, isNew: Bool) -> BatchStep<Prepared>
 
-  /// Adds what a delivery is known to look up.
   func addFirstKeys(of prepared: Prepared, to keys: inout StoreKeys, at now: UnixTime) throws(StoreError)
 
   func process(_ prepared: Prepared, in set: inout WorkingSet) throws(StoreError) -> Conclusion
 
-  /// The delivery after its stage.
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared
 
   /// Answers a delivery whose transaction fails for a reason of its own.
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
-  /// Answers a delivery for whose stage there is no room.
   func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
   /// Answers a message that is given up unread, because it ends the process.
@@ -40,7 +36,6 @@ extension BatchQueue {
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
 }
 
-/// Remaining work for a delivery, by its next step.
 enum BatchStep<Prepared: Sendable>: Sendable {
   /// Asynchronous work, and then a transaction of its own.
   case stage(CommandStage, Prepared)
@@ -52,17 +47,15 @@ enum BatchStep<Prepared: Sendable>: Sendable {
   case end(Conclusion)
 }
 
-/// Deliveries that go through the pipeline together, and what is left to do for each.
 struct Batch<Prepared: Sendable>: Sendable {
   let deliveries: [Delivery]
   /// One for each delivery.
   var steps: [BatchStep<Prepared>]
-  /// Time of the preparation. Its transactions take place at that time.
+  /// Its transactions take place at that time.
   var now: UnixTime
   let startedAt: ContinuousClock.Instant
   /// Whether it is one delivery after its stage, which is not repeated.
   var isStaged = false
-  /// Messages that its transactions have sent and that are to be published.
   var messages: [StoredMessage] = []
 
   init(
@@ -75,10 +68,8 @@ struct Batch<Prepared: Sendable>: Sendable {
     self.startedAt = startedAt
   }
 
-  /// Deliveries whose transaction is not committed yet.
   var left: [Int] { steps.indices.filter { if case .transaction = steps[$0] { true } else { false } } }
 
-  /// Deliveries that are to be answered and acknowledged.
   var ended: [(delivery: Delivery, conclusion: Conclusion)] {
     var ended: [(delivery: Delivery, conclusion: Conclusion)] = []
     for case (let delivery, .end(let conclusion)) in zip(deliveries, steps) { ended.append((delivery, conclusion)) }
@@ -86,11 +77,9 @@ struct Batch<Prepared: Sendable>: Sendable {
   }
 }
 
-/// Remaining work for a delivery after its transaction.
 struct Conclusion: Sendable {
   /// The answer, if the sender requested one.
   var reply: SharedMessage?
-  /// Reason to dead-letter the delivery, if any.
   var dead: DeadReason?
   /// The command whose messages go out after its reply. An app drops a push whose receipt it does not know yet, and it
   /// learns of the receipt from the reply. When the command is not redelivered after a crash, its messages go out after
@@ -101,7 +90,6 @@ struct Conclusion: Sendable {
   static let nothing = Conclusion()
 }
 
-/// Reason that a message could not be processed.
 struct DeadReason: Sendable, Hashable {
   var code: String
   /// For people. Without secrets.
@@ -113,7 +101,6 @@ struct DeadReason: Sendable, Hashable {
     text: "the process ended \(MarkPlan.maxDeaths) times while it worked on nothing but this message")
 }
 
-/// Labels of a command in the metrics.
 struct CommandLabel: Sendable, Hashable {
   /// `verification.start`, or `unknown`.
   var command: String

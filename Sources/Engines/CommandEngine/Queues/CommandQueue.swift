@@ -6,7 +6,7 @@ import RecordStore
 
 /// A command that was read, with the properties of its message. It is handed on several times, so it is shared.
 final class CommandRequest: Sendable {
-  /// Properties of the message. Its user is the original sender.
+  /// Its user is the original sender.
   let envelope: Envelope
   let order: any CommandOrder
   let kind: CommandKind
@@ -20,9 +20,7 @@ final class CommandRequest: Sendable {
   }
 }
 
-/// The queue of the commands: reads a command, looks it up in the inbox, carries it out, and records its answer.
-///
-/// ``BatchPipeline`` calls it in this order for each batch.
+/// Reads a command, looks it up in the inbox, carries it out, and records its answer, in this order for each batch.
 struct CommandQueue: BatchQueue {
   private let context: EngineContext
   private let senders: SenderRule
@@ -97,7 +95,6 @@ struct CommandQueue: BatchQueue {
     return conclusion
   }
 
-  /// Carries a command out, or returns the recorded answer of an earlier time.
   private func answer(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     // A look changes nothing, so it is neither recorded nor answered from a record.
     if request.kind.isLook { return try request.order.carryOut(request.envelope, in: &set) }
@@ -139,8 +136,7 @@ struct CommandQueue: BatchQueue {
   /// A command that is answered later keeps its place for so long at least.
   private static let longestWait = Duration.seconds(3600)
 
-  /// Reason that a command is too late to execute. Nothing was changed, so the answer is not recorded: under the same
-  /// ID, with a current timestamp, it is carried out.
+  /// Nothing was changed, so it is not recorded: under the same ID, with a current timestamp, it is carried out.
   private func tooOld(_ request: CommandRequest, at now: UnixTime) -> APIError? {
     guard request.kind.isRefusedLate, let age = CommandAge.least(of: request.envelope.timestamp, at: now),
       age > context.rules.maxCommandAge
@@ -170,7 +166,6 @@ struct CommandQueue: BatchQueue {
     return conclusion
   }
 
-  /// Label of a command that is answered later.
   private static let deferred = "DEFERRED"
 
   private func conclude(_ envelope: Envelope, _ answer: CommandAnswer, at now: UnixTime) -> Conclusion {
@@ -179,14 +174,13 @@ struct CommandQueue: BatchQueue {
       label: CommandLabel(command: envelope.type.name, code: answer.metricCode))
   }
 
-  /// Refuses a command that was read and is wrong. Without a reply address, it is kept for operators.
+  /// Without a reply address, it is kept for operators.
   private func refuse(_ envelope: Envelope, _ error: APIError, at now: UnixTime) -> Conclusion {
     var conclusion = conclude(envelope, CommandAnswer(error), at: now)
     if conclusion.reply == nil { conclusion.dead = DeadReason(code: error.code.rawValue, text: error.message) }
     return conclusion
   }
 
-  /// Refuses a message that is not a command.
   private func refuse(_ delivery: Delivery, _ problem: ContractProblem, at now: UnixTime) -> Conclusion {
     var conclusion = answer(delivery.message, APIError(problem), at: now)
     if conclusion.reply == nil {
@@ -208,8 +202,7 @@ struct CommandQueue: BatchQueue {
 }
 
 extension Envelope {
-  /// The envelope of a command with its original sender in `userID`, not its republisher: rights and identity go by
-  /// the sender.
+  /// The original sender in `userID`, not its republisher: rights and identity go by the sender.
   func resolved(sender: String) -> Envelope {
     var copy = self
     copy.userID = sender == SenderRule.unnamed ? nil : sender
@@ -230,7 +223,6 @@ extension APIError {
   /// Answer to a command that was not stored.
   public static let notStored = APIError(
     .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
-  /// Answer to a command whose work before its transaction has no room.
   static let busy = APIError(
     .internalError, "too many commands wait for work of this kind, and nothing was changed: send it again later",
     retryAfter: 5, reason: "BUSY")
@@ -283,6 +275,5 @@ extension APIError {
       field: "timestamp", reason: tooOld)
   }
 
-  /// The reason of ``commandTooOld(_:limit:)``.
   static let tooOld = "COMMAND_TOO_OLD"
 }

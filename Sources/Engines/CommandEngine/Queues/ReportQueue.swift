@@ -4,11 +4,8 @@ import CountersignTelemetry
 import RecordStore
 import Synchronization
 
-/// The queue of the reports: checks where a report comes from, reads it, and applies it to its operation.
-///
-/// ``BatchPipeline`` calls it in this order for each batch.
+/// Checks where a report comes from, reads it, and applies it to its operation, in this order for each batch.
 struct ReportQueue: BatchQueue {
-  /// A report, and the properties of its message.
   typealias Prepared = (report: any Report, cause: Envelope)
 
   private let context: EngineContext
@@ -55,8 +52,7 @@ struct ReportQueue: BatchQueue {
     return nil
   }
 
-  /// Whether a type is the result, or the delay, of a job of which no version is known here. An unknown version of a known type is not
-  /// foreign: it may belong to a job of ours.
+  /// An unknown version of a known type is not foreign: it may belong to a job of ours.
   private func isForeign(_ type: MessageType) -> Bool {
     Self.suffixes.contains(where: type.name.hasSuffix)
       && !context.registry.reports.keys.contains { $0.name == type.name }
@@ -84,8 +80,8 @@ struct ReportQueue: BatchQueue {
   }
 }
 
-/// Results of other senders' jobs. The results of a job type arrive in one queue, from any sender; foreign ones are
-/// counted and acknowledged, since dead letters would bury the important ones.
+/// The results of a job type arrive in one queue, from any sender. Foreign ones are counted and acknowledged, since
+/// dead letters would bury the important ones.
 final class ForeignReports: Sendable {
   private let context: (metrics: EngineMetrics, logger: Logger, clock: any WallClock)
   private let lastNote = Mutex<UnixTime?>(nil)
@@ -110,8 +106,6 @@ final class ForeignReports: Sendable {
   }
 }
 
-/// Authenticates the origin of a report before it is trusted.
-///
 /// Any user could write the body. The broker vouches for the user, each worker's user is responsible for its job types,
 /// and rights bind users to routing keys. A reply of the operator is accepted only as a republished one of the service
 /// that `x-sender` states.

@@ -17,7 +17,6 @@ public final class Attendance: Sendable {
     case secrets
   }
 
-  /// The queues that are consumed.
   enum Duty: Sendable, Hashable {
     /// None. Nothing that was delivered is kept.
     case none
@@ -87,7 +86,6 @@ public final class Attendance: Sendable {
     }
   }
 
-  /// Records an event of the connection that consumes the commands.
   func note(_ event: ConnectionEvent) {
     let isConnected: Bool
     switch event {
@@ -108,7 +106,6 @@ public final class Attendance: Sendable {
     return .failing("takes no messages: \(problem.text)", hint: problem.hint)
   }
 
-  /// Calls back whenever the duty changes, until ``end()``.
   func follow(_ body: (Duty) async -> Void) async {
     for await duty in changes { await body(duty) }
   }
@@ -132,10 +129,9 @@ struct AttendanceService: Service {
   let attendance: Attendance
   let commands: Consumer
   let reports: Consumer
-  /// State of the session with a shared database. `nil` for a database that no other process shares.
+  /// `nil` for a database that no other process shares.
   let session: (@Sendable () -> SessionState)?
 
-  /// Interval between looks at the session.
   private static let interval = Duration.milliseconds(200)
 
   func run() async {

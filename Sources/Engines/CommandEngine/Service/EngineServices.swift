@@ -123,7 +123,6 @@ public struct EngineServices: Sendable {
   }
 }
 
-/// Makes the connections of a service to the broker.
 struct ServiceConnections {
   private let settings: ServiceSettings
   private let rules: EngineRules
@@ -144,7 +143,7 @@ struct ServiceConnections {
     return publisher
   }
 
-  /// The consumer of the commands. Processes that share a database share the lock.
+  /// Processes that share a database share the lock.
   func commands(_ attendance: Attendance, isShared: Bool) -> Consumer {
     var options = options("commands")
     options.heartbeat = min(options.heartbeat, isShared ? Turn.sharedHeartbeat : Turn.heartbeat)

@@ -2,7 +2,6 @@ import CountersignTelemetry
 import PostgreSQL
 import RecordStore
 
-/// Figures of a store on a server.
 enum PostgreSQLMetrics {
   static func register(_ store: PostgreSQLStore, in metrics: MetricsRegistry) {
     let all = { @Sendable in [store.status.session] + store.status.readers }

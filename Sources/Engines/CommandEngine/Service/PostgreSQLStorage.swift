@@ -5,7 +5,6 @@ import RecordStore
 import SQLite
 import ServiceRuntime
 
-/// The database of a service on a PostgreSQL server, which any number of its processes share.
 struct PostgreSQLStorage: ServiceStorage {
   let isShared = true
   var members: any MemberRegister { store }

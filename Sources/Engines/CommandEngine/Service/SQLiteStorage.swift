@@ -4,7 +4,6 @@ import RecordStore
 import SQLite
 import ServiceRuntime
 
-/// The database of a service in an SQLite file, which one process has alone.
 struct SQLiteStorage: ServiceStorage {
   let isShared = false
   let session: (@Sendable () -> SessionState)? = nil

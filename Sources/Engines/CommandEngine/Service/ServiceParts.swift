@@ -29,7 +29,6 @@ struct DatabaseService: Service {
   }
 }
 
-/// Keeps the publishing connection up.
 struct PublisherService: Service {
   let name = "publisher"
   let publisher: Publisher
@@ -43,7 +42,7 @@ struct PublisherService: Service {
   }
 }
 
-/// Consumes a queue until it is stopped. Taken deliveries are finished first.
+/// Taken deliveries are finished first.
 struct PipelineService: Service {
   let name: String
   let pipeline: any QueuePipeline
@@ -57,7 +56,7 @@ struct PipelineService: Service {
   }
 }
 
-/// Runs the maintenance until it is stopped. The current round is abandoned: all of it can be repeated.
+/// At a stop the current round is abandoned: all of it can be repeated.
 struct MaintenanceService: Service {
   let name = "maintenance"
   let loop: Maintenance

@@ -9,7 +9,6 @@ import Synchronization
 /// The database has a lock of the operating system, the queues an exclusive consumer of the lock queue
 /// (`Topology.Queues.commandsLock`). Processes on PostgreSQL share that queue, so that none works beside one on SQLite.
 public final class Turn: Sendable {
-  /// Pause between attempts to lock the database.
   static let interval = Duration.seconds(1)
   /// The longest interval of heartbeats of the connection that holds the lock. A connection that is cut silently keeps
   /// the lock until the broker has missed two of them, and this process waits for itself.
@@ -19,7 +18,6 @@ public final class Turn: Sendable {
   public static let sharedHeartbeat = Duration.seconds(2)
   /// Commands that such a process takes ahead, at most: so many wait for it when it is frozen.
   public static let sharedPrefetch = 256
-  /// Attempts between log entries about the wait.
   static let reminder = 30
 
   private let process: String
@@ -29,7 +27,6 @@ public final class Turn: Sendable {
     self.process = process
   }
 
-  /// Waits until no other process has the database.
   func claim(
     _ path: String, log: Logger, sleep: (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
   ) async throws -> FileOwner {

@@ -60,7 +60,6 @@ public struct WorkerSettings: Sendable, Hashable {
     )
   }
 
-  /// Jobs taken ahead from the queue of these lanes.
   func prefetch(for lanes: [LaneConfiguration]) -> Int {
     prefetch ?? min(perSlot * Self.slots(lanes), Int(UInt16.max))
   }
@@ -84,7 +83,6 @@ public struct WorkerSettings: Sendable, Hashable {
     )
   }
 
-  /// Jobs taken ahead by an engine that asks for a prefetch of its own.
   func bounded(_ prefetch: Int, for lanes: [LaneConfiguration]) -> Int {
     consumers == .severalHosts ? min(prefetch, Self.mostAheadOfSeveralHosts(lanes)) : prefetch
   }

@@ -1,9 +1,7 @@
 import CountersignMessages
 
-/// A message that satisfies the contract, ready to run.
 struct IncomingJob: Sendable {
   var envelope: Envelope
-  /// The user that sent it. See `SenderRule`.
   var sender: String
   var jobID: String
   /// `nil` for a job that is refused without a call.

@@ -6,7 +6,7 @@ import CountersignTelemetry
 struct JobRun {
   /// Waits between attempts to record the end of a job. Its effect is certain by then.
   static let settleWaits: [Duration] = [.milliseconds(100), .milliseconds(400)]
-  /// Maximum time of a look-up. Included in `JobRules.leaseMargin`.
+  /// Included in `JobRules.leaseMargin`.
   static let lookUpTimeout: Duration = .seconds(5)
 
   let context: WorkerContext
@@ -26,9 +26,7 @@ struct JobRun {
   private var failedClaims: [Int64]
   /// The end to publish, as the ledger has it or should have it.
   private var ended: RecordedEnding?
-  /// Whether the ledger has it.
   private var isRecorded = false
-  /// Whether the message went back to its queue.
   private var isRequeued = false
 
   init(context: WorkerContext, delivery: Delivery, incoming: IncomingJob, startedAt: UnixTime) {
@@ -63,7 +61,7 @@ struct JobRun {
     }
   }
 
-  /// Carries out one action. `nil` ends the life of the job.
+  /// `nil` ends the life of the job.
   private mutating func carryOut(_ action: JobLifecycle.Action) async -> JobLifecycle.Event? {
     switch action {
     case .acquire(let lane, let patience): return await acquire(lane, patience)

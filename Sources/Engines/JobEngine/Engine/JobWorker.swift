@@ -155,7 +155,7 @@ public final class JobWorker<Handler: JobHandler>: Service {
     }
   }
 
-  /// Runs one child task for each job. Returns when the source has ended and all jobs have.
+  /// Returns when the source has ended and all jobs have.
   private func consume() async {
     let inFlight = inFlight
     let jobs = MarkedJobs(marks: marks, context: context, inFlight: inFlight)

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 
-/// Keeps the ledger small: forgets jobs that cannot return, returns free space, and bounds the file, a bounded piece at
-/// a time, so that jobs never wait for it.
+/// Works a bounded piece at a time, so that jobs never wait for it.
 struct LedgerPurge: Sendable {
   /// Jobs deleted in one transaction: a few milliseconds.
   static let batch = 1000
@@ -25,7 +24,6 @@ struct LedgerPurge: Sendable {
     self.context = context
   }
 
-  /// Runs until the worker stops.
   mutating func run() async {
     while await context.timers.sleep(until: context.monotonic.now() + Self.interval) {
       do throws(LedgerError) {

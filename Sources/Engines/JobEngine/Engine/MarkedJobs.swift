@@ -25,10 +25,8 @@ struct MarkedJobs: Sendable {
     }
   }
 
-  /// Begins first deliveries when they may begin.
   func enter(_ count: Int) async { await marks.gate.enter(count) }
 
-  /// Processes a job that is delivered for the first time.
   func work(on delivery: Delivery) async {
     await context.process(delivery)
     marks.gate.leave()

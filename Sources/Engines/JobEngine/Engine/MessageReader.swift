@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads a delivery: the envelope, the JSON, and the handler's preparation.
 struct MessageReader<Handler: JobHandler>: Sendable {
   /// The ID of the result is the job's with a suffix, and has to be a short string of AMQP as well.
   static var maxMessageIDBytes: Int {

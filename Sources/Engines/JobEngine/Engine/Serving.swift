@@ -1,4 +1,3 @@
-/// Jobs that a worker can serve at a time.
 enum Serving: Sendable, Hashable {
   case all
   /// A failed part is tried again with single jobs, so that a failure delays that job and no other.

@@ -4,8 +4,6 @@ import CountersignTelemetry
 
 // Processing of a delivery: it is read, and run or buried.
 extension WorkerContext {
-  /// Processes one delivery to its end: acknowledged, or handed back.
-  ///
   /// - Returns: whether it went back to the queue.
   @discardableResult
   func process(_ delivery: Delivery) async -> Bool {
@@ -49,9 +47,6 @@ extension WorkerContext {
       JobPublications(publication), jobID: job.messageID, isWanted: isLive(delivery)) == .confirmed
   }
 
-  /// Moves a message to the dead letters that breaks the contract, or whose recorded end is unreadable, and notifies
-  /// its sender.
-  ///
   /// - Returns: whether it went back to the queue, since the worker stops.
   func bury(_ delivery: Delivery, _ problem: ContractProblem, tellsSender: Bool = true) async -> Bool {
     let now = clock.now()

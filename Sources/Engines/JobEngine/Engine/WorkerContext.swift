@@ -3,12 +3,10 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// Components shared by all jobs of a worker.
 final class WorkerContext: Sendable {
   let options: JobWorkerOptions
   let lanes: [String: Lane]
   let ledger: any Ledger
-  /// Takes the entries of all jobs to the ledger.
   let ledgerBatcher: LedgerBatcher
   let source: any MessageSource
   let publisher: ReliablePublisher
@@ -21,10 +19,8 @@ final class WorkerContext: Sendable {
   let logger: Logger
   let alarms: ThrottledLog
   let metrics: WorkerMetrics
-  /// Reasons of the latest delays, for the doctor.
   let recentDelays = RecentDelays()
   let read: @Sendable (Delivery, UnixTime) throws(ContractProblem) -> IncomingJob
-  /// Asks whether a lane works again.
   let probe: @Sendable (_ lane: String) async -> ProbeResult
   let senders: SenderRule
   let results: ResultWriter
@@ -77,17 +73,14 @@ final class WorkerContext: Sendable {
   /// Whether a redelivered job may have been begun without the ledger's knowledge.
   var countsRedeliveries: Bool { options.hasOtherHosts || !ledger.remembers }
 
-  /// Whether the worker is stopping and begins no further work.
   var isDraining: Bool { draining.load(ordering: .relaxed) }
 
-  /// Ends every wait for a slot or for a time. Nothing further is begun.
   func startDraining() {
     draining.store(true, ordering: .relaxed)
     for lane in lanes.values { lane.stop() }
     timers.stopSleeping()
   }
 
-  /// The reason of the last failure while the last claims all failed.
   var ledgerOutage: String? {
     ledgerBreaker.withLock { $0.isFailing } ? ledgerFailure.withLock { $0 } : nil
   }

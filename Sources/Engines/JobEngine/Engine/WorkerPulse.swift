@@ -22,10 +22,8 @@ final class WorkerPulse: Sendable {
 
   private struct State {
     var consuming = Consuming.on
-    /// Whether a switch of the consumer is in progress.
     var isSwitching = false
     var serving = Serving.all
-    /// The lanes that were down at the last tick, for the log.
     var down: Set<String> = []
   }
 
@@ -55,8 +53,7 @@ final class WorkerPulse: Sendable {
   /// The longest time between ticks: the maximum age of polled state.
   static let longestPause: Duration = .seconds(1)
 
-  /// Maximum time until the next tick: short while work is in progress, otherwise until something is due. A job that
-  /// begins wakes the ticker.
+  /// A job that begins wakes the ticker.
   var pause: Duration {
     if inFlight.count > 0 || context.isDraining || state.withLock({ $0.isSwitching }) { return .zero }
     let now = context.monotonic.now()
@@ -72,7 +69,6 @@ final class WorkerPulse: Sendable {
     return max(.zero, due - now)
   }
 
-  /// Whether jobs can be served.
   var jobsHealth: HealthState {
     if context.isDraining { return .failing("the worker is stopping") }
     guard case .none(let outage) = state.withLock({ $0.serving }) else { return .ok }
@@ -82,7 +78,6 @@ final class WorkerPulse: Sendable {
     )
   }
 
-  /// Whether begun and ended jobs can be recorded.
   var ledgerHealth: HealthState {
     guard let outage = context.ledgerOutage else { return .ok }
     return .failing("the ledger cannot be written: \(outage)", hint: context.ledger.remedy)
@@ -117,8 +112,7 @@ final class WorkerPulse: Sendable {
     }
   }
 
-  /// Pauses the consumer when no job can be served, takes jobs one by one while a failed part is tried again, and
-  /// resumes when that has worked. The broker's answer may take long, so it is awaited elsewhere.
+  /// The broker's answer may take long, so it is awaited elsewhere.
   private func switchConsuming(now: MonotonicTime) -> (@Sendable () async -> Void)? {
     if context.isDraining { return nil }
     let serving = context.serving(now: now)

@@ -13,18 +13,15 @@ public struct JobFacts: Sendable {
   public var extras: ResultExtras
   /// Reason in a result with an unknown outcome: the loss, and the remedy. `nil`: the reason of the last call.
   public var unknownReason: Reason?
-  /// The number of this attempt, from 1.
+  /// From 1.
   var attempt = 1
   /// Time before which the provider does not accept another request.
   var notBefore: UnixTime?
-  /// Reason that the previous attempt failed.
   var lastReason: Reason?
   /// Calls of earlier attempts with an unknown end, as the message's own header counts them.
   var unknownCalls = 0
-  /// A job that is refused without a call.
   var refusal: Refusal?
 
-  /// Reason that a job is refused without a call.
   struct Refusal: Sendable, Hashable {
     var reason: Reason
     var extras: ResultExtras = [:]

@@ -1,10 +1,8 @@
 import CountersignMessages
 
 extension Reason {
-  /// The deadline passed, or was too near for a call, before any provider was called.
   static let deadlineExceeded = Reason("DEADLINE_EXCEEDED", "The deadline passed before the job could be carried out.")
 
-  /// An earlier attempt began and its end is unknown.
   static let attemptLost = Reason(
     "ATTEMPT_LOST",
     "A worker began this job and crashed before it recorded the outcome; the job may have been carried out.")
@@ -14,37 +12,30 @@ extension Reason {
 
   static let laneBusy = Reason("LANE_BUSY", "All slots of the lane were busy for too long.")
 
-  /// The ledger could not be written, so the job was not begun.
   static let ledgerUnavailable = Reason("LEDGER_UNAVAILABLE", "The ledger could not be written; the job was not begun.")
 
   static let heldElsewhere = Reason("HELD", "Another worker is carrying out this job.")
 
-  /// The result was recorded but could not be published.
   static let resultUndeliverable = Reason(
     "RESULT_UNDELIVERABLE", "The result is recorded in the ledger but could not be published yet.")
 
   static let workerStopped = Reason("WORKER_STOPPED", "The worker stopped before it could begin the job.")
 
-  /// The job names no lane that this worker has.
   static func unknownLanes(_ names: [String]) -> Reason {
     names.isEmpty ? .noLane : Reason("UNKNOWN_LANE", "This worker has none of the lanes that may serve the job.")
   }
 
-  /// The handler named no lane at all.
   static let noLane = Reason("NO_LANE", "No lane of this worker can serve the job.")
 
-  /// The message broke the contract and is a dead letter.
   static func invalidMessage(_ problem: ContractProblem) -> Reason {
     Reason("INVALID_MESSAGE", "\(problem.code): \(problem)")
   }
 
-  /// The message ended the process again and again, and is a dead letter.
   static func crashed(_ problem: ContractProblem) -> Reason {
     Reason(problem.code.rawValue, problem.description)
   }
 
-  /// Parses the error of the previous attempt in a delayed message: the description of a reason, `CODE (provider's):
-  /// detail`.
+  /// The text is the description of a reason: `CODE (provider's): detail`.
   init?(lastError text: String) {
     let parts = text.split(separator: ":", maxSplits: 1)
     guard parts.count == 2 else { return nil }

@@ -1,4 +1,3 @@
-/// Meaning of the end of a call for its lane.
 enum CallReport: Sendable, Hashable {
   /// The provider answered, positively or not: the lane works.
   case answered

@@ -23,8 +23,6 @@ final class Lane: Sendable {
     guarded.withLock { body($0.state) }
   }
 
-  /// Waits for a slot. Ends when there is one, the lane goes down, the time is over, or the worker stops.
-  ///
   /// The wait does not end when its task is canceled: `stop` ends it.
   func acquire(giveUpAt: MonotonicTime, now: MonotonicTime) async -> SlotAnswer {
     if let answer = guarded.withLock({ $0.state.acquire(ticket: nil, giveUpAt: giveUpAt, now: now) }) { return answer }
@@ -44,20 +42,16 @@ final class Lane: Sendable {
     mutate { $0.finish(grant, report, now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Assigns the slots that have become free, and ends expired waits.
   func advance(now: MonotonicTime) { mutate { $0.advance(now: now) } }
 
-  /// Whether it is time to probe the provider.
   func startProbeIfDue(now: MonotonicTime) -> Bool {
     guarded.withLock { $0.state.startProbeIfDue(now: now) }
   }
 
-  /// Applies the outcome of a probe.
   func probed(_ result: ProbeResult, now: MonotonicTime) {
     mutate { $0.probed(result, now: now, jitter: .random(in: 0..<1)) }
   }
 
-  /// Ends all waits. No further slot is assigned.
   func stop() { mutate { $0.stop() } }
 
   private func mutate(_ body: (inout LaneState) -> [LaneState.Resumption]) {

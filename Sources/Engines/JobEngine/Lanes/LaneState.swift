@@ -23,7 +23,6 @@ struct LaneState: Sendable {
     case halfOpen(Reason, trialOut: Bool)
   }
 
-  /// A wait that is over.
   struct Resumption: Sendable, Hashable {
     var ticket: Int
     var answer: SlotAnswer
@@ -34,17 +33,13 @@ struct LaneState: Sendable {
     var giveUpAt: MonotonicTime
   }
 
-  /// Delay of a job that finds the lane being probed.
   static let askingDelay: Duration = .seconds(1)
 
   let configuration: LaneConfiguration
   private(set) var condition: Condition = .up(failures: 0)
   private(set) var inFlight = 0
-  /// Reason of the last call that failed.
   private(set) var lastFailure: Reason?
-  /// Time of the provider's last answer.
   private(set) var lastAnswer: MonotonicTime?
-  /// Time at which the lane went down. `nil` while it is up.
   private(set) var downSince: MonotonicTime?
   private var bucket: TokenBucket?
   private var waiters: [Waiter] = []
@@ -61,7 +56,7 @@ struct LaneState: Sendable {
     if case .up = condition { true } else { false }
   }
 
-  /// Whether no job can be served now. A lane that admits a trial is not down.
+  /// A lane that admits a trial is not down.
   var isDown: Bool {
     switch condition {
     case .up, .halfOpen: false
@@ -69,7 +64,6 @@ struct LaneState: Sendable {
     }
   }
 
-  /// Reason that the lane is not up.
   var reason: Reason? {
     switch condition {
     case .up: nil
@@ -79,12 +73,11 @@ struct LaneState: Sendable {
 
   var waiting: Int { waiters.count }
 
-  /// Calls in a row that failed while the lane was up.
   var failures: Int {
     if case .up(let failures) = condition { failures } else { 0 }
   }
 
-  /// Requests a slot. `nil` when there is none now: the ticket, if any, is queued, and a ``Resumption`` will name it.
+  /// `nil` when there is none now: the ticket, if any, is queued, and a ``Resumption`` will name it.
   mutating func acquire(ticket: Int?, giveUpAt: MonotonicTime, now: MonotonicTime) -> SlotAnswer? {
     if isStopping { return .stopping }
     switch condition {
@@ -123,14 +116,13 @@ struct LaneState: Sendable {
     return serve(now)
   }
 
-  /// Whether it is time to probe the provider. `true` once for each time that it is due.
+  /// `true` once for each time that it is due.
   mutating func startProbeIfDue(now: MonotonicTime) -> Bool {
     guard case .down(let reason, let probeAt) = condition, probeAt <= now, !isStopping else { return false }
     condition = .asking(reason)
     return true
   }
 
-  /// Applies the outcome of a probe.
   mutating func probed(_ result: ProbeResult, now: MonotonicTime, jitter: Double) -> [Resumption] {
     guard case .asking(let reason) = condition else { return [] }
     switch result {
@@ -141,7 +133,6 @@ struct LaneState: Sendable {
     return serve(now)
   }
 
-  /// Assigns the slots that have become free, and ends expired waits.
   mutating func advance(now: MonotonicTime) -> [Resumption] {
     guard !waiters.isEmpty else { return [] }
     let resumptions = serve(now)
@@ -151,7 +142,6 @@ struct LaneState: Sendable {
     return resumptions + late.map { Resumption(ticket: $0.ticket, answer: .busy) }
   }
 
-  /// Ends all waits. No further slot is assigned.
   mutating func stop() -> [Resumption] {
     isStopping = true
     return endWaits(.stopping)

@@ -1,6 +1,5 @@
 import CountersignTelemetry
 
-/// Answer to a request for a slot of a lane.
 enum SlotAnswer: Sendable, Hashable {
   /// A slot. It has to be returned with ``Lane/finish(_:_:now:)``.
   case granted(SlotGrant)
@@ -11,7 +10,6 @@ enum SlotAnswer: Sendable, Hashable {
   case stopping
 }
 
-/// A slot of a lane.
 struct SlotGrant: Sendable, Hashable {
   /// Lane generation the slot was granted in. Results from earlier generations are ignored.
   var epoch: Int

@@ -1,6 +1,5 @@
 import CountersignTelemetry
 
-/// Tokens that accumulate with time up to a ceiling. Each call takes one.
 struct TokenBucket: Sendable {
   private let rate: LaneRate
   private var tokens: Double
@@ -12,7 +11,6 @@ struct TokenBucket: Sendable {
     updatedAt = now
   }
 
-  /// Takes a token, if there is one.
   mutating func take(now: MonotonicTime) -> Bool {
     refill(now)
     guard tokens >= 1 else { return false }

@@ -44,7 +44,6 @@ final class LedgerBatcher: Sendable {
     return standing
   }
 
-  /// Number of entries that wait for the next batch.
   var waitingCount: Int { state.withLock { $0.waiting.count } }
 
   private func write(_ entry: LedgerEntry) async -> Answer {
@@ -58,7 +57,6 @@ final class LedgerBatcher: Sendable {
     }
   }
 
-  /// Writes until no entry waits.
   private func writeBatches() async {
     while let batch = nextBatch() {
       let answers = await ledger.write(batch.map(\.entry))

@@ -1,6 +1,5 @@
 import CountersignTelemetry
 
-/// State of a job in the ledger.
 enum LedgerState: Int64 {
   /// No claim is open. Earlier calls ended unknown.
   case idle = 0
@@ -10,7 +9,7 @@ enum LedgerState: Int64 {
   case settled = 2
 }
 
-/// Knowledge of a ledger about a job. Every database's ledger decides by it.
+/// Every database's ledger decides by it.
 struct LedgerRow: Sendable, Hashable {
   var state: LedgerState
   var token: Int64
@@ -22,7 +21,6 @@ struct LedgerRow: Sendable, Hashable {
 }
 
 extension LedgerRow {
-  /// Consequence of a claim to a job that has a row.
   enum Consequence: Sendable, Hashable {
     case answer(ClaimAnswer)
     /// The open claim comes from the future, since when the clock was set back. From now on it runs for its original

@@ -1,7 +1,6 @@
 import RecordStore
 import SQLite
 
-/// The tables of the ledger's SQLite file.
 enum LedgerSchema {
   static let migrations = [Migration(version: 1, sql: tables + RecordTable.schema)] + steps
 

@@ -7,8 +7,7 @@ import SQLite
 ///
 /// Each is complete as soon as a statement has changed a row: none needs to be undone as a whole.
 enum LedgerStatements {
-  /// Carries out a batch. A failing entry leaves no change behind, so the others are carried out nonetheless; after a
-  /// failure of the database itself none is.
+  /// A failing entry leaves no change behind, so the others are carried out. After a failure of the database none is.
   static func write(
     _ entries: [LedgerEntry], _ session: Session
   ) throws(DatabaseError) -> [Result<LedgerAnswer, LedgerError>] {

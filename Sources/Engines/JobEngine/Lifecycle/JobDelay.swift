@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A retry delay of a job.
 struct JobDelay: Sendable, Hashable {
   var step: RetryStep
   /// Whether this attempt counts: a call was made and failed.

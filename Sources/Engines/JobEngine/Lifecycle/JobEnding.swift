@@ -1,6 +1,5 @@
 import CountersignMessages
 
-/// The final outcome of a job, before it is written as a result.
 struct JobEnding: Sendable, Hashable {
   var outcome: JobOutcome
   var lane: String?

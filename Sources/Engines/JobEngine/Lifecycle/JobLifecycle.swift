@@ -81,7 +81,6 @@ struct JobLifecycle: Sendable {
     case ended
   }
 
-  /// Source of uncertainty.
   private enum Unknown: Sendable, Hashable {
     /// An earlier attempt crashed before recording its outcome.
     case abandoned
@@ -89,7 +88,6 @@ struct JobLifecycle: Sendable {
     case call(Reason)
   }
 
-  /// Reason that a claim is released.
   private enum Release: Sendable, Hashable {
     case nextLane
     case tooLate
@@ -97,7 +95,6 @@ struct JobLifecycle: Sendable {
 
   /// Delay of a job that another worker holds, or that could not be claimed.
   static let heldDelay: Duration = .seconds(5)
-  /// Delay of a job whose result cannot be published.
   static let undeliverableDelay: Duration = .seconds(30)
 
   let facts: JobFacts
@@ -105,12 +102,10 @@ struct JobLifecycle: Sendable {
   private let callTimeouts: [Duration]
   private var state = State.new
   private var laneIndex = 0
-  /// Earlier calls with an unknown end.
   private(set) var unknownCalls: Int
   private var hasCalled = false
   private var retry: (reason: Reason, after: Duration?)?
   private var down: (reason: Reason, after: Duration)?
-  /// Reason that a lane needs more time than is left.
   private var tooLate: Reason?
 
   init(_ facts: JobFacts, rules: JobRules, callTimeouts: [Duration]) {
@@ -121,7 +116,6 @@ struct JobLifecycle: Sendable {
     unknownCalls = facts.unknownCalls
   }
 
-  /// The first action.
   mutating func begin(now: UnixTime) -> Action {
     guard case .new = state else { preconditionFailure("A job begins once.") }
     if let refusal = facts.refusal {
@@ -183,7 +177,6 @@ struct JobLifecycle: Sendable {
 extension JobLifecycle {
   private var lane: String { facts.lanes[laneIndex] }
 
-  /// The last moment at which a call may begin.
   private var latestCall: UnixTime { facts.deadline - rules.minCallTime }
 
   private func isTooLate(_ now: UnixTime) -> Bool { now > latestCall }
@@ -292,7 +285,6 @@ extension JobLifecycle {
     }
   }
 
-  /// Decides by the job's own rule when the outcome of a call is unknown.
   private mutating func decide(_ unknown: Unknown, _ timeout: Duration, _ now: UnixTime) -> Action {
     let reason: Reason
     switch unknown {
@@ -319,7 +311,6 @@ extension JobLifecycle {
     }
   }
 
-  /// The job's own reason for an unknown outcome, with the provider's statement.
   private func unknownReason(_ reason: Reason) -> Reason {
     guard var own = facts.unknownReason else { return reason }
     own.providerCode = own.providerCode ?? reason.providerCode
@@ -354,7 +345,6 @@ extension JobLifecycle {
     return retryLater(now)
   }
 
-  /// Delays or ends the job when no lane is left to try now.
   private mutating func retryLater(_ now: UnixTime) -> Action {
     if let retry {
       return retryLater(retry.reason, wanted: retry.after, backOff: .backOff(facts.attempt), counted: true, now)
@@ -394,7 +384,6 @@ extension JobLifecycle {
     return finish(.delay(delay))
   }
 
-  /// Delays a message that came back before the provider accepts another request.
   private mutating func wait(until notBefore: UnixTime, now: UnixTime) -> Action {
     let reason = facts.lastReason ?? .laneBusy
     guard notBefore <= latestCall else { return end(expired()) }
@@ -422,7 +411,7 @@ extension JobLifecycle {
     ending(.expired, reason ?? retry?.reason ?? down?.reason ?? facts.lastReason ?? .deadlineExceeded)
   }
 
-  /// Ends a job without another call. The claim reveals whether an earlier delivery ended it or left it unknown.
+  /// The claim reveals whether an earlier delivery ended the job or left it unknown.
   private mutating func end(_ ending: JobEnding) -> Action {
     state = .claimingToEnd(ending)
     return .claim(lane: nil, timeout: .zero)

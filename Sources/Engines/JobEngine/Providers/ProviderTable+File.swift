@@ -13,13 +13,10 @@ extension ProviderTable {
   }
 
   static let maxFileBytes = 1024 * 1024
-  /// File next to the tables with the rows that several of them share.
   static let commonFile = "common.json5"
-  /// Placeholder for the provider's name in the rows of `commonFile`.
   private static let namePlaceholder = "{provider}"
 
   private struct File: KeyedPart {
-    /// Name of the provider, for the common rows.
     let provider: String?
     let codes: [String: Strict<ProviderRule>]?
     /// Statuses whose rows are those of `commonFile`.
@@ -75,7 +72,6 @@ extension ProviderTable {
     }
   }
 
-  /// The rows a table takes from `commonFile`, with the provider's name filled in.
   private static func commonRows(of file: File, _ path: String) throws(WorkerError) -> [String: ProviderRule] {
     guard let names = file.common, !names.isEmpty else { return [:] }
     guard let provider = file.provider, !provider.isEmpty else {

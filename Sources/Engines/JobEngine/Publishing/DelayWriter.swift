@@ -2,11 +2,8 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Writes the copy of a job that waits in a delay queue.
 struct DelayWriter: Sendable {
-  /// The queue of the job, to which it returns.
   let queue: String
-  /// The user of the broker that publishes it.
   let userID: String
 
   func publication(

@@ -18,10 +18,9 @@ struct JobPublications: Sendable {
     self.copy = copy
   }
 
-  /// The messages still to be published.
   var batch: [Publication] { [essential, copy].compactMap { $0 } }
 
-  /// Applies the broker's answers to the batch. Pass none when it could not be published.
+  /// Pass none when the batch could not be published.
   mutating func take(_ outcomes: [PublishOutcome]) -> PublishOutcome? {
     tries += 1
     var outcomes = outcomes[...]

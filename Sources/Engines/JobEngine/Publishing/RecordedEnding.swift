@@ -2,8 +2,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Record of an ended job, for publishing its result again, or the message with which it continues.
-///
 /// A record is less than half the size of its JSON.
 enum RecordedEnding: Sendable, Hashable {
   case result(JobResult)
@@ -63,7 +61,6 @@ extension RecordedEnding {
     self = .result(read)
   }
 
-  /// A field that the job's type adds to its result.
   fileprivate struct Extra {
     var name: String
     var value: JobResult.Value
@@ -98,6 +95,5 @@ extension RecordedEnding.Extra: FieldCoded {
 }
 
 extension ContractProblem.Code {
-  /// The ledger has the end of the job, but it is unreadable.
   static let unreadableRecord = ContractProblem.Code("UNREADABLE_RECORD")
 }

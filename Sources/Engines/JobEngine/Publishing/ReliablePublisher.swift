@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignConcurrency
 import CountersignTelemetry
 
-/// Publishes messages that must arrive: retries with backoff while the broker returns or refuses them.
 struct ReliablePublisher: Sendable {
   enum Delivered: Sendable, Hashable {
     case confirmed
@@ -27,7 +26,6 @@ struct ReliablePublisher: Sendable {
   let logger: ThrottledLog
   let metrics: WorkerMetrics
 
-  /// Publishes, and suspends until the broker has taken it or it is given up.
   func deliver(
     _ publications: JobPublications, jobID: String, givesUp: Bool = true, isWanted: (@Sendable () -> Bool)? = nil
   ) async -> Delivered {

@@ -2,7 +2,6 @@ import CountersignAMQP
 public import CountersignMessages
 import CountersignTelemetry
 
-/// Writes results and the messages that carry them.
 struct ResultWriter: Sendable {
   let jobType: MessageType
   /// Queue of the jobs: the first part of the routing key.
@@ -33,8 +32,7 @@ struct ResultWriter: Sendable {
     return texts > MessageLimits.maxBodyBytes / 8
   }
 
-  /// The result for the results exchange, and the copy for the requester, if any. `reply_to` was checked when the job
-  /// was read.
+  /// `reply_to` was checked when the job was read.
   func publications(
     _ result: JobResult, job: Envelope, sender: String, now: UnixTime
   ) -> (result: Publication, copy: Publication?) {
@@ -52,7 +50,7 @@ struct ResultWriter: Sendable {
   /// queue.
   private var hasListener: Bool { queue == jobType.name }
 
-  /// The report that a job is delayed. `nil` for a further delay with the same reason, and where no one listens.
+  /// `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
     guard hasListener, job.lastError.flatMap(Reason.init(lastError:))?.code != delay.reason.code else { return nil }
     let next = max(now + delay.step.delay, delay.notBefore ?? now)
@@ -66,8 +64,7 @@ struct ResultWriter: Sendable {
       message: message, exchange: Topology.Exchanges.results, routingKey: JobDelayed.routingKey(queue: queue))
   }
 
-  /// The result of a job that became a dead letter: to its reply address or, if it names none, with the results of the
-  /// jobs, where its sender waits for it. `nil` without either.
+  /// To its reply address or, without one, with the results of the jobs, where its sender waits. `nil` without either.
   func refusal(of message: Message, _ problem: ContractProblem, sender: String, now: UnixTime) -> Publication? {
     let id = message.messageID.flatMap { $0.isEmpty ? nil : $0 }
     let replyTo = message.answerAddress(for: sender)
@@ -94,7 +91,6 @@ struct ResultWriter: Sendable {
     return Publication(message: reply, exchange: Topology.Exchanges.direct, routingKey: replyTo)
   }
 
-  /// Whether the `message_id` of a result can be made from that of a job.
   private static func canNameResult(_ jobID: String) -> Bool {
     JobResult.messageID(jobID: jobID).utf8.count <= MessageLimits.maxShortStringBytes
   }

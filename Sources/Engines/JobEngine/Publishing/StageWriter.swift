@@ -2,7 +2,6 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Writes the message with which a job continues.
 struct StageWriter: Sendable {
   let author: Author
   /// The queue of the job, which is bound under its name.

@@ -8,7 +8,6 @@ enum WorkerHeader {
   static let notBefore = "x-not-before"
   /// Number of calls with an unknown end. Bounds resends also without a ledger.
   static let unknownCalls = "x-unknown-calls"
-  /// The job of a further stage.
   static let jobID = "x-job-id"
   /// Number of times a message was delivered before it was delayed, where workers of several hosts have ledgers of
   /// their own: another one may have begun it.
@@ -18,9 +17,8 @@ enum WorkerHeader {
   /// RabbitMQ's count of failed deliveries on a quorum queue.
   static let deliveryCount = "x-delivery-count"
 
-  /// Bound of a count in the message itself.
   private static let mostRedeliveries = 1_000_000
-  /// Bound of the claims in the message itself. An earlier one that is dropped ends with its lease.
+  /// An earlier one that is dropped ends with its lease.
   private static let mostFailedClaims = 8
 
   static func notBefore(_ message: Message) -> UnixTime? {

@@ -2,9 +2,8 @@ import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 
-/// Reasons for which jobs of a worker were delayed lately, for the doctor: the timeline of a job tells of that job alone.
+/// For the doctor: the timeline of a job tells of that job alone.
 final class RecentDelays: Sendable {
-  /// Reasons that are kept. One more replaces the oldest.
   static let maxReasons = 16
 
   private struct Entry {
@@ -39,7 +38,6 @@ final class RecentDelays: Sendable {
 }
 
 extension LaneState {
-  /// The lane as the doctor is told of it.
   func described(_ queue: String, now: MonotonicTime) -> RuntimeReport.Lane {
     RuntimeReport.Lane(
       name: configuration.name, queue: queue, isUp: isUp, reason: (reason ?? lastFailure)?.description,

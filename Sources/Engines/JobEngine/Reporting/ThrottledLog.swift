@@ -4,7 +4,6 @@ import Synchronization
 /// A log that errors of every message cannot flood: each text at most once a second, with the count of the omitted
 /// ones.
 public final class ThrottledLog: Sendable {
-  /// The shortest time between two events of the same text.
   static let interval: Duration = .seconds(1)
 
   private struct Entry {
@@ -40,7 +39,7 @@ public final class ThrottledLog: Sendable {
     logger.log(level, message, metadata)
   }
 
-  /// The number of events omitted since the last one. `nil` while the text is held back.
+  /// `nil` while the text is held back.
   private func pass(_ message: String) -> Int? {
     let now = clock.now()
     return entries.withLock { entries in

@@ -1,9 +1,8 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// The metrics of one worker. Series that every job touches are looked up once.
+/// Series that every job touches are looked up once.
 struct WorkerMetrics: Sendable {
-  /// Counters of one lane.
   struct LaneMetrics: Sendable {
     var outcomes: [JobOutcome: Counter]
     var calls: Histogram

@@ -26,7 +26,6 @@ public enum PrintedText {
     as Project Fluent put isolates (U+2068, U+2069) around variables: turn that off (useIsolating: false)
     """
 
-  /// Relevant context before a scalar.
   private struct Before {
     /// The last scalar other than a selector, since a selector belongs to the character before it.
     var character: Unicode.Scalar?

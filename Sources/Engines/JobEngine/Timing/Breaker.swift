@@ -18,7 +18,6 @@ struct Breaker: Sendable {
     openUntil.map { now < $0 } ?? false
   }
 
-  /// Whether the last attempts failed.
   var isFailing: Bool { failures >= threshold }
 
   mutating func succeeded() {

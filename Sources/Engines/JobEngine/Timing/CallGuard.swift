@@ -1,15 +1,12 @@
 import CountersignConcurrency
 import CountersignTelemetry
 
-/// Bounds a provider call in time, even one that does not react to cancellation.
-///
-/// After the timeout the call's task is canceled; a handler that ends then still determines the outcome. After a
+/// After the timeout the call's task is canceled. A handler that ends then still determines the outcome. After a
 /// further grace period it is abandoned: the job continues as unknown, and anything the call's task does later is
 /// ignored.
 struct CallGuard: Sendable {
   /// Time after its timeout at which a call is canceled. The transport's own timeout, which knows more, comes first.
   static let slack: Duration = .milliseconds(500)
-  /// Time that a canceled call may take to end.
   static let grace: Duration = .seconds(2)
 
   let timers: Timers

@@ -1,14 +1,11 @@
 import CountersignConcurrency
 import Synchronization
 
-/// Counts the jobs in flight, and makes the consumer loop wait while there are too many.
-///
 /// The broker bounds the unacknowledged messages of one connection. After a reconnect it delivers as many again while
 /// the lost connection's jobs are still being carried out: this bounds both together.
 final class InFlight: Sendable {
   private struct State {
     var count = 0
-    /// Opened when there is room again.
     var room: Latch?
   }
 
@@ -39,7 +36,7 @@ final class InFlight: Sendable {
     room?.open()
   }
 
-  /// Suspends while there are too many jobs in flight. One caller at a time.
+  /// One caller at a time.
   func waitForRoom() async {
     let room = state.withLock { state in
       state.room = state.count < limit ? nil : Latch()

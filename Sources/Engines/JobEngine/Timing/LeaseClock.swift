@@ -6,7 +6,6 @@ import Synchronization
 /// A step forward would expire all leases at once, and a redelivered copy would be sent a second time. It is therefore
 /// ignored while an earlier lease may run. On a step back, `SQLiteLedger` shortens the leases written before it.
 final class LeaseClock: Sendable {
-  /// Maximum difference of a clock that is slewed, or read a moment later.
   static let tolerance = StepFilter.tolerance
 
   private let clocks: Clocks

@@ -14,7 +14,6 @@ struct StepFilter: Sendable {
     self.longestLease = longestLease
   }
 
-  /// The time by which leases are judged.
   mutating func time(_ wall: UnixTime, at monotonic: MonotonicTime) -> UnixTime {
     if let agreed {
       let expected = agreed.wall + (monotonic - agreed.monotonic)

@@ -3,7 +3,7 @@ import Synchronization
 
 /// Drives the engine's time: at each tick, timers fire, lanes advance, and pauses are decided.
 protocol Ticker: Sendable {
-  /// Suspends until the next tick. Ends early when its task is canceled. One caller at a time.
+  /// Ends early when its task is canceled. One caller at a time.
   func next(within limit: Duration) async
   /// Brings a later tick forward to now. Does not wait.
   func wake()

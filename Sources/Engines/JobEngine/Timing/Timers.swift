@@ -26,12 +26,8 @@ final class Timers: Sendable {
 
   private let state = Mutex(State())
 
-  /// Time before which nothing is due.
   var earliest: MonotonicTime? { state.withLock { $0.earliest } }
 
-  /// Waits until a time, unless its task is canceled or the worker stops.
-  ///
-  /// - Parameter outlastsStop: whether the wait goes on while the worker stops.
   /// - Returns: whether the time has come.
   func sleep(until time: MonotonicTime, outlastsStop: Bool = false) async -> Bool {
     let id = state.withLock { state in

@@ -1,6 +1,6 @@
 import CountersignConcurrency
 
-/// Runs a body, and stops waiting for it at an instant. It goes on then, and its answer is ignored.
+/// The body goes on after the instant, and its answer is ignored.
 func withTimeLimit<Answer: Sendable>(
   _ instant: ContinuousClock.Instant, late: Answer, _ body: @escaping @Sendable () async -> Answer
 ) async -> Answer {

@@ -2,7 +2,7 @@ import SQLite
 
 /// A table as every database of a store has it, without what belongs to the process that wrote a row.
 struct CopiedTable: Sendable {
-  /// Form of a column. Times are integers.
+  /// Times are integers.
   enum Form {
     case integer, text, bytes
   }
@@ -62,7 +62,6 @@ struct CopiedTable: Sendable {
   private var sources: String { columns.map(\.source).joined(separator: ", ") }
   private var keys: String { columns.prefix(keyCount).map(\.source).joined(separator: ", ") }
 
-  /// Rows behind a key, or the first ones.
   func page(joining join: String, isFirst: Bool) -> String {
     let values = (1...keyCount).map { "$\($0)" }.joined(separator: ", ")
     return """
@@ -71,7 +70,6 @@ struct CopiedTable: Sendable {
       """
   }
 
-  /// The key of the last row.
   func last(joining join: String) -> String {
     """
     SELECT \(keys) FROM \(name) t\(leadsToRecord ? " JOIN store_record r ON \(join)" : "")

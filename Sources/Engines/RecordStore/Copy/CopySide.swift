@@ -2,19 +2,18 @@ import SQLite
 
 /// One of the two databases of a copy, which no process of a service has meanwhile.
 struct CopySide: Sendable {
-  /// The service that the database belongs to. `nil` before any has used it.
+  /// `nil` before any has used it.
   let kind: DatabaseKind?
   let name: String
   let store: any CopyStore
   let close: @Sendable () async -> Void
 
-  /// Rows of a table behind a key, in the order of their keys. The first ones for `nil`.
+  /// In the order of their keys. The first ones for `nil`.
   func rows(of table: CopiedTable, behind key: [Value]?, limit: Int) async throws(StoreError) -> [[Value]] {
     let sql = table.page(joining: store.join(table), isFirst: key == nil)
     return try await store.query(CopyStatement(sql, (key ?? []) + [Value(limit)]), table.columns.map(\.form))
   }
 
-  /// Key of the last row. `nil` for an empty table.
   func last(of table: CopiedTable) async throws(StoreError) -> [Value]? {
     let forms = table.columns.prefix(table.keyCount).map(\.form)
     return try await store.query(CopyStatement(table.last(joining: store.join(table))), forms).first
@@ -30,7 +29,6 @@ struct CopySide: Sendable {
     try await store.execute(store.inserts(rows, into: table))
   }
 
-  /// Deletes all rows, and sets the mark, in one transaction.
   func clear(_ mark: CopyMark) async throws(StoreError) {
     try await store.execute(CopiedTable.all.map { CopyStatement("DELETE FROM \($0.name)") } + CopyMark.set(mark))
   }
@@ -53,7 +51,6 @@ struct CopyStatement: Sendable {
   }
 }
 
-/// A store as a copy sees it: as tables.
 protocol CopyStore: Sendable {
   /// Statement that has new messages get numbers behind those in the table.
   var advance: String { get }
@@ -68,7 +65,6 @@ protocol CopyStore: Sendable {
 /// A copy that has begun: both of its databases have the mark until it has ended.
 struct CopyMark: Sendable, Hashable {
   let id: String
-  /// Whether the database is the one that is written.
   let isTarget: Bool
   let other: String
 

@@ -109,7 +109,7 @@ public struct StoreCopy: Sendable {
     return try result.get()
   }
 
-  /// The target. `nil` for a file that is not there yet, and is not to be made.
+  /// `nil` for a file that is not there yet, and is not to be made.
   private func openTarget(of kind: DatabaseKind, creating: Bool) async throws(StoreError) -> CopySide? {
     if !creating, case .file(let path) = target, !CopySide.exists(path) { return nil }
     return try await target.open(creating: creating ? kind : nil)

@@ -14,7 +14,6 @@ struct PostgreSQLLoad {
   /// Rows of one part: every key finds some, and a counter finds several.
   private static let maxRows = 1 << 23
 
-  /// Runs a body on what it looks up.
   func run<Value>(
     _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
   ) throws(PostgreSQLFailure) -> Value {
@@ -78,7 +77,7 @@ struct PostgreSQLLoad {
 
   private typealias Part = (name: Name, sql: String, values: [PostgreSQLValue])
 
-  /// Parts that have keys. The inbox comes last: a look that sees what a message changed also sees its entry.
+  /// The inbox comes last: a look that sees what a message changed also sees its entry.
   private func parts(of keys: StoreKeys) -> [Part] {
     var parts: [Part] = []
     if !keys.records.isEmpty {
@@ -253,7 +252,6 @@ final class FoundRecords: Sendable {
 }
 
 extension WorkingSet {
-  /// Messages that have no entry in the inbox.
   fileprivate var newMessages: [InboxKey] { inbox.compactMap { key, slot in slot.stored == nil ? key : nil } }
 }
 

@@ -36,8 +36,7 @@ extension PostgreSQLStore {
 
   /// Entries of the inbox that are searched at once: hundredths of a second, for which other changes wait.
   static let searchedEntries = 1_000
-  /// The next entries by their keys: deletes those that contain a text. One row with their count and the last key; none
-  /// behind the last entry.
+  /// One row with their count and the last key. None behind the last entry.
   static let forgetReplies = """
     WITH page AS MATERIALIZED (
         SELECT key, position($2::bytea IN reply) > 0 AS contains FROM store_inbox WHERE key > $1 ORDER BY key LIMIT $3),

@@ -76,7 +76,6 @@ extension PostgreSQLWrite {
   }
 }
 
-/// Claims of messages.
 struct PostgreSQLOutbox: Sendable {
   let limit: Int
   let now: UnixTime
@@ -103,8 +102,7 @@ struct PostgreSQLOutbox: Sendable {
 
   // MARK: Claiming
 
-  /// Takes the picked rows. One that a dead owner had in hand counts twice, so that the count stays above 0 however often
-  /// it is postponed.
+  /// One that a dead owner had in hand counts twice, so that the count stays above 0 however often it is postponed.
   private static let take = """
     UPDATE store_outbox o SET owner = $1, retry = NULL, hold = NULL,
       tries = o.tries + 1 + CASE WHEN picked.retry IS NULL THEN 1 ELSE 0 END
@@ -147,7 +145,6 @@ struct PostgreSQLOutbox: Sendable {
     }
   }
 
-  /// Takes messages that dead owners left, and forgets those that left nothing.
   func claimLeft(_ session: PostgreSQLSession, _ owner: Int64) throws(PostgreSQLFailure) -> [StoredMessage] {
     let dead = try session.rows(Self.dead, [.integer(owner)]) { row throws(PostgreSQLError) in
       Int64(try row.int(0))
@@ -168,7 +165,6 @@ struct PostgreSQLOutbox: Sendable {
     \(take)
     """
 
-  /// Takes the messages that waited for the replies to commands.
   static func release(
     _ commands: [InboxKey], _ session: PostgreSQLSession, _ owner: Int64
   ) throws(PostgreSQLFailure) -> [StoredMessage] {
@@ -198,8 +194,7 @@ struct PostgreSQLOutbox: Sendable {
       mayBeOut: try row.bool(4), owner: owner)
   }
 
-  /// Counts of messages, and the age of the oldest snapshot whose dead rows cannot be removed: those of sessions of the
-  /// database, of standbys, and of replication slots.
+  /// Snapshots whose dead rows cannot be removed: those of sessions of the database, standbys and replication slots.
   static let figures = """
     SELECT count(*), count(*) FILTER (WHERE retry = \(SetAside.mark)),
       greatest(

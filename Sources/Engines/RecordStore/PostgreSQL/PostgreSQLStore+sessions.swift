@@ -3,11 +3,10 @@ import Synchronization
 
 // Bodies on the connections, with the errors of a store.
 extension PostgreSQLStore {
-  /// A body of a transaction: its value, and messages for the caller to publish.
   typealias Attempt<Value> =
     @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
 
-  /// Runs a transaction, again while another writer is faster. Competition is an outcome.
+  /// Competition is an outcome.
   func repeating<Value: Sendable>(
     only retried: StoreConflict? = nil, _ body: @escaping Attempt<Value>
   ) async throws(StoreError) -> StoreOutcome<Value> {
@@ -111,7 +110,7 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Failure for the caller. When this program refused a new session, that is the reason.
+  /// When this program refused a new session, that is the reason.
   private func error(_ failure: PostgreSQLFailure) -> StoreError {
     if case .server(let error) = failure, let refusal = owner.refusal(error) { return refusal }
     return failure.error
@@ -119,8 +118,8 @@ extension PostgreSQLStore {
 
   // MARK: Life of the session
 
-  /// Asks the server for its time, and so whether the session lives, and replaces a lost session. When the server's clock
-  /// was set, a new session takes it over: no transaction is under way then, since all go through this connection.
+  /// Asks the server for its time, and so whether the session lives, and replaces a lost session. When the server's
+  /// clock was set, a new session takes it over. No transaction is under way then, as all go through this connection.
   static func beat(_ connection: PostgreSQLConnection, _ clock: ServerClock, every interval: Duration) async {
     while !Task.isCancelled {
       do { try await Task.sleep(for: interval) } catch { return }
@@ -131,7 +130,6 @@ extension PostgreSQLStore {
     }
   }
 
-  /// Reads the server's clock once, and begins a new session where it was set.
   static func follow(_ clock: ServerClock, _ connection: PostgreSQLConnection) async {
     let isEven = try? await connection.withSession { session throws(PostgreSQLError) -> Bool in
       let isEven = clock.follow(try clock.read(session))
@@ -168,7 +166,6 @@ extension PostgreSQLStore {
     return messages.filter { $0.owner == current }
   }
 
-  /// Whether the server has heard of the owner's own connection lately.
   private var isHeard: Bool {
     let status = connection.status
     guard status.isConnected, status.generation == owner.current.generation, let last = status.lastRoundTrip

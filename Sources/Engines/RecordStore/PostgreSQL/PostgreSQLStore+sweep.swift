@@ -107,8 +107,7 @@ enum PostgreSQLDue {
   static let freeKeys = "DELETE FROM store_unique WHERE key >= $1 AND key < $2 AND id = ANY ($3::text[])"
   static let leaveGroups = "DELETE FROM store_group WHERE key >= $1 AND key < $2 AND id = ANY ($3::text[])"
 
-  /// Deletes locked rows that this version cannot read and that are over, and puts the others off. In either case they
-  /// keep no new records out.
+  /// Deletes those that are over, and puts the others off: in either case they keep no new records out.
   static func stepAround(
     _ rows: [RecordRowPostgreSQL], until time: UnixTime, at now: UnixTime, in write: inout PostgreSQLWrite
   ) {

@@ -16,7 +16,6 @@ public final class PostgreSQLStore: Store {
   let figuresSoFar = Mutex(Figures())
   private let heartbeat: Task<Void, Never>
 
-  /// Events so far, for metrics.
   struct Figures: Sendable {
     var conflicts: [String: Int] = [:]
     var commits = 0
@@ -74,7 +73,6 @@ public final class PostgreSQLStore: Store {
 
   deinit { heartbeat.cancel() }
 
-  /// Begins the first session.
   private func begin() async throws(StoreError) {
     try await change { session throws(PostgreSQLFailure) in _ = try session.all(["SELECT 1"]) }
   }
@@ -175,7 +173,6 @@ public final class PostgreSQLStore: Store {
   ]
 }
 
-/// Runs a flow's part of a body.
 func flow<Value>(_ body: () throws(StoreError) -> Value) throws(PostgreSQLFailure) -> Value {
   do throws(StoreError) { return try body() } catch { throw .store(error) }
 }

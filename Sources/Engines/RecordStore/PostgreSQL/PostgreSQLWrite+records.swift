@@ -108,7 +108,6 @@ extension PostgreSQLWrite {
     INSERT INTO store_group (key, id) SELECT * FROM unnest($1::bytea[], $2::text[]) ON CONFLICT (key, id) DO NOTHING
     """
 
-  /// Keys that changes of records free and take.
   private struct KeyChanges {
     var freed: [(key: UniqueKey, id: String)] = []
     var taken: [(key: UniqueKey, id: String)] = []

@@ -1,27 +1,20 @@
 import CountersignTelemetry
 import PostgreSQL
 
-/// Writes the changes of a working set, and settles messages, all in one round trip. A guard that does not hold ends it
-/// as a conflict.
-///
 /// Every writer takes tables and rows in one order, so that two of them cannot lock each other out. Counters come last,
 /// because all writers meet there.
 struct PostgreSQLWrite {
-  /// A statement, and what its result tells.
   private struct Step {
     let statement: PostgreSQLStatement
-    /// The conflict that the result shows.
     let conflict: (PostgreSQLRows) throws(PostgreSQLError) -> StoreConflict?
   }
 
-  /// Owner of the messages.
   let owner: Int64
   let now: UnixTime
   /// Whether the messages wait for ``Store/claimMessages(limit:at:)``. Otherwise the caller publishes them.
   let isForClaims: Bool
   private var steps: [Step] = []
   private var outgoing: [OutboxMessage] = []
-  /// Place of the statement that stores the messages.
   private var outboxStep: Int?
 
   init(owner: Int64, at now: UnixTime, isForClaims: Bool = false) {
@@ -30,11 +23,9 @@ struct PostgreSQLWrite {
     self.isForClaims = isForClaims
   }
 
-  /// Whether there is nothing to write.
   var isEmpty: Bool { steps.isEmpty }
 
-  /// Adds the changes of a set. Records come before the inbox: a repeated attempt locks records while it loads them, and
-  /// two orders would be a deadlock.
+  /// Records come before the inbox: an attempt that is repeated locks them as it loads, and two orders would deadlock.
   mutating func add(_ changes: StoreChanges) {
     add(changes.records)
     add(changes.messages)
@@ -49,7 +40,6 @@ struct PostgreSQLWrite {
     steps.append(Step(statement: PostgreSQLStatement(sql, values), conflict: conflict))
   }
 
-  /// Adds a statement that changes a number of rows, or meets a conflict.
   mutating func add(
     _ sql: String, _ values: [PostgreSQLValue], changing count: Int, else conflict: StoreConflict
   ) {

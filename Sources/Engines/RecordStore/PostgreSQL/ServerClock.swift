@@ -101,7 +101,6 @@ final class ServerClock: WallClock {
     compare(reading)
   }
 
-  /// Takes over a reading during a session.
   func follow(_ reading: Reading) -> Bool {
     let isEven = state.withLock { state in
       guard let atOrigin = state.atOrigin, let deviation = deviation(of: reading, state) else { return true }
@@ -130,7 +129,6 @@ final class ServerClock: WallClock {
 
   // MARK: Difference
 
-  /// Compares the server's clock with the host's, and reports a change of the verdict.
   private func compare(_ reading: Reading) {
     let least = reading.server - reading.host
     let most = least + (reading.answered - reading.asked)

@@ -20,7 +20,6 @@ package final class StoreOwner: Sendable {
     var refusal: Refusal?
   }
 
-  /// A session that this program refused, and the error of its connection.
   private struct Refusal {
     let reason: StoreError
     let cause: PostgreSQLError
@@ -57,7 +56,6 @@ package final class StoreOwner: Sendable {
 
   // MARK: Sessions
 
-  /// Prepares a new session: checks the tables, takes the locks, and reads the clock.
   func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {
     state.withLock { $0.refusal = nil }
     do throws(PostgreSQLError) {
@@ -102,7 +100,6 @@ package final class StoreOwner: Sendable {
     throw refuse(error.code, error.message, .missingRelation)
   }
 
-  /// Makes a database that none has used the service's own.
   private func claim(_ session: PostgreSQLSession, for kind: DatabaseKind) throws(PostgreSQLError) {
     let rows = try session.run([
       PostgreSQLStatement(

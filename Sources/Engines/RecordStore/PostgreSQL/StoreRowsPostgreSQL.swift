@@ -22,7 +22,6 @@ extension InboxEntry {
   }
 }
 
-/// A record's row.
 struct RecordRowPostgreSQL {
   static let columns = ["kind", "id", "version", "due", "discard", "format", "keys", "body"]
 

@@ -125,7 +125,6 @@ public enum StoreSchemaPostgreSQL {
     """
 }
 
-/// The table of the members in PostgreSQL.
 enum MemberSchemaPostgreSQL {
   static let sql = """
     CREATE TABLE store_member (

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import SQLite
 
-/// Loads keys into a working set, some dozens with each statement.
 struct SQLiteLoad {
   let session: StoreSession
 
@@ -9,7 +8,6 @@ struct SQLiteLoad {
   /// statement for each part.
   static let chunk = 32
 
-  /// Runs a body on what it looks up.
   func run<Value>(
     _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
   ) throws(StoreError) -> Value {
@@ -82,7 +80,6 @@ struct SQLiteLoad {
     SELECT 1 FROM store_unique u CROSS JOIN store_record r ON r.number = u.record WHERE u.key = ?
     """
 
-  /// Marks those of some keys that are held by a record that cannot be read.
   private func findUnreadable(_ keys: [UniqueKey], in set: inout WorkingSet) throws(StoreError) {
     for key in keys where set.holders[key] == nil {
       let isHeld = try session.first(Self.isHeld, [.blob(key.bytes)]) { $0.int(0) } != nil
@@ -155,7 +152,6 @@ struct SQLiteLoad {
 
   private static let marks = Array(repeating: "?", count: chunk).joined(separator: ", ")
 
-  /// Runs a statement for all keys, some at a time.
   private func each(
     _ keys: [Value], _ sql: String, _ others: [Value] = [], _ read: (Row) -> Void
   ) throws(StoreError) {

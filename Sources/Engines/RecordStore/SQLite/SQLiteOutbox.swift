@@ -1,10 +1,8 @@
 public import CountersignTelemetry
 import SQLite
 
-/// The rows of the outbox and their owners.
 struct SQLiteOutbox {
   let session: StoreSession
-  /// Owner that settles, and that claims.
   let owner: Int64
 
   // MARK: Settling
@@ -13,7 +11,6 @@ struct SQLiteOutbox {
   /// Takes back the count of the claim: the message is not out.
   static let postpone = "UPDATE store_outbox SET retry = ?, tries = max(tries - 1, 0) WHERE number = ? AND owner = ?"
 
-  /// Settles rows of the owner.
   func settle(_ settlement: OutboxSettlement) throws(StoreError) {
     for range in Self.ranges(of: settlement.finished) {
       try session.execute(
@@ -51,7 +48,6 @@ struct SQLiteOutbox {
   static let ahead = """
     SELECT \(columns) FROM store_outbox WHERE owner = ? AND retry > ? AND retry < ? ORDER BY retry, number LIMIT ?
     """
-  /// Rows that a dead owner had in hand.
   static let inHand = """
     SELECT \(columns) FROM store_outbox
     WHERE number >= (SELECT first FROM store_owner WHERE number = ?) AND owner = ? AND retry IS NULL
@@ -85,7 +81,6 @@ struct SQLiteOutbox {
     return try take(rows)
   }
 
-  /// Reads what a dead owner had in hand, and notes how far.
   private func takeOver(_ dead: Int64, _ limit: Int) throws(StoreError) -> [StoredMessage] {
     let rows = try select(Self.inHand, [.integer(dead), .integer(dead), Value(limit)])
     let isAll = rows.count < limit
@@ -96,7 +91,6 @@ struct SQLiteOutbox {
 
   static func horizon(_ now: UnixTime) -> UnixTime { StoreLimits.horizon(now) }
 
-  /// Takes the messages that waited for the reply to a command.
   func release(_ command: InboxKey) throws(StoreError) -> [StoredMessage] {
     try take(try select(Self.held, [.blob(command.bytes)]))
   }
@@ -149,7 +143,6 @@ struct SQLiteOutbox {
     try session.query(Self.owners, [.integer(owner)]) { Int64($0.int(0)) }
   }
 
-  /// Removes a dead owner that left nothing.
   func forget(_ dead: Int64) throws(StoreError) {
     try session.execute(Self.forget, [.integer(dead)])
   }

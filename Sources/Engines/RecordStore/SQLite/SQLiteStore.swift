@@ -151,7 +151,6 @@ public final class SQLiteStore: Store {
     }
   }
 
-  /// Runs a body that only reads.
   func look<Value: Sendable>(
     _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
@@ -203,7 +202,6 @@ extension SQLiteStore {
     }
   }
 
-  /// Entries of the inbox that are searched at once.
   static let searchedEntries = 1_000
   static let searchReplies = """
     SELECT number, instr(reply, ?) > 0 FROM store_inbox WHERE number > ? ORDER BY number LIMIT \(searchedEntries)
@@ -243,7 +241,6 @@ extension SQLiteStore {
   }
 }
 
-/// A body's access to the database, with the errors of a store.
 struct StoreSession {
   let session: Session
   /// Receives the reason of a failure, which must pass through the database to undo the body.
@@ -271,7 +268,6 @@ struct StoreSession {
   }
 }
 
-/// Reason that a body failed: a mistake of a flow, a failure of the database, or competition.
 final class StoreFailure: Sendable {
   private struct State {
     var error: StoreError?
@@ -281,7 +277,6 @@ final class StoreFailure: Sendable {
 
   private let state = Mutex(State())
 
-  /// Competition that ended the body, if that is the reason.
   var conflict: StoreConflict? { state.withLock { $0.conflict } }
 
   func note(_ error: DatabaseError) -> StoreError {
@@ -289,7 +284,6 @@ final class StoreFailure: Sendable {
     return StoreError(error)
   }
 
-  /// Ends the body because of competition.
   func end(_ conflict: StoreConflict) -> StoreError {
     state.withLock { $0.conflict = conflict }
     return StoreError(.busy, conflict.description)

@@ -52,7 +52,6 @@ extension WorkingSet {
   }
 }
 
-/// The rows of a kind that are due.
 struct SQLiteDue {
   let session: StoreSession
   let claim: DueClaim
@@ -66,7 +65,6 @@ struct SQLiteDue {
   static let delete = "DELETE FROM store_record WHERE number = ?"
   static let freeKeys = "DELETE FROM store_unique WHERE record = ?"
 
-  /// Reads the rows, and steps around those that cannot be read.
   func take() throws(StoreError) -> (records: [Record], unreadable: Int) {
     let rows = try session.query(
       Self.statement, [.text(claim.kind.name), .integer(now.milliseconds), Value(claim.limit)]
@@ -90,7 +88,6 @@ struct SQLiteDue {
   }
 }
 
-/// Rows that are over.
 struct SQLitePurge {
   let session: StoreSession
   let now: UnixTime

@@ -162,7 +162,6 @@ extension SQLiteWrite {
 }
 
 extension Record {
-  /// Whether times and keys are those of the stored record.
   fileprivate func isFound(as stored: Record) -> Bool {
     dueAt == stored.dueAt && discardAt == stored.discardAt && uniqueKeys == stored.uniqueKeys
       && groupKeys == stored.groupKeys

@@ -1,10 +1,9 @@
 import CountersignTelemetry
 import SQLite
 
-/// Writes the changes of a working set. A guard that does not hold ends it as a conflict.
+/// A guard that does not hold ends it as a conflict.
 struct SQLiteWrite {
   let session: StoreSession
-  /// Owner of the messages.
   let owner: Int64
   let now: UnixTime
 
@@ -100,13 +99,12 @@ enum SQLiteSequence: String {
 
 /// Inserts rows into one table, many with each statement: a statement costs as much as a row or two.
 ///
-/// A row that fails leaves those before it (`OR FAIL`), which the body's own undoing removes. Otherwise SQLite would copy
-/// each page before it changes, to undo the statement alone.
+/// A row that fails leaves those before it (`OR FAIL`), which the body's own undoing removes. Otherwise SQLite would
+/// copy each page before it changes, to undo the statement alone.
 struct BulkInsert {
   /// Rows of one statement, of which there are three for each table.
   static let chunks = [32, 8, 1]
 
-  /// A statement for each of ``chunks``.
   let statements: [String]
   private let columns: Int
 

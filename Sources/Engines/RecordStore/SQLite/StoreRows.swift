@@ -39,12 +39,10 @@ enum OutboxColumn: Int, StoreColumn {
 }
 
 extension InboxEntry {
-  /// A state in a row.
   enum StateCode: Int {
     case reserved, replied, unrecorded
   }
 
-  /// The values of a state's columns: its code, the type of the reply, and the reply or the note.
   var stored: (code: StateCode, type: String, reply: [UInt8]) {
     switch state {
     case .reserved: (.reserved, "", [])
@@ -64,7 +62,6 @@ extension InboxEntry {
     self.init(state, fingerprint: row.blob(InboxColumn.fingerprint), keepUntil: row.time(InboxColumn.keep))
   }
 
-  /// Appends the values of the columns from `state` on.
   func append(to values: inout [Value]) {
     let (code, type, reply) = stored
     values.append(Value(code.rawValue))
@@ -75,9 +72,8 @@ extension InboxEntry {
   }
 }
 
-/// A record's row. Its number is needed for its keys.
+/// Its number is needed for its keys.
 struct RecordRow {
-  /// Layout of the rows that this version reads and writes.
   static let format = 1
 
   let number: Int
@@ -142,7 +138,6 @@ struct StoredKeys {
 }
 
 extension KeySpace {
-  /// The name in the bytes of a key.
   fileprivate init?(stored bytes: [UInt8], _ kind: RecordKind) {
     let start = kind.name.utf8.count + 1
     guard let end = bytes.firstIndex(of: 0), end > start, bytes.starts(with: kind.name.utf8),

@@ -38,8 +38,6 @@ public struct RecordPlace: Sendable {
   }
 }
 
-/// A table on a server, which processes of several hosts share, over a connection of its own.
-///
 /// The owner of a record is a session of the server. A process that has lost its session and has another one takes its
 /// records along: it has not died.
 struct PostgreSQLTable: TableBackend {
@@ -120,7 +118,6 @@ private final class TableOwner: Sendable {
 
   var number: Int64 { current.withLock { $0 } }
 
-  /// Asks for the owners that live.
   var look: [PostgreSQLStatement] { place.owners.map { [PostgreSQLStatement("SELECT unnest(\($0.living))")] } ?? [] }
 
   func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {

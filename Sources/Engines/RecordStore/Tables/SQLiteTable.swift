@@ -6,8 +6,7 @@ protocol TableBackend: Sendable {
   /// Ending of a query for rows to delete.
   var lock: String { get }
 
-  /// Runs statements in one commit.
-  /// - Parameter make: makes them, given the number under which this process owns records.
+  /// Runs the statements in one commit. `own` is the number under which this process owns records.
   func run(
     _ make: @escaping @Sendable (_ own: Int64) -> [TableStatement]
   ) async throws(StoreError) -> [TableResult]
@@ -31,7 +30,6 @@ struct TableResult: Sendable {
   var records: [TableRecord] = []
 }
 
-/// A table in an SQLite file, which processes of one host share.
 struct SQLiteTable: TableBackend {
   let lock = ""
   private let database: Database

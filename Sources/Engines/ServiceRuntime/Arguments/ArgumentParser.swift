@@ -1,4 +1,3 @@
-/// Parses the arguments once, from left to right.
 struct ArgumentParser {
   private var syntax: CommandSyntax
   private var path: [String]

@@ -34,7 +34,6 @@ struct HelpText {
     return "\(short)--\(option.name)" + (option.valueName.map { " \($0)" } ?? "")
   }
 
-  /// Width of the first column: shorter entries are padded, so that the second column is aligned.
   private static let columnWidth = 28
 
   private func table(_ heading: String, _ rows: [(String, String)]) -> [String] {

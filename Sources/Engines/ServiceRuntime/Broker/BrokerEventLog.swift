@@ -1,7 +1,6 @@
 import CountersignAMQP
 import CountersignTelemetry
 
-/// Logs events of a connection, with constant messages and with hints for an operator.
 enum BrokerEventLog {
   static func write(_ event: ConnectionEvent, isRepeated: Bool = false, to logger: Logger) {
     switch event {

@@ -27,7 +27,6 @@ public struct BrokerConfiguration: Sendable {
     endpoint = Self.endpoint(section, url, password, tls)
   }
 
-  /// The section `broker.tls`.
   private struct TLS {
     let caFile, certificateFile, keyFile: String?
 

@@ -21,7 +21,6 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
     var id: String? { name.hasSuffix(".json5") ? String(name.dropLast(".json5".count)) : nil }
   }
 
-  /// Maximum number of files.
   static var maxFiles: Int { 1_000 }
   /// Maximum size of all files together, in bytes. One alone may have as many as any configuration file.
   static var maxBytes: Int { 16 << 20 }
@@ -128,8 +127,7 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
     return (id, result)
   }
 
-  /// The first changed content with a name that another one has. Those that stay have theirs first: they agree with each
-  /// other.
+  /// Those that stay have their names first: they agree with each other.
   private func collision(
     of changed: [String: Content], with kept: [String: Content]
   ) -> (id: String, problem: ConfigurationProblem)? {

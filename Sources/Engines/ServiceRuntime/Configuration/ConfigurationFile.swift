@@ -24,7 +24,7 @@ struct ConfigurationFile {
     self.fields = fields
   }
 
-  /// Reads the bytes of a file. Blocks.
+  /// Blocks.
   static func read(_ path: String) throws(ConfigurationError) -> [UInt8] {
     do {
       return try LocalFile.read(path, maxBytes: maxBytes).bytes

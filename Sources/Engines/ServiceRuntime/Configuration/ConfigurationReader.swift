@@ -1,7 +1,5 @@
 import CountersignEncoding
 
-/// Collects the results of reading a configuration: problems, warnings, and the requested keys.
-///
 /// Requesting a key makes it known: a key of the file that was never requested is unknown. So the initializer of a
 /// configuration is its schema, and there is no second list to keep in step.
 final class ConfigurationReader {
@@ -26,10 +24,8 @@ final class ConfigurationReader {
     return String(path[...slash])
   }
 
-  /// The key that permits secrets in files that every user of the machine can read.
   private static let readableSecrets = "allowReadableSecrets"
 
-  /// Whether files with secrets may be readable by all users: a key of the top, or its variable.
   var allowsReadableSecrets: Bool {
     if let text = variable(ConfigurationKey.variable(for: Self.readableSecrets)) { return text.lowercased() == "true" }
     return file?.fields[Self.readableSecrets] == .bool(true)
@@ -43,7 +39,7 @@ final class ConfigurationReader {
     declare(Self.readableSecrets, in: "", key)
   }
 
-  /// The value of a variable. An empty one counts as absent.
+  /// An empty one counts as absent.
   func variable(_ name: String) -> String? {
     environment[name].flatMap { $0.isEmpty ? nil : $0 }
   }
@@ -69,14 +65,12 @@ final class ConfigurationReader {
     warnings.append(ConfigurationProblem(place(of: path), text))
   }
 
-  /// The place where a value was given, or could be.
   private func place(of path: String) -> String {
     let variable = ConfigurationKey.variable(for: path)
     if self.variable(variable) != nil { return "\(variable) (overrides \(path))" }
     return file.map { "\($0.path): \(path)" } ?? path
   }
 
-  /// Reports the keys of the file that were never requested.
   func reportUnknownKeys() {
     for (section, names) in given.sorted(by: { $0.key < $1.key }) {
       let valid = known[section] ?? []

@@ -38,7 +38,6 @@ extension ConfigurationSection {
     }
   }
 
-  /// Whether the section permits plaintext on the network.
   func allowsPlaintext() -> Bool {
     bool(
       "allowPlaintext", default: false,

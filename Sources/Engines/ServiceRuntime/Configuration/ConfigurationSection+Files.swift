@@ -44,8 +44,7 @@ extension ConfigurationSection {
     return readSecret(key) ?? Secret("")
   }
 
-  /// Reports a secret that every user can read. It is accepted only where files cannot have other modes, as in some
-  /// containers.
+  /// It is accepted only where files cannot have other modes, as in some containers.
   private func tellReadable(_ key: String, _ path: String) {
     let fact = "\(path) can be read by every user of this machine"
     if reader.allowsReadableSecrets {

@@ -63,12 +63,11 @@ public struct ConfigurationSection {
       key, in: path, ConfigurationKey(path: Self.join(path, key), kind: kind, help: help))
   }
 
-  /// The value of the environment, as text.
   func override(_ key: String) -> String? {
     reader.variable(ConfigurationKey.variable(for: Self.join(path, key)))
   }
 
-  /// The value of the file. Null counts as absent.
+  /// Null counts as absent.
   func field(_ key: String) -> JSONValue? {
     fields[key].flatMap { $0 == .null ? nil : $0 }
   }

@@ -22,7 +22,6 @@ public final class FileWatcher: Service {
     /// Content that was applied. `nil` before the first look: the process may have waited for hours since it read the
     /// file at its start, so that one applies it again. `nil` after a refusal too: a part may have been applied.
     var taken: [UInt8]?
-    /// Content that was refused since, and the reason.
     var refused: [UInt8]?
     var problem: String?
   }

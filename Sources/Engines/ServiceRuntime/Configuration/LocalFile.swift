@@ -10,7 +10,6 @@
 enum LocalFile {
   struct Content {
     let bytes: [UInt8]
-    /// Whether users other than the owner and the group may read it.
     let isReadableByAll: Bool
   }
 
@@ -24,7 +23,7 @@ enum LocalFile {
     }
   }
 
-  /// Reads a file. Blocks, so call it at the start of a process and not from its tasks.
+  /// Blocks, so call it at the start of a process and not from its tasks.
   static func read(_ path: String, maxBytes: Int) throws(Problem) -> Content {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw problem(path, errno) }

@@ -110,7 +110,6 @@ public struct PostgreSQLSettings: Sendable, Hashable {
     return allowsPlaintext ? nil : PostgreSQLTLS()
   }
 
-  /// Keys of the section.
   private struct Key {
     let name, kind, help: String
 

@@ -20,8 +20,7 @@ enum MemoryAllocator {
   /// heaps suffice.
   private static let maxArenas: Int32 = 4
 
-  /// Keeps freed memory for the next batch. Call once, before the process does anything else; nothing depends on its
-  /// success.
+  /// Call once, before the process does anything else. Nothing depends on its success.
   static func keepFreedMemory() {
     #if canImport(Glibc)
       _ = mallopt(M_TRIM_THRESHOLD, trimThreshold)

@@ -92,7 +92,6 @@ public enum ProcessMain {
     return code
   }
 
-  /// Adds what every process has: names, keys, the configuration in force.
   private static func describe<Content: ProcessConfiguration>(
     _ process: ProcessDescription, _ loaded: LoadedConfiguration<Content>, _ socket: RuntimeSocket?,
     in context: ServiceContext

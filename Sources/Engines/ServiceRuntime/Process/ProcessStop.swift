@@ -28,7 +28,6 @@ final class ProcessStop: Sendable {
     self.onCanceling = onCanceling
   }
 
-  /// Requests the stop. Returns at once.
   func request() {
     let action = state.withLock { state in
       state.isRequested = true
@@ -37,7 +36,7 @@ final class ProcessStop: Sendable {
     action()
   }
 
-  /// Sets what a request does, instead of what it did before. A request that has come already does it now.
+  /// A request that has come already does it now.
   func onRequest(_ action: @escaping @Sendable () -> Void) {
     let isRequested = state.withLock { state in
       state.action = action

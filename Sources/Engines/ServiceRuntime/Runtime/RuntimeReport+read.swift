@@ -10,7 +10,6 @@ import Dispatch
 extension RuntimeReport {
   /// Bytes of the longest report that is read.
   public static let maxBytes = 1 << 20
-  /// Time for a process to answer on its socket.
   private static let patience = timeval(tv_sec: 2, tv_usec: 0)
 
   /// Reads the report of a process. `nil` for what is none.

@@ -7,10 +7,8 @@ import Synchronization
   import Musl
 #endif
 
-/// Unix socket that tells what the process runs with, paths and check values included. Its own user and root may open it,
-/// by the mode of its file.
-///
-/// A connection gets one JSON document, and ends.
+/// Tells what the process runs with, paths and check values included: its own user and root may open it, by the mode of
+/// its file. A connection gets one JSON document, and ends.
 final class RuntimeSocket: Sendable {
   /// A document that the buffer of a connection does not take at once is cut short, and so refused by its reader.
   private static let bufferBytes: Int32 = 1 << 20
@@ -29,7 +27,6 @@ final class RuntimeSocket: Sendable {
     self.source = Mutex(source)
   }
 
-  /// Stops listening, and removes the file.
   func stop() {
     source.withLock { source in
       guard let ended = source else { return }
@@ -92,7 +89,6 @@ extension sockaddr_un {
     guard isTaken else { return nil }
   }
 
-  /// Lends the address to a system call.
   mutating func withPointer<T>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> T) -> T {
     withUnsafePointer(to: &self) { address in
       address.withMemoryRebound(to: sockaddr.self, capacity: 1) {

@@ -63,7 +63,6 @@ public final class ServiceGroup: Sendable {
     return exitCode.withLock { $0 } ?? .success
   }
 
-  /// Waits for all tasks of the group. Cancels them when the ceiling is over.
   private func waitOrCancel(_ group: inout TaskGroup<Void>, _ isOver: Latch) async {
     // One more child, which ends when the ceiling is over or it is canceled, whichever comes first.
     var remaining = services.count + 1

@@ -66,7 +66,6 @@ struct LedgerBatch: Sendable {
     }
   }
 
-  /// - Parameter latest: see ``StepFilter/latest(at:)``.
   func statements(_ sql: LedgerSQL, latest: UnixTime?) -> [PostgreSQLStatement] {
     steps.map { step -> PostgreSQLStatement in
       var columns = LedgerColumns()
@@ -81,7 +80,7 @@ struct LedgerBatch: Sendable {
     }
   }
 
-  /// Reads the results of the statements. A row that cannot be read fails its own entry only.
+  /// A row that cannot be read fails its own entry only.
   func read(
     _ results: [PostgreSQLRows], latest: UnixTime?
   ) throws(PostgreSQLError) -> (answers: Answers, serverTime: UnixTime?) {
@@ -122,7 +121,6 @@ struct LedgerBatch: Sendable {
     }
   }
 
-  /// Reads a row of ``LedgerSQL/claim``.
   private static func answer(
     _ claim: LedgerClaim, _ row: PostgreSQLRow, judgedAt: UnixTime?
   ) throws(PostgreSQLError) -> ClaimAnswer {

@@ -1,10 +1,8 @@
 import CountersignTelemetry
 import PostgreSQL
 
-/// Estimated size of the ledger's table.
-///
-/// PostgreSQL's files keep their size when rows go; their room is used again. Its count of rows follows a little later.
-/// So the size in use is the number of rows times their size, and rows that this process forgot since are subtracted.
+/// PostgreSQL's files keep their size when rows go, for further rows. Its count of rows follows a little later. So the
+/// size in use is the number of rows times their size, and rows that this process forgot since are subtracted.
 struct LedgerEstimate: Sendable {
   /// Time for which the statistics are not read again: they need some of it to follow.
   static let life: Duration = .seconds(20)
@@ -31,7 +29,6 @@ struct LedgerEstimate: Sendable {
 
   mutating func forget(_ count: Int) { rows = max(0, rows - Int64(count)) }
 
-  /// The size, if it was read lately.
   func size(at now: MonotonicTime) -> LedgerSize? {
     guard let readAt, now - readAt < Self.life else { return nil }
     return LedgerSize(fileBytes: fileBytes, usedBytes: min(fileBytes, rows * rowBytes), oldest: oldest)

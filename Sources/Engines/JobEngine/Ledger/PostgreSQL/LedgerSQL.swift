@@ -1,5 +1,3 @@
-/// Texts of the ledger's statements. Each works on many entries, whose values come as arrays.
-///
 /// All times are the server's: hosts give durations only, so the difference of their clocks changes nothing.
 struct LedgerSQL: Sendable {
   /// The server's clock: milliseconds since 1970, at the begin of the transaction. A statement that waited for a lock
@@ -93,10 +91,7 @@ struct LedgerSQL: Sendable {
       SELECT key FROM ledger_job WHERE state = 2 ORDER BY keep_until LIMIT $1 FOR UPDATE SKIP LOCKED)
     """
 
-  /// Bytes of the table with its indexes, an estimate of its rows, the average size of some rows, and the last write of
-  /// the one that is forgotten next.
-  ///
-  /// Statistics are lost in a crash of the server; until the next analysis the catalog's estimate has to do.
+  /// Statistics are lost in a crash of the server. Until the next analysis the catalog's estimate has to do.
   static let size = """
     SELECT pg_total_relation_size('ledger_job'),
       coalesce((SELECT CASE WHEN n_live_tup + n_dead_tup > 0 THEN n_live_tup END FROM pg_stat_user_tables

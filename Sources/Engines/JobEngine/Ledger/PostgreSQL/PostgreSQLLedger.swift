@@ -13,9 +13,7 @@ public final class PostgreSQLLedger: Ledger {
   static let longestWrite: Duration = .milliseconds(3_750)
   /// Maximum duration of one run of statements, of a batch's: the rest is for another one on a new connection.
   static func longestRun(ofWrite longestWrite: Duration) -> Duration { longestWrite * 2 / 5 }
-  /// Maximum time for connecting to one server.
   static let connectTimeout: Duration = .seconds(1)
-  /// Pause before a batch that failed is repeated.
   static let pause: Duration = .milliseconds(100)
 
   /// For batches, which wait for nothing else.
@@ -156,7 +154,6 @@ public final class PostgreSQLLedger: Ledger {
     await other.close()
   }
 
-  /// State and figures of both connections.
   var statuses: [PostgreSQLStatus] { [writing.status, other.status] }
 }
 
