@@ -20,17 +20,14 @@ public struct AppProfile: Sendable, Hashable {
   var recaptchaAction = defaultRecaptchaAction
   /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
   var resendGaps: [Duration]?
-  /// Receipts that were issued before this time are not accepted.
   var receiptsValidFrom: UnixTime?
 
   /// Action that the SDKs of this field pass to reCAPTCHA when they request a code.
   static let defaultRecaptchaAction = "sendVerificationCode"
   static let maxFictionalNumbers = 10
-  /// Digits of the fixed code of a fictional number.
   static let fictionalCodeLength = 6
 }
 
-/// Proof required of a request that claims to come from an app.
 enum AppVerification: String, Sendable, CaseIterable {
   /// None, for testing: only fictional numbers complete.
   case off

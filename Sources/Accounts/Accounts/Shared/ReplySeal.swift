@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Seals the secrets of a reply to its requester.
 struct ReplySeal: Sendable {
   private let sealer: PublicSealer
   private let context: SealContext
@@ -12,7 +11,6 @@ struct ReplySeal: Sendable {
   /// Its temporary proof, likewise, by the proof's ID.
   let proof = Once<RecordID, SecretField>()
 
-  /// Everything that tokens say.
   struct TokenContent: Sendable, Hashable {
     let account: AccountRecord
     let session: SessionRecord

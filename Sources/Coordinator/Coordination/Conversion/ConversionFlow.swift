@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `conversion.list` and `conversion.lift`, the ends of blocks, and the outages that excuse missing codes.
 struct ConversionFlow: Flow {
   let conversions: Conversions
   private let listener: ConversionListener
@@ -111,7 +110,7 @@ struct ConversionListOrder: CommandOrder {
   }
 }
 
-/// `conversion.lift`: ends a block. Only a stored block can be lifted: operators know of no other.
+/// Only a stored block can be lifted: operators know of no other.
 struct ConversionLiftOrder: CommandOrder {
   let key: String
   let conversions: Conversions

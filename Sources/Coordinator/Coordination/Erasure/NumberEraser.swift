@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `number.forget`: erases the coordinator's data about a number. An operators' command.
+/// An operators' command.
 struct ForgetNumberCommand: CommandOrder {
   /// E.164.
   let number: String
@@ -107,7 +107,6 @@ struct NumberEraser: Sendable {
     return try await access.transact { set throws(StoreError) in try limits.forget(subjects, in: &set) }
   }
 
-  /// Subjects of the counts of a number, as a real and as a fictional one.
   private func names(_ number: String) -> [LimitSubject] {
     [limits.subjects.subject(.number, number)]
       + rules.allApps.keys.sorted().map { limits.subjects.fictional(number, of: $0) }
@@ -126,7 +125,6 @@ struct NumberEraser: Sendable {
 
   // MARK: Verifications
 
-  /// Numbers of erased and of canceled verifications of one page.
   private typealias Page = (verifications: Int, canceled: Int)
 
   private func forget(

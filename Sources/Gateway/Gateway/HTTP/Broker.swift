@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Way of commands to their services and back. Tests replace it.
+/// Tests replace it.
 protocol CommandTransport: Sendable {
   /// Whether a command would be sent without waiting for a connection.
   var isReady: Bool { get }
@@ -13,7 +13,6 @@ protocol CommandTransport: Sendable {
 
 extension RequestClient: CommandTransport {}
 
-/// Sends commands for calls and waits for their replies.
 struct Broker: Sendable {
   static let usualTimeout: Duration = .seconds(15)
   /// Time for the answer to a start, which waits for the assessment of a reCAPTCHA token, and to a sign-in, above the

@@ -105,13 +105,12 @@ struct CallReader: Sendable {
 }
 
 extension HTTPServerRequest {
-  /// The target's part before the query, percent-encoded as sent.
+  /// Percent-encoded as sent.
   var rawPath: Substring { target.prefix { $0 != "?" } }
 
   /// Whether the sender names itself, as administrators do.
   var hasAuthorization: Bool { headers["Authorization"] != nil }
 
-  /// The target's part after the question mark.
   fileprivate var queryText: Substring { target.drop { $0 != "?" }.dropFirst() }
 
   fileprivate var isForm: Bool {

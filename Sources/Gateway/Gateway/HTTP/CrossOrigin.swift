@@ -8,7 +8,6 @@ enum CrossOrigin {
   /// Seconds for which a browser may keep the answer to a preflight.
   private static let maxAge = 3_600
 
-  /// Whether the request asks for permission only.
   static func isPreflight(_ request: HTTPServerRequest) -> Bool {
     request.method == "OPTIONS"
   }

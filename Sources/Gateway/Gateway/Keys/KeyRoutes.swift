@@ -15,7 +15,6 @@ extension Route {
 }
 
 extension KeyCache {
-  /// The keys in one form, with the time for which they may be kept.
   fileprivate func answer(
     _ form: (PublicKeys) -> CallAnswer
   ) async throws(ProtocolError) -> CallAnswer {
