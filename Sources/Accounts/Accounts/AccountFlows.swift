@@ -4,7 +4,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Parts that the flows of accounts have in common.
 struct AccountParts: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes

@@ -5,7 +5,6 @@ import ServiceRuntime
 /// Configuration of an app.
 public struct AppProfile: Sendable, Hashable {
   var id: String
-  /// The app's name in the SMS.
   var name: String
   /// The domain to which phones bind the code for autofill.
   var domain: String?

@@ -10,7 +10,6 @@ import CountersignTelemetry
 struct SignUpLimits: Sendable {
   /// So many times the median of the days before is the budget of a day, where it is more than the configured one.
   static let timesTheMedian: Int64 = 10
-  /// Days whose median counts.
   static let daysBefore = 7
   static let perNetworkBeyondBudget = 10
 

@@ -47,8 +47,8 @@ struct PhoneCheck {
     waiting.removeAll { $0.deadline <= set.now }
   }
 
-  /// Time until which the requester of a command waits, counted from its sending. Afterwards no code must be used up for
-  /// it: `nil`.
+  /// Time until which the requester of a command waits, counted from its sending. Afterwards no code must be used up
+  /// for it: `nil`.
   static func deadline(of envelope: Envelope, at now: UnixTime) -> UnixTime? {
     let age = CommandAge.least(of: envelope.timestamp, at: now) ?? .zero
     return age < patience ? now + (patience - age) : nil

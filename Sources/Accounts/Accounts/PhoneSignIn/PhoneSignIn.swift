@@ -33,7 +33,6 @@ struct PhoneSignIn {
   let reader: CommandReader
   let runs: Runs
 
-  /// Values that all runs of a command share.
   struct Runs: Sendable {
     let random = RandomValues()
     /// By the command's identity.

@@ -46,7 +46,6 @@ struct Sessions: Sendable {
     try set.remove(account.id)
   }
 
-  /// Time at which the last of the sessions of an account ends. `nil` when none goes on.
   func end(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> UnixTime? {
     try all(of: account, in: set).filter { !$0.isOver(at: set.now, of: account, rules) }.map { $0.end(rules) }.max()
   }

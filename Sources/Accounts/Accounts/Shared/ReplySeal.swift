@@ -6,9 +6,7 @@ import CountersignTelemetry
 struct ReplySeal: Sendable {
   private let sealer: PublicSealer
   private let context: SealContext
-  /// Tokens of the reply, signed and sealed once for all runs of the command.
   let tokens = Once<TokenContent, SessionTokens>()
-  /// Its temporary proof, likewise, by the proof's ID.
   let proof = Once<RecordID, SecretField>()
 
   struct TokenContent: Sendable, Hashable {

@@ -26,7 +26,6 @@ struct AppProof: Sendable, Hashable {
   var endedAt: UnixTime?
   var uses = 0
   var push = PhoneVerification.MessageProgress.outstanding
-  /// Reason that the push was not delivered, or that the receipt is no longer accepted.
   var failure: VerificationFailure?
   var timeline = Timeline()
 
@@ -260,7 +259,6 @@ public struct ProofPolicy: Sendable, Hashable {
   var suggestedTimeout = Duration.seconds(10)
   /// Time after which a push is no longer sent. An app keeps a late one for its next request.
   var pushDeadline = Duration.seconds(60)
-  /// Time without pushes to a device token that Apple has refused.
   var refusedTokenMemory = Duration.seconds(3600)
   var assessmentTimeout = Duration.seconds(10)
 

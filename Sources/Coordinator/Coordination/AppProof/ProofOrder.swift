@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// A start's proof of its app, parsed but not judged yet.
 struct ProofOrder: Sendable {
   /// Whether an invalid proof ends the start. Otherwise it is only recorded.
   var isBinding: Bool
@@ -59,7 +58,6 @@ enum ProofVerdict: Sendable {
 
 struct ProofNotes: Sendable {
   var entries: [TimelineEntry] = []
-  /// A reCAPTCHA token that is assessed while the verification goes on.
   var audited: CaptchaEvidence?
   var device: TokenHash?
 }

@@ -105,7 +105,6 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var subject: String?
   /// See ``Requester/hash``. Absent for an unnamed requester.
   var requester: [UInt8]?
-  /// The broker's user that sent it.
   var sender: String
   var replyTo: String?
   var correlationID: String?

@@ -46,8 +46,8 @@ struct ConversionFlow: Flow {
     ]
   }
 
-  /// Runs before anything is ended, so that an outage is stored before anything that it excuses: a crash in between must
-  /// not turn that into a block.
+  /// Runs before anything is ended, so that an outage is stored before anything that it excuses: a crash in between
+  /// must not turn that into a block.
   var tasks: [FlowTask] {
     [
       FlowTask(MaintenancePart(rawValue: "note_outages")) { store, now throws(StoreError) in

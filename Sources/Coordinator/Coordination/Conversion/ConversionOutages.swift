@@ -6,7 +6,6 @@ import Synchronization
 struct ConversionOutage: Sendable, Hashable {
   /// Last time at which codes were known to come back. Identifies the outage, so it never changes.
   var since: UnixTime
-  /// Last time at which codes were known not to come back.
   var until: UnixTime
 
   /// Whether the outage kept a requester from returning the code until the verification ended.
@@ -32,7 +31,6 @@ struct ConversionOutages: Sendable {
 
   /// Oldest first.
   private(set) var all: [ConversionOutage] = []
-  /// Last time at which codes were known to come back.
   private var heardAt: UnixTime
 
   init(startedAt: UnixTime) {
@@ -85,7 +83,6 @@ struct ConversionOutages: Sendable {
   }
 }
 
-/// Notices outages, and stores them while they last.
 final class ConversionListener: Sendable {
   private struct State {
     var outages: ConversionOutages

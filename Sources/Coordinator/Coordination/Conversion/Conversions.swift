@@ -22,7 +22,6 @@ struct Conversions: Sendable {
   private let logger: Logger
   private let shared = Shared()
 
-  /// State that all copies of the value share.
   private final class Shared: Sendable {
     struct State {
       var series: [String: ConversionMetrics.Region] = [:]
@@ -69,7 +68,6 @@ struct Conversions: Sendable {
 
   // MARK: Verifications
 
-  /// Counts a changed verification that counts from now on, or no longer.
   func note(
     _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -221,7 +219,6 @@ public struct ConversionPolicy: Sendable, Hashable {
   /// Larger than for a prefix: traffic through a single prefix, which is blocked by itself, must not close a small
   /// country to everyone.
   var minimumPerRegion = 200
-  /// Time for which a verification counts after its end.
   var window = Duration.seconds(3600)
   var blockLength = Duration.seconds(12 * 3600)
 

@@ -8,7 +8,6 @@ struct ForgetNumberCommand: CommandOrder {
   let number: String
   let envelope: Envelope
   let eraser: NumberEraser
-  /// Counts of what was erased before the transaction.
   var forgotten: NumberForgotten?
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, []) }
@@ -114,7 +113,6 @@ struct NumberEraser: Sendable {
 
   // MARK: In the transaction
 
-  /// Erases the last page of verifications.
   func finish(
     _ number: String, _ envelope: Envelope, _ forgotten: inout NumberForgotten, in set: inout WorkingSet
   ) throws(StoreError) {

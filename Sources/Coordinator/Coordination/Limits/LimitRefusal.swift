@@ -9,10 +9,8 @@ struct LimitRefusal: Sendable, Hashable {
   /// Whether not the address of the client has reached it, but the network around that.
   var isOfNetwork = false
 
-  /// ``wait`` in whole seconds, rounded up, at least 1.
   var waitSeconds: Int { Self.seconds(wait) }
 
-  /// Whole seconds, rounded up, at least 1.
   static func seconds(_ wait: Duration) -> Int {
     Int(max(1, (wait.wholeMilliseconds + 999) / 1000))
   }

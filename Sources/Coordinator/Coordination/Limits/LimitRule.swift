@@ -29,7 +29,6 @@ struct LimitRule: Sendable, Hashable {
     step = windowMilliseconds
   }
 
-  /// Whether each event has a slot of its own time.
   var isExact: Bool { step == 1 }
 
   func rounded(_ now: UnixTime) -> Int64 {

@@ -4,7 +4,6 @@ import CountersignMessages
 
 struct LimitSubject: Sendable, Hashable {
   let key: String
-  /// Key of the count stored before the pepper was changed.
   let earlierKey: String?
 }
 

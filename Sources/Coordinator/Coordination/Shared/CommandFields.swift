@@ -115,7 +115,6 @@ struct Requester: Sendable, Hashable {
 
 struct RequesterClaim: Sendable, Hashable {
   var named: Requester?
-  /// The network of its client, together with the client's instance.
   var client: Requester?
 
   func requester(device: TokenHash?) -> Requester {

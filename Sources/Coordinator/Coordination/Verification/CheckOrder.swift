@@ -32,7 +32,8 @@ struct CheckOrder: CommandOrder {
 }
 
 extension CheckOrder {
-  /// Time after an approval for which accounts may ask for it again, with margin: it takes none that is ten minutes old.
+  /// Time after an approval for which accounts may ask for it again, with margin: it takes none that is ten minutes
+  /// old.
   static let longestUse = Duration.seconds(900)
 
   /// A service that makes an account of an approval asks again under the same ID after a crash, for as long as the

@@ -123,7 +123,6 @@ struct VerificationHandle: Sendable, Hashable, Codable {
   let id: String
   /// See ``PhoneVerification/requester``.
   let requester: [UInt8]
-  /// Whether its requester is a device that has proven itself by push.
   var isProven: Bool
   let createdAt: UnixTime
   var checks = 0

@@ -48,7 +48,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
     case accepted, refused, expired, unknown
     case delivered, undelivered
 
-    /// Whether the SMS may have been received, or still may be.
     var mayArrive: Bool {
       switch self {
       case .outstanding, .accepted, .unknown, .delivered: true

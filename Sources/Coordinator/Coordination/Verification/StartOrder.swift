@@ -16,7 +16,6 @@ struct StartOrder: CommandOrder {
   var fixedCode: String?
   /// Absent when there is nothing to judge.
   var proof: ProofOrder?
-  /// The device that proved the app, once its proof has been judged.
   var device: TokenHash?
   /// A new verification, prepared outside the transaction in case the start needs one.
   let fresh: FreshVerification
@@ -76,7 +75,6 @@ struct StartOrder: CommandOrder {
   }
 }
 
-/// A verification that has not begun, with its first SMS ready to go.
 struct FreshVerification: Sendable {
   var verification: PhoneVerification
   /// Absent for a fictional number.

@@ -122,7 +122,6 @@ struct CodeAtRest: Sendable, Hashable, Codable {
 }
 
 extension CodeAtRest {
-  /// Blob for the database: pepper ID, digest, seed.
   var blob: [UInt8] { pepperID + digest + seed }
 
   init?(blob: [UInt8]) {

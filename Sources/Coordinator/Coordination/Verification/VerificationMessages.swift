@@ -113,7 +113,6 @@ extension JobReport: MessageReport {}
 extension DeliveryReport: MessageReport {}
 
 extension VerificationAction.Announcement {
-  /// Whether the event may be made once for each SMS.
   var isAboutMessage: Bool {
     switch self {
     case .sent, .delivered, .undelivered: true
@@ -122,11 +121,9 @@ extension VerificationAction.Announcement {
   }
 }
 
-/// A verification together with the handle that the command names.
 struct AskedVerification: Sendable, Hashable {
   var verification: PhoneVerification
   var handle = PhoneVerification.firstHandle
-  /// Time for which a limit forbids sending the code again.
   var wait: Duration?
 
   var id: String { verification.id(of: handle) }

@@ -90,7 +90,6 @@ struct AccountCalls: Sendable {
     }
   }
 
-  /// Attributes to delete that an account has. The others it has not.
   private static func attributes(_ body: CallBody) throws(ProtocolError) -> [String]? {
     let named = try body.enumerations("deleteAttribute", ProtocolEnumeration.userAttribute)
     let known = ["DISPLAY_NAME", "PHOTO_URL"].filter(named.contains)

@@ -14,7 +14,6 @@ struct Backend: Sendable {
 
   var replyKey: String { rules.replyKeyText }
 
-  /// Asks for something that has no secret.
   func ask<C: Command>(_ command: C) async throws(ProtocolError) -> C.Reply {
     try await exchange(C.self).ask(command)
   }

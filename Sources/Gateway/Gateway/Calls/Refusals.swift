@@ -36,7 +36,6 @@ extension ProtocolError {
 
   private static let tooOld = "COMMAND_TOO_OLD"
 
-  /// Text of a case that the code alone does not tell.
   private static func text(of error: APIError) -> String? {
     switch (error.code, error.field, error.reason) {
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."

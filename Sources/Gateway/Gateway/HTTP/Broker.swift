@@ -16,8 +16,8 @@ extension RequestClient: CommandTransport {}
 struct Broker: Sendable {
   static let usualTimeout: Duration = .seconds(15)
   /// Time for the answer to a start, which waits for the assessment of a reCAPTCHA token, and to a sign-in, above the
-  /// deadline that `accounts` gives a check: a code is not used up without a user. Below the time-outs of SDKs (30 s and
-  /// 60 s).
+  /// deadline that `accounts` gives a check: a code is not used up without a user. Below the time-outs of SDKs (30 s
+  /// and 60 s).
   static let startTimeout: Duration = .seconds(25)
   /// Time that a call waits for a lost connection: a reconnection at once takes less.
   static let reconnectTime: Duration = .seconds(1)

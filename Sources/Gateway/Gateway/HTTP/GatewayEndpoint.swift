@@ -5,7 +5,6 @@ import HTTPServer
 final class GatewayEndpoint: Sendable {
   /// Duration from which a request is logged as slow. Most take some milliseconds.
   static let slow: Duration = .seconds(3)
-  /// Names of requests without a route, for metrics.
   private enum Name {
     static let unknown = "unknown"
     static let preflight = "preflight"

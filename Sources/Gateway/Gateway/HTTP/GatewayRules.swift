@@ -5,7 +5,6 @@ import Projects
 
 struct GatewayRules: Sendable {
   let projects: ProjectsSource
-  /// Whether development mode is on, in which calls show secrets to clients on this machine.
   let isDevelopment: Bool
   /// Public keys of `accounts`.
   let sealingKeys: PublicSealingKeys
@@ -30,7 +29,6 @@ struct GatewayRules: Sendable {
 
   var replyKeyText: String { replyKey.publicKey.jwk }
 
-  /// Seals a secret into a command to `accounts`, and binds it to the key for the reply.
   func seal<C: Command>(
     _ secret: Secret, for command: C.Type, _ messageID: String
   ) throws(ProtocolError) -> SecretField {

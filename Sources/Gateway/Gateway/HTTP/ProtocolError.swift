@@ -115,7 +115,6 @@ extension ProtocolError {
   static let internalError = ProtocolError(
     status: 500, "Internal error encountered.", word: "INTERNAL", reason: "internalError")
 
-  /// The app that the request names is not one of the project, or its page has an unknown origin.
   static func appBlocked(_ text: String) -> ProtocolError {
     ProtocolError(status: 403, text, word: "PERMISSION_DENIED", reason: "ipRefererBlocked")
   }

@@ -48,7 +48,6 @@ struct Route: Sendable {
   }
 }
 
-/// Prefixes of the four hosts that clients reach.
 enum HostPrefix {
   static let identity = "/identitytoolkit.googleapis.com"
   static let relyingParty = "/www.googleapis.com/identitytoolkit/v3/relyingparty"

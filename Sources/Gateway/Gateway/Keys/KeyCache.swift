@@ -19,7 +19,6 @@ final class KeyCache: Service {
   /// Pause after a failed fetch, in which requests without keys are refused at once.
   static let pause = Duration.seconds(1)
 
-  /// Keys to give out, and the seconds for which they may be kept.
   struct Answer: Sendable {
     let keys: PublicKeys
     let maxAge: Int
