@@ -4,20 +4,18 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Parts that the flows of accounts have in common.
 struct AccountParts: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
   let idTokens: IDTokens
   let sessions: Sessions
   let reader: CommandReader
-  /// Seals for the coordinator. Its keys open what the coordinator seals.
+  /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Topology.Queues.accountsReplies
 
-  /// Secrets that the configuration names.
   struct Secrets: Sendable {
     var hashes: AccountHashes
     var keys: KeyRing
@@ -44,9 +42,7 @@ struct AccountParts: Sendable {
   }
 }
 
-/// The flows of accounts, made once, and shared by its queues and its maintenance.
-///
-/// A flow is a folder and one line here; see docs/adding-a-flow.md.
+/// A flow is a folder and one line here: see docs/adding-a-flow.md.
 struct AccountFlows: Sendable {
   let registry: FlowRegistry
 

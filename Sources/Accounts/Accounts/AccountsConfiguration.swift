@@ -10,11 +10,10 @@ public struct AccountsConfiguration: ProcessConfiguration {
   /// Broker, logs, health, keys, stop.
   public let common: CommonConfiguration
   let database: DatabaseSettings
-  /// Secrets from files. `nil` when one of them is missing or wrong.
+  /// `nil` when a file is missing or wrong.
   let secrets: AccountParts.Secrets?
   let projects: ProjectsDirectory
   let rules: AccountRules
-  /// Deliveries taken from each queue ahead.
   let prefetch: Int
   let maintenanceInterval: Duration
 
@@ -37,7 +36,6 @@ public struct AccountsConfiguration: ProcessConfiguration {
     }
   }
 
-  /// Adds keys and projects to what the doctor is told.
   func describe(_ report: inout RuntimeReport, _ secrets: AccountParts.Secrets) {
     report.queues += [Topology.Queues.accountsCommands, Topology.Queues.accountsReplies]
     report.keys.tokens = secrets.tokenKeys.opening.keys.sorted()
@@ -136,7 +134,6 @@ extension AccountRules {
       "must not name 'service': any service could then sign anybody in")
   }
 
-  /// The part that is the same for all flows.
   var engine: EngineRules {
     EngineRules(
       commandQueue: Topology.Queues.accountsCommands, reportQueue: Topology.Queues.accountsReplies,

@@ -45,7 +45,6 @@ public enum AccountsServices {
 }
 
 extension AccountsConfiguration {
-  /// The part that any service on the engine has.
   fileprivate var service: ServiceSettings {
     var settings = ServiceSettings(
       of: "accounts process", .accounts, broker: common.broker, database: database,

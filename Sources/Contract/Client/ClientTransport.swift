@@ -1,6 +1,6 @@
 import CountersignAMQP
 
-/// Broker as the client uses it. Tests replace it.
+/// Tests replace it.
 protocol ClientTransport: Sendable {
   func run() async
   func stop() async

@@ -5,7 +5,6 @@ import ServiceRuntime
 /// Configuration of an app.
 public struct AppProfile: Sendable, Hashable {
   var id: String
-  /// The app's name in the SMS.
   var name: String
   /// The domain to which phones bind the code for autofill.
   var domain: String?
@@ -20,17 +19,14 @@ public struct AppProfile: Sendable, Hashable {
   var recaptchaAction = defaultRecaptchaAction
   /// Gaps before its codes are sent a second, third, … time, if they differ from the policy's.
   var resendGaps: [Duration]?
-  /// Receipts that were issued before this time are not accepted.
   var receiptsValidFrom: UnixTime?
 
   /// Action that the SDKs of this field pass to reCAPTCHA when they request a code.
   static let defaultRecaptchaAction = "sendVerificationCode"
   static let maxFictionalNumbers = 10
-  /// Digits of the fixed code of a fictional number.
   static let fictionalCodeLength = 6
 }
 
-/// Proof required of a request that claims to come from an app.
 enum AppVerification: String, Sendable, CaseIterable {
   /// None, for testing: only fictional numbers complete.
   case off

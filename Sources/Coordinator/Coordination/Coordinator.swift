@@ -98,7 +98,6 @@ public enum CoordinatorServices {
 }
 
 extension CoordinatorConfiguration {
-  /// The part that any service on the engine has.
   fileprivate var service: ServiceSettings {
     var settings = ServiceSettings(
       of: "coordinator", .coordinator, broker: common.broker, database: database,

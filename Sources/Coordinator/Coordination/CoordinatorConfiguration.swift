@@ -16,7 +16,7 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
   /// Pepper of codes made before the last change.
   public let previousPepper: Pepper?
   public let rules: CoordinatorRules
-  /// Projects whose apps get codes, too. `nil` where none is named.
+  /// `nil` where none is named.
   let projects: ConfigurationDirectory<[String: AppProfile]>?
   /// Deliveries taken from each queue ahead.
   public let prefetch: Int
@@ -63,7 +63,6 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
     return directory
   }
 
-  /// Adds regions, apps and the peppers' check values to what the doctor is told.
   func describe(_ report: inout RuntimeReport) {
     report.regions = rules.regions.allowed.sorted()
     report.apps = rules.allApps.mapValues(\.verification.rawValue)
@@ -96,7 +95,7 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var numberOverrides = NumberOverrides.none
   /// Apps of the coordinator's own configuration, by ID.
   public var apps: [String: AppProfile]
-  /// Apps of the projects' files, which may change while the process runs.
+  /// May change while the process runs.
   var projectApps: LiveValue<ProjectApps>?
   /// Action of workers when it is unknown whether an SMS was sent. A repetition carries the same code, so it does no
   /// harm.
@@ -128,14 +127,13 @@ public struct CoordinatorRules: Sendable, Hashable {
     self.apps = apps
   }
 
-  /// The part that is the same for all flows.
   var engine: EngineRules {
     EngineRules(
       commandQueue: Topology.Queues.commands, reportQueue: Topology.Queues.results, inboxRetention: inboxRetention,
       maxCommandAge: maxCommandAge, operators: operators)
   }
 
-  /// All apps by ID. None is in both places.
+  /// None is in both places.
   var allApps: [String: AppProfile] { apps.merging(projectApps?.current.all ?? [:]) { own, _ in own } }
 
   func profile(_ app: String) -> AppProfile? { apps[app] ?? projectApps?.current.all[app] }

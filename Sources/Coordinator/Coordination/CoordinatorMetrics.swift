@@ -2,8 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// The coordinator's metrics.
-///
 /// The share of codes that came back is `countersign_conversion_verified_total` over
 /// `countersign_conversion_sent_total`.
 struct CoordinatorMetrics: Sendable {
@@ -79,7 +77,6 @@ struct CoordinatorMetrics: Sendable {
     liveVerifications.add(announcement.changeOfLive)
   }
 
-  /// Counts a refusal by the limit that was reached, once the transaction is stored.
   func count(_ refusal: LimitRefusal, in set: inout WorkingSet) {
     set.afterCommit { [limited] in limited.with(refusal.limit.label).increment() }
   }
@@ -88,19 +85,16 @@ struct CoordinatorMetrics: Sendable {
     wrongCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
   }
 
-  /// Counts a code that can be neither compared nor sent again.
   func countLostCode(isFictional: Bool) {
     lostCodes.with(isFictional ? Self.fictionalNumber : Self.realNumber).increment()
   }
 
   func countReport(_ outcome: JobReport.Outcome) { reports.with(outcome.rawValue).increment() }
 
-  /// Counts what became of a proof of an app, once the transaction is stored.
   func countProof(_ method: AppVerified.Method, _ outcome: String, in set: inout WorkingSet) {
     set.afterCommit { [proofs] in proofs.with(method.rawValue, outcome).increment() }
   }
 
-  /// Counts a change of a revocation, once the transaction is stored.
   func countRevocation(_ ending: String, in set: inout WorkingSet) {
     set.afterCommit { [operations] in operations.with(OperationKind.appleRevocation.rawValue, ending).increment() }
   }
@@ -116,9 +110,8 @@ extension VerificationAction.Announcement {
   }
 }
 
-/// Metrics of the conversion. Regions are a label, being few; prefixes are not.
+/// Regions are a label, being few. Prefixes are not.
 struct ConversionMetrics: Sendable {
-  /// The series of one region.
   struct Region: Sendable {
     let sent: Counter
     let verified: Counter

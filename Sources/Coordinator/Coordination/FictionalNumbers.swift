@@ -2,7 +2,7 @@ import CountersignTelemetry
 import Projects
 import ServiceRuntime
 
-/// Fictional numbers of the apps, which may change while the process runs.
+/// The numbers may change while the process runs.
 final class FictionalNumbers: Sendable {
   /// Fixed codes by app and number in E.164.
   typealias Table = [String: [String: String]]
@@ -15,7 +15,7 @@ final class FictionalNumbers: Sendable {
     projectApps = rules.projectApps
   }
 
-  /// The fixed code of a number. `nil` for a real number.
+  /// `nil` for a real number.
   func code(of number: String, app: String) -> String? {
     own.current[app]?[number] ?? projectApps?.current.all[app]?.fictionalNumbers[number]
   }
@@ -24,7 +24,7 @@ final class FictionalNumbers: Sendable {
     Self.table(projectApps?.current.all ?? [:]).merging(own.current) { _, own in own }
   }
 
-  /// Applies the numbers of a reloaded configuration. New apps of it stay unknown until a restart.
+  /// New apps of the configuration stay unknown until a restart.
   func take(_ rules: CoordinatorRules) -> Bool {
     own.take(Self.table(rules.apps))
   }
@@ -58,7 +58,6 @@ extension FileWatcher {
   }
 }
 
-/// Fixed codes of fictional numbers.
 enum FictionalCode {
   /// Whether an attacker would try it early: a repeated digit or group of up to three, or digits that count up or down.
   static func isGuessable(_ code: String) -> Bool {

@@ -3,9 +3,7 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// The flows of the coordinator, made once, and shared by its queues and its maintenance.
-///
-/// A flow is a folder and one line here; see docs/adding-a-flow.md.
+/// A flow is a folder and one line here: see docs/adding-a-flow.md.
 struct Flows: Sendable {
   let registry: FlowRegistry
 

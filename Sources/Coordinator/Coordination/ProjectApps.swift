@@ -14,11 +14,7 @@ struct ProjectApps: Sendable, Hashable {
 }
 
 extension ConfigurationDirectory<[String: AppProfile]> {
-  /// Projects as the coordinator reads them. Accounts and gateway read the rest of the files.
-  /// - Parameters:
-  ///   - path: the directory.
-  ///   - file: the coordinator's own configuration, for messages.
-  ///   - apps: the IDs of its apps.
+  /// Accounts and gateway read the rest of the files. `file` names the coordinator's own configuration in messages.
   static func apps(_ path: String, besides apps: some Sequence<String>, of file: String) -> Self {
     let reserved = apps.map { ("app \($0)", "\(file): apps.\($0)", "") as UniqueName }
     return projects(

@@ -1,10 +1,8 @@
 import CommandEngine
 import CountersignTelemetry
 
-/// Metrics of anonymous accounts.
 struct AnonymousMetrics: Sendable {
   private static let made = "made"
-  /// Made although the budget of the day was used up.
   private static let madeBeyondBudget = "made_beyond_budget"
 
   private let signUps: MetricFamily<Counter>

@@ -10,9 +10,7 @@ import CountersignTelemetry
 struct SignUpLimits: Sendable {
   /// So many times the median of the days before is the budget of a day, where it is more than the configured one.
   static let timesTheMedian: Int64 = 10
-  /// Days whose median counts.
   static let daysBefore = 7
-  /// Accounts of a network on a day whose budget is used up.
   static let perNetworkBeyondBudget = 10
 
   private static let dayLength = Duration.seconds(86_400)
@@ -41,7 +39,6 @@ struct SignUpLimits: Sendable {
     for counter in [address, network, networkDay, day] { try counter.addKeys(to: &keys, at: now) }
   }
 
-  /// The reached limit. `nil` when another account may be made.
   func refusal(in set: WorkingSet) throws(StoreError) -> SignUpRefusal? {
     if let wait = try address.wait(limit: rules.perAddressPerHour, in: set) {
       return SignUpRefusal(limit: .address, wait: wait)
@@ -59,7 +56,6 @@ struct SignUpLimits: Sendable {
     for counter in [address, network, networkDay, day] { try counter.count(in: &set) }
   }
 
-  /// Whether as many accounts as the budget of the day were made.
   func isBudgetUsedUp(in set: WorkingSet) throws(StoreError) -> Bool {
     var before: [Int64] = []
     for index in 1...Self.daysBefore { before.append(try day.count(of: index, in: set)) }
@@ -68,14 +64,12 @@ struct SignUpLimits: Sendable {
   }
 }
 
-/// A reached limit of anonymous accounts.
 struct SignUpRefusal: Sendable, Hashable {
   enum Limit: String, Sendable, CaseIterable {
     case address, network, day
   }
 
   let limit: Limit
-  /// Time until another account may be made.
   let wait: Duration
 }
 
@@ -123,7 +117,6 @@ struct SlotCounter: Sendable {
     try set.cells(of: key, since: oldestSlot(at: set.now))
   }
 
-  /// Time until another event is within a limit. `nil` when it is now.
   func wait(limit: Int, in set: WorkingSet) throws(StoreError) -> Duration? {
     let cells = try cells(in: set).filter { $0.count > 0 && end(ofSlot: $0.slot) > set.now }
     var excess = cells.reduce(1 - Int64(limit)) { $0 + $1.count }

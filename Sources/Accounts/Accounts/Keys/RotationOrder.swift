@@ -65,7 +65,7 @@ struct RotationOrder: CommandOrder {
     return try answer(placed, withdrawn: withdrawn)
   }
 
-  /// Puts the keys in force in this process. Others read them within a round of the maintenance.
+  /// Other processes read them within a round of the maintenance.
   private func take(
     _ placed: SigningKeyRecord, behind reading: SigningKeys.Reading, in set: inout WorkingSet
   ) throws(StoreError) {

@@ -5,7 +5,6 @@ extension SigningKeys {
   static let hint =
     "give all processes of accounts the same tokenKeysFile, with the key that it was sealed under among its keys"
 
-  /// Readiness: whether a key signs.
   var health: HealthState {
     if isReady { return .ok }
     if isOld {
@@ -21,7 +20,6 @@ extension SigningKeys {
   func start(of id: String?) -> UnixTime? { reading.entries.first { $0.id == id }?.record.signsFrom }
 }
 
-/// Figures of the signing keys.
 struct SigningKeyMetrics: Sendable {
   private let published: Gauge
   private let unreadable: Gauge

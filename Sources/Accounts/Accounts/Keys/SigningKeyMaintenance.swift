@@ -20,7 +20,6 @@ struct SigningKeyMaintenance: Sendable {
     self.logger = logger
   }
 
-  /// One round: reads the keys, and does what is due.
   func run(_ store: any Store, at now: UnixTime) async throws(StoreError) {
     var reading = try await read(store, at: now)
     if let next = Self.next(reading, keys.rules, at: now) {
@@ -46,16 +45,13 @@ struct SigningKeyMaintenance: Sendable {
 
   // MARK: Next key
 
-  /// Place and times of a key.
   struct Plan: Sendable, Equatable {
     var number: Int
     var signsFrom: UnixTime
   }
 
-  /// The key to make now, if there is one.
-  ///
-  /// The first signs at once, because no verifier has cached its absence. Where keys are stored that cannot be opened, and
-  /// no others, the ring of token keys is the wrong one, and a new key would void all ID tokens.
+  /// The first signs at once, because no verifier has cached its absence. Where keys are stored that cannot be opened,
+  /// and no others, the ring of token keys is the wrong one, and a new key would void all ID tokens.
   static func next(_ reading: SigningKeys.Reading, _ rules: SigningKeyRules, at now: UnixTime) -> Plan? {
     guard let last = reading.entries.last else {
       return reading.unreadable.isEmpty ? Plan(number: 1, signsFrom: now) : nil
@@ -197,7 +193,7 @@ struct SigningKeyMaintenance: Sendable {
   }
 }
 
-/// Times of the sealing. While several processes have their token keys in different orders, each prefers another one.
+/// While several processes have their token keys in different orders, each prefers another one.
 private final class SealTimes: Sendable {
   private static let interval = Duration.seconds(60)
   private let last = Mutex<UnixTime?>(nil)
@@ -211,7 +207,6 @@ private final class SealTimes: Sendable {
   }
 }
 
-/// Problems that were logged, so that each is logged once.
 private final class NotedProblems: Sendable {
   private let known = Mutex<[String: String]>([:])
 

@@ -19,16 +19,15 @@ struct SigningKeyRecord: Sendable {
   private static let form = "countersign signing key"
 
   let id: RecordID
-  /// Place in the order of the keys, from 1.
+  /// From 1.
   let number: Int
   let publishedAt: UnixTime
-  /// Time from which it may sign.
   let signsFrom: UnixTime
   let sealed: String
   let sealedUnder: String
   let key: SigningKey
 
-  /// Makes a new key, which takes a tenth of a second and more.
+  /// Takes a tenth of a second and more.
   static func make(
     number: Int, publishedAt: UnixTime, signsFrom: UnixTime, sealedUnder ring: KeyRing
   ) throws(SigningKeyProblem) -> SigningKeyRecord {
@@ -63,14 +62,12 @@ struct SigningKeyRecord: Sendable {
     try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
   }
 
-  /// The same key, sealed under the first key of a ring.
   func sealedAgain(under ring: KeyRing) throws(SigningKeyProblem) -> SigningKeyRecord {
     try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
   }
 
   // MARK: Storing
 
-  /// Members of the sealed text's header.
   private enum Header {
     static let form = "form"
     static let id = "key"
@@ -79,7 +76,6 @@ struct SigningKeyRecord: Sendable {
     static let signsFrom = "signsFrom"
   }
 
-  /// Body of the record.
   struct Sealed {
     var text: String
   }
@@ -119,7 +115,7 @@ struct SigningKeyRecord: Sendable {
   private static let certificateSlack: Int64 = 86_400
   private static let certificateSeconds: Int64 = 10 * 365 * 86_400
 
-  /// The public key and its certificate, which are the same whenever they are made.
+  /// The same whenever they are made.
   func published() throws(SigningKeyProblem) -> KeysPublished.Key {
     guard let components = key.verifying.rsaComponents else {
       throw SigningKeyProblem(message: "the signing key is not one for RS256")
@@ -139,7 +135,7 @@ extension SigningKeyRecord.Sealed: StoredRecord {
   }
 }
 
-/// Reason that a signing key cannot be made or opened. Safe to log.
+/// Safe to log.
 struct SigningKeyProblem: Error, CustomStringConvertible {
   let message: String
 

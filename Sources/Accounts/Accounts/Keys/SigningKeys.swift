@@ -6,7 +6,6 @@ import Synchronization
 
 /// The keys that sign ID tokens, in memory: what was last read from the store, and could be opened.
 final class SigningKeys: Sendable {
-  /// A key, its public part made once.
   struct Entry: Sendable {
     var record: SigningKeyRecord
     var published: KeysPublished.Key
@@ -15,14 +14,11 @@ final class SigningKeys: Sendable {
     var id: String { record.id.text }
   }
 
-  /// Outcome of reading the stored keys.
   struct Reading: Sendable {
     /// Those that could be opened, the oldest first.
     var entries: [Entry] = []
-    /// Reasons for which others could not, by their IDs.
     var unreadable: [(id: String, problem: String)] = []
 
-    /// Whether there are keys, none of which can be opened.
     var isLost: Bool { entries.isEmpty && !unreadable.isEmpty }
   }
 
@@ -46,10 +42,8 @@ final class SigningKeys: Sendable {
 
   // MARK: Use
 
-  /// Whether a key can sign.
   var isReady: Bool { state.withLock { !$0.reading.entries.isEmpty && !isOld($0) } }
 
-  /// Content of the last reading.
   var reading: Reading { state.withLock { $0.reading } }
 
   /// Whether the keys were read so long ago that another process may have made one that signs by now. Verifiers
@@ -70,7 +64,6 @@ final class SigningKeys: Sendable {
     }
   }
 
-  /// A key that verifies ID tokens: one that is published.
   func verifying(_ id: String, at now: UnixTime) -> VerifyingKey? {
     let entries = reading.entries
     guard let index = entries.firstIndex(where: { $0.id == id }), !isRetired(index, of: entries, at: now) else {
@@ -79,7 +72,6 @@ final class SigningKeys: Sendable {
     return entries[index].record.key.verifying
   }
 
-  /// Whether a stored key cannot be opened here.
   func isUnreadable(_ id: String) -> Bool { reading.unreadable.contains { $0.id == id } }
 
   /// The public keys: those to come, the one that signs, and those whose tokens may still be valid.
@@ -89,7 +81,6 @@ final class SigningKeys: Sendable {
       maxAge: Int(rules.maxAge.components.seconds), publishedAt: now)
   }
 
-  /// Time at which a key is published no longer. `nil` while there is no next one.
   func retirement(_ index: Int, of entries: [Entry]) -> UnixTime? {
     guard entries.indices.contains(index + 1) else { return nil }
     return entries[index + 1].record.signsFrom + rules.afterlife
@@ -101,8 +92,8 @@ final class SigningKeys: Sendable {
 
   // MARK: Reading
 
-  /// Reads stored keys. Those that were opened before are not opened again, and are kept when another process has sealed
-  /// them under a token key that this one does not have yet.
+  /// Those that were opened before are not opened again, and are kept when another process has sealed them under a
+  /// token key that this one does not have yet.
   func read(_ records: [Record]) -> Reading {
     var known: [String: Entry] = [:]
     for entry in reading.entries { known[entry.id] = entry }
@@ -126,8 +117,8 @@ final class SigningKeys: Sendable {
     return new
   }
 
-  /// Puts keys in force. Keys that signed are not given up because the store has lost all of them; where others that
-  /// cannot be opened stand in their place, they were withdrawn.
+  /// Keys that signed are not given up because the store has lost all of them. Where others that cannot be opened stand
+  /// in their place, they were withdrawn.
   func take(_ reading: Reading) {
     let now = instant()
     state.withLock { state in

@@ -80,7 +80,6 @@ struct CheckReply: Report {
     try check.store(in: &set)
   }
 
-  /// Whether the coordinator has answered what it was asked about.
   private func isAnswer(to check: PhoneCheck) -> Bool {
     guard let approval else { return true }
     return approval.verificationID == check.verificationID && approval.purpose == .signIn && approval.subject == nil

@@ -8,12 +8,10 @@ import CountersignTelemetry
 /// Its ID, the check's `message_id`, is a keyed hash of session and code: callers with the same code share one check,
 /// and one repeated after a crash gets the first answer. The record lasts as long as a command waits.
 struct PhoneCheck {
-  /// A command that waits.
   struct Waiting {
     var envelope: Envelope
     var fingerprint: [UInt8]
     var request: PhoneRequest
-    /// Time from which its requester waits no longer.
     var deadline: UnixTime
   }
 
@@ -32,14 +30,14 @@ struct PhoneCheck {
 
   // MARK: Waiting
 
-  /// Takes the newest properties of a command that waits: the newest address gets the answer.
+  /// The newest address gets the answer.
   mutating func renew(_ envelope: Envelope) -> Bool {
     guard let index = waiting.firstIndex(where: { $0.envelope.identity == envelope.identity }) else { return false }
     waiting[index].envelope = envelope
     return true
   }
 
-  /// Answers the commands whose time is over, and removes them. The caller stores the check.
+  /// The caller stores the check.
   mutating func answerLate(in set: inout WorkingSet) throws(StoreError) {
     let late = waiting.filter { $0.deadline <= set.now }
     var keys = StoreKeys()
@@ -49,8 +47,8 @@ struct PhoneCheck {
     waiting.removeAll { $0.deadline <= set.now }
   }
 
-  /// Time until which the requester of a command waits, counted from its sending. Afterwards no code must be used up for
-  /// it: `nil`.
+  /// Time until which the requester of a command waits, counted from its sending. Afterwards no code must be used up
+  /// for it: `nil`.
   static func deadline(of envelope: Envelope, at now: UnixTime) -> UnixTime? {
     let age = CommandAge.least(of: envelope.timestamp, at: now) ?? .zero
     return age < patience ? now + (patience - age) : nil
@@ -62,7 +60,6 @@ struct PhoneCheck {
 
   // MARK: Storing
 
-  /// Stores the check, or deletes it when no command waits.
   func store(in set: inout WorkingSet) throws(StoreError) {
     guard let dueAt = waiting.map(\.deadline).min() else { return try set.remove(id) }
     try set.store(id, self, dueAt: dueAt, discardAt: dueAt + Self.retention)
@@ -90,7 +87,7 @@ extension PhoneCheck: StoredRecord {
 }
 
 extension PhoneCheck.Waiting: FieldCoded {
-  /// Answers the command. An answer that asks to try again is not final.
+  /// An answer that asks to try again is not final.
   func answer(_ answer: CommandAnswer, in set: inout WorkingSet) throws(StoreError) {
     try set.answer(
       answer, to: envelope, fingerprint: fingerprint, keptFor: answer.isTransient ? nil : PhoneSignInFlow.retention)

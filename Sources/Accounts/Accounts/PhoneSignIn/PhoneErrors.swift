@@ -1,7 +1,6 @@
 import CountersignMessages
 import Synchronization
 
-/// Errors of signing in with a phone number.
 extension APIError {
   static let missingSessionInfo = APIError(
     .missingSessionInfo, "the session is missing: send the verificationID of verification.start",
@@ -34,12 +33,10 @@ extension APIError {
   static let tooManyWaiting = APIError(
     .tooManyAttempts, "too many requests wait for the check of this code: wait for their answers",
     field: "sessionInfo", retryAfter: Int(PhoneCheck.patience.components.seconds), reason: "CHECK_RUNNING")
-  /// Answer when the coordinator has not answered in time.
   static let noCheckReply = APIError(
     .internalError, "the code could not be checked in time, and is still good: try again", retryAfter: 5,
     reason: "CHECK_NOT_ANSWERED")
 
-  /// Answer to a command whose requester waits no longer: neither code nor temporary proof is used up.
   static let requesterGone = APIError(
     .internalError,
     "the command was sent too long ago, and nothing was used up: try again; if it was not late, set the clocks of its sender and of accounts",

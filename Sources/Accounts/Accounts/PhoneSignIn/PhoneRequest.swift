@@ -7,17 +7,14 @@ import Projects
 /// The part of a sign-in that decides on its effect once the number is proven.
 struct PhoneRequest: Sendable {
   var operation: SignInWithPhone.Operation
-  /// The signed-in user, if the command has an ID token.
   var caller: IDTokenCheck?
   /// Whether the caller's sign-in was recent when the command arrived.
   var isRecent = false
-  /// Public key for the secrets of the reply, as JSON.
+  /// A public key, as JSON.
   var replyKey: String
 
-  /// Whether the number is put on the caller's account.
   var isLink: Bool { caller != nil && operation != .reauthenticate }
 
-  /// Checks that the caller's sign-in allows putting a number on the account.
   func checkLink(
     to account: AccountRecord, number: String?, _ rules: Project.RecentLogin
   ) throws(APIError) {

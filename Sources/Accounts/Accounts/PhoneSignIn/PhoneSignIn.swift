@@ -3,9 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// A number that a requester has proven to hold.
 struct ProvenNumber: Sendable, Hashable {
-  /// Way of the proof.
   enum Source: Sendable, Hashable {
     case code, temporaryProof
   }
@@ -13,7 +11,7 @@ struct ProvenNumber: Sendable, Hashable {
   /// E.164.
   let number: String
   let app: String
-  /// Whether it is a fictional number, whose fixed code proves nothing.
+  /// A fictional number's fixed code proves nothing.
   let isFictional: Bool
   let source: Source
 }
@@ -35,17 +33,14 @@ struct PhoneSignIn {
   let reader: CommandReader
   let runs: Runs
 
-  /// Values that all runs of a command share.
   struct Runs: Sendable {
     let random = RandomValues()
-    /// The seal of the command that the reply goes to, by its identity.
+    /// By the command's identity.
     let seals = Once<String, ReplySeal>()
   }
 
-  /// Answer to the command.
   struct Outcome {
     var answer: CommandAnswer
-    /// Whether the code, or the temporary proof, counts as used.
     var usesProof: Bool
 
     /// A refusal for a reason that the proof has nothing to do with: it stays good.
@@ -54,7 +49,6 @@ struct PhoneSignIn {
 
   private var sessions: Sessions { Sessions(rules: reader.rules.sessions) }
 
-  /// Adds what the caller's part looks up.
   static func addKeys(of request: PhoneRequest, to keys: inout StoreKeys) throws(StoreError) {
     guard let caller = request.caller else { return }
     caller.addKeys(to: &keys)
@@ -154,7 +148,7 @@ struct PhoneSignIn {
     return try signedIn(account, session, isNewUser: false, seal, at: set.now)
   }
 
-  /// Puts the number on an account that has none or another one. A change ends the other sessions: a thief may have one.
+  /// A change ends the other sessions: a thief may have one.
   private func putNumber(
     on account: inout AccountRecord, of session: SessionRecord, in set: inout WorkingSet
   ) throws(StoreError) {

@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Signing in with a phone number, and linking one.
 struct PhoneSignInFlow: Flow {
   /// Time for which the answer to a command that waited is recorded.
   static let retention = Duration.seconds(3600)
@@ -40,7 +39,7 @@ struct PhoneSignInFlow: Flow {
     ]
   }
 
-  /// The check of a code. Its ID is that of the check: the coordinator compares the code once, and answers alike.
+  /// Its ID is that of the check: the coordinator compares the code once, and answers alike.
   func command(
     for code: PhoneCode, _ check: PhoneCheck, cause: Envelope, deadline: UnixTime, at now: UnixTime
   ) throws(StoreError) -> OutgoingMessage {

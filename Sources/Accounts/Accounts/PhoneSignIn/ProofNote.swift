@@ -13,7 +13,6 @@ struct ProofNote: Sendable, Hashable {
     seed = text.seed
   }
 
-  /// The note for ``CommandAnswer/note``.
   var bytes: [UInt8] { [Self.mark] + seed }
 
   init?(_ bytes: [UInt8]) {

@@ -8,7 +8,6 @@ import Projects
 /// `account.signInWithPhone`: with a code it asks the coordinator and waits. With a temporary proof it is answered at
 /// once.
 struct SignInOrder: CommandOrder {
-  /// Proof of the number that a command brings.
   enum Credential: Sendable {
     case code(PhoneCode)
     case temporaryProof(ids: [RecordID], phoneNumber: String)
@@ -99,7 +98,6 @@ struct SignInOrder: CommandOrder {
     }
   }
 
-  /// The request with the age of the caller's sign-in, or the reason why its ID token does not allow it.
   private func withAge(in set: WorkingSet) throws(StoreError) -> Result<PhoneRequest, APIError> {
     guard let caller = request.caller else { return .success(request) }
     var request = request
@@ -180,7 +178,6 @@ struct SignInOrder: CommandOrder {
   }
 }
 
-/// A code that a command brings, and the check that asks the coordinator about it.
 struct PhoneCode: Sendable {
   /// The check that all share who bring this code.
   let id: RecordID
@@ -202,7 +199,6 @@ struct PhoneCode: Sendable {
   }
 }
 
-/// The secrets of a sign-in, opened.
 private struct OpenedSignIn {
   var sessionInfo: Secret?
   var code: Secret?

@@ -14,16 +14,14 @@ struct TemporaryProof {
   static let lifetime = Duration.seconds(3600)
   /// Bytes of the seed: too many to guess.
   static let seedLength = 16
-  /// Maximum bytes of a text that is looked up.
   private static let maxBytes = 128
 
   let id: RecordID
   let project: String
   /// E.164.
   let phoneNumber: String
-  /// App that got it, and that alone may use it.
+  /// That app alone may use it.
   let app: String
-  /// Whether a fictional number's fixed code is behind it.
   let isFictional: Bool
   let expiresAt: UnixTime
 
@@ -42,7 +40,6 @@ struct TemporaryProof {
       self.id = id
     }
 
-    /// The proofs that a seed may have made, under each pepper.
     static func all(seed: [UInt8], _ hashes: AccountHashes) -> [Text] {
       ([hashes] + hashes.former).compactMap { Text(seed: seed, $0) }
     }
@@ -53,7 +50,6 @@ struct TemporaryProof {
     return RecordID(kind, hashes.id("temporary proof ID", [text]))
   }
 
-  /// The IDs that a proof from outside may have, under each pepper.
   static func ids(of text: String, _ hashes: AccountHashes) -> [RecordID] {
     ([hashes] + hashes.former).compactMap { id(of: text, $0) }
   }
@@ -64,7 +60,6 @@ struct TemporaryProof {
     try set.store(id, self, dueAt: nil, discardAt: expiresAt)
   }
 
-  /// The first proof of some that counts now.
   static func find(_ ids: [RecordID], in set: WorkingSet) throws(StoreError) -> TemporaryProof? {
     for id in ids {
       guard let record = try set.record(id) else { continue }

@@ -10,7 +10,6 @@ enum AccountField {
 }
 
 extension WorkingSet {
-  /// Sends the event of a new account.
   mutating func announceCreation(
     of account: AccountRecord, provider: SignInProvider, cause: Envelope
   ) throws(StoreError) {
@@ -19,8 +18,7 @@ extension WorkingSet {
     try announce(event, of: account, id: "created", cause: cause)
   }
 
-  /// Sends the event of a changed account.
-  /// - Parameter eventID: random, and the same in each run of the command.
+  /// `eventID` is random, and the same in each run of the command.
   mutating func announceUpdate(
     of account: AccountRecord, fields: [String], _ eventID: String, cause: Envelope
   ) throws(StoreError) {

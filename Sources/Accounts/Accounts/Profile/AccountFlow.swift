@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Making, showing, changing and deleting accounts.
 struct AccountFlow: Flow {
   private let reader: CommandReader
   private let anonymous: AnonymousMetrics

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// `account.lookup`: the account of an ID token.
 struct LookUpOrder: CommandOrder {
   private let caller: IDTokenCheck
   private let rules: SessionRules

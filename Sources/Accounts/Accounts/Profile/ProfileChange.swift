@@ -1,17 +1,14 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A change of an account that its user asks for.
 struct ProfileChange: Sendable, Hashable {
   /// Maximum bytes of a name in UTF-8. It is in each ID token, as the address of the picture is.
   static let maxNameBytes = 256
-  /// Maximum bytes of the address of a picture.
   static let maxPhotoBytes = 2048
   private static let phone = "phone"
 
   private let displayName: String?
   private let photoURL: String?
-  /// Whether it takes the number off the account.
   let unlinksPhone: Bool
 
   init(_ command: UpdateAccount) throws(APIError) {
@@ -47,7 +44,7 @@ struct ProfileChange: Sendable, Hashable {
     }
   }
 
-  /// Parts of the fingerprint. Absent and empty differ.
+  /// Absent and empty differ.
   var parts: [String] {
     [displayName, photoURL].flatMap { [$0 == nil ? "" : "=", $0 ?? ""] } + [unlinksPhone ? Self.phone : ""]
   }

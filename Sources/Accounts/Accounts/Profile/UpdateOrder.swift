@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// `account.update`: changes the profile of an ID token's account, or unlinks its number.
 struct UpdateOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]

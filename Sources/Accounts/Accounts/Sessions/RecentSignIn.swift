@@ -14,8 +14,8 @@ enum SensitiveAct: Sendable {
   /// can undo it meanwhile.
   static let distrust = Duration.seconds(86_400)
 
-  /// Checks that a sign-in allows the act. An anonymous account has no sign-in that could be repeated, nor has one
-  /// whose number was removed, which may be deleted.
+  /// An anonymous account has no sign-in that could be repeated, nor has one whose number was removed, which may be
+  /// deleted.
   func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =

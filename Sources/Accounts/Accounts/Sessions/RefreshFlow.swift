@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// `session.refresh`: new ID tokens.
 struct RefreshFlow: Flow {
   private let parts: AccountParts
 
@@ -21,7 +20,7 @@ struct RefreshFlow: Flow {
   }
 }
 
-/// Makes new tokens of a session. Mostly it changes nothing, and so is not recorded.
+/// Mostly it changes nothing, and so is not recorded.
 private struct RefreshOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
@@ -68,7 +67,7 @@ private struct RefreshOrder: CommandOrder {
     try carryOut(Envelope(type: RefreshSession.type, messageID: ""), in: &set) ?? CommandAnswer(.noSigningKey)
   }
 
-  /// Account and session of the token. Without a right token the requester learns nothing about them.
+  /// Without a right token the requester learns nothing about account and session.
   private func holder(in set: WorkingSet) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
     let session = try SessionRecord.find(token.sessionID, in: set)
     if let session {

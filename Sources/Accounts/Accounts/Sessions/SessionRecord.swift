@@ -23,7 +23,6 @@ struct SessionRecord: Sendable, Hashable {
   let id: RecordID
   let project: String
   let localID: String
-  /// Way of the sign-in that began it.
   let firstFactor: SignInProvider
   /// Way that its tokens name: the first factor, or what was linked since.
   var provider: SignInProvider
@@ -46,7 +45,6 @@ struct SessionRecord: Sendable, Hashable {
     seed = random.sessionSeed
   }
 
-  /// ID of the account that a session's ID names.
   static func localID(ofSession sessionID: some StringProtocol) -> String? {
     let parts = sessionID.split(separator: separator, maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 2, RandomID.isID(parts[0], length: AccountRecord.idLength),
@@ -57,7 +55,6 @@ struct SessionRecord: Sendable, Hashable {
 
   func end(_ rules: SessionRules) -> UnixTime { lastUsedAt + rules.unusedFor }
 
-  /// Whether the account has ended it, or it was unused for too long.
   func isOver(at now: UnixTime, of account: AccountRecord, _ rules: SessionRules) -> Bool {
     localID != account.localID || authTime < account.validSince || end(rules) <= now
   }
@@ -76,7 +73,6 @@ struct SessionRecord: Sendable, Hashable {
     try GroupKey(ofAccount, Array(localID.utf8))
   }
 
-  /// Adds what ``find(_:in:)`` looks up.
   static func addKeys(of sessionID: String, to keys: inout StoreKeys) {
     if let id = RecordID(kind, sessionID) { keys.add(record: id) }
   }

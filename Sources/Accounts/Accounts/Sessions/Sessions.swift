@@ -1,11 +1,10 @@
 import CommandEngine
 import CountersignTelemetry
 
-/// Begins and ends sessions.
 struct Sessions: Sendable {
   let rules: SessionRules
 
-  /// Begins a session. The oldest ones make room for it.
+  /// The oldest sessions make room for it.
   func start(
     for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, _ random: RandomValues,
     in set: inout WorkingSet
@@ -34,20 +33,19 @@ struct Sessions: Sendable {
     account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
   }
 
-  /// Ends all sessions but one. ID tokens of that one go on.
+  /// ID tokens of the session go on.
   func endOthers(than session: SessionRecord, in set: inout WorkingSet) throws(StoreError) {
     for record in try set.group(SessionRecord.group(ofAccount: session.localID)).records where record.id != session.id {
       try set.remove(record.id)
     }
   }
 
-  /// Deletes an account with its sessions. Its number is free again.
+  /// The account's number is free again.
   func delete(_ account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     try removeAll(of: account, in: &set)
     try set.remove(account.id)
   }
 
-  /// Time at which the last of the sessions of an account ends. `nil` when none goes on.
   func end(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> UnixTime? {
     try all(of: account, in: set).filter { !$0.isOver(at: set.now, of: account, rules) }.map { $0.end(rules) }.max()
   }
@@ -65,7 +63,6 @@ struct Sessions: Sendable {
     return sessions
   }
 
-  /// Notes the use of a session, unless it was noted lately.
   func noteUse(
     of session: SessionRecord, _ account: AccountRecord, in set: inout WorkingSet
   ) throws(StoreError) -> Bool {

@@ -13,7 +13,6 @@ struct SignedInNote: Sendable, Hashable {
     self.isNewUser = isNewUser
   }
 
-  /// The note for ``CommandAnswer/note``.
   var bytes: [UInt8] { [UInt8(ascii: isNewUser ? "n" : "k")] + Array(sessionID.utf8) }
 
   init(_ bytes: [UInt8]) throws(StoreError) {
@@ -24,7 +23,6 @@ struct SignedInNote: Sendable, Hashable {
     isNewUser = first == UInt8(ascii: "n")
   }
 
-  /// The account and its session, as they are now.
   func holder(
     project: String, in set: WorkingSet, _ rules: SessionRules
   ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {

@@ -1,7 +1,6 @@
 import CountersignMessages
 import Projects
 
-/// Errors that several commands of accounts answer with.
 extension APIError {
   static let missingIDToken = APIError(.missingIDToken, "an ID token is needed", field: "idToken")
   static let invalidIDToken = APIError(
@@ -21,13 +20,11 @@ extension APIError {
   static let projectNotFound = APIError(
     .projectNotFound, "accounts does not know the project: give accounts and the gateway the same projectsDirectory",
     field: "project")
-  /// A way to sign in that the project has switched off.
   static func methodOff(_ method: Project.Method) -> APIError {
     APIError(
       .operationNotAllowed, "the project does not sign in this way: add \(method.rawValue) to its 'methods'",
       field: "project", reason: "METHOD_OFF")
   }
-  /// Answer while no key can sign ID tokens.
   static let noSigningKey = APIError(
     .internalError, "no key to sign ID tokens with is ready: the readiness of accounts says why", retryAfter: 5,
     reason: "NO_SIGNING_KEY")
@@ -35,19 +32,18 @@ extension APIError {
     .operationNotAllowed, "this command is carried out in development only: set 'development' in the configuration",
     reason: "DEVELOPMENT_ONLY")
 
-  /// A secret field that cannot be opened: usually the sender has another key than accounts opens with.
+  /// Usually the sender has another key than accounts opens with.
   init(_ error: SealError, field: String) {
     self.init(.invalidArgument, "\(field) \(error)", field: field, reason: error.reason)
   }
 
-  /// A `replyKey` that is not a public key.
   static let invalidReplyKey = APIError(
     .invalidArgument, "replyKey is not a public key: give a JWK of type EC on P-256", field: "replyKey",
     reason: "SEAL_INVALID_KEY")
 }
 
 extension SealError {
-  /// Detail for programs. All begin alike, so that requesters tell them from their users' mistakes.
+  /// All begin alike, so that requesters tell them from their users' mistakes.
   fileprivate var reason: String {
     switch self {
     case .unknownKey: "SEAL_UNKNOWN_KEY"

@@ -6,7 +6,6 @@ import ServiceRuntime
 
 /// Keyed hashes of what must not be stored, and random IDs. The database alone reveals nothing that was hashed.
 struct AccountHashes: Sendable {
-  /// The shortest pepper that is accepted.
   static let minimumLength = 16
 
   private let key: HMACSHA256Key
@@ -26,17 +25,15 @@ struct AccountHashes: Sendable {
     }
   }
 
-  /// Fingerprint of a command, and those under which it may have been recorded.
   func fingerprints(_ label: StaticString, _ parts: [String]) -> (current: [UInt8], former: [[UInt8]]) {
     (hash(label, parts), former.map { $0.hash(label, parts) })
   }
 
-  /// Hash of a list of texts. No two lists have the same.
+  /// No two lists of texts have the same hash.
   func hash(_ label: StaticString, _ parts: [String]) -> [UInt8] {
     key.authenticate(Self.framed(label, parts))
   }
 
-  /// The same in hexadecimal, as an ID.
   func id(_ label: StaticString, _ parts: [String]) -> String { Hexadecimal.encode(hash(label, parts)) }
 
   private static func framed(_ label: StaticString, _ parts: [String]) -> [UInt8] {
@@ -59,7 +56,6 @@ struct RandomValues: Sendable {
   let eventID = MessageID.make()
 }
 
-/// Random IDs of letters and digits.
 enum RandomID {
   private static let alphabet = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".utf8)
 
@@ -76,7 +72,6 @@ enum RandomID {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// Whether a text has the form of an ID.
   static func isID(_ text: some StringProtocol, length: Int) -> Bool {
     text.utf8.count == length && text.utf8.allSatisfy { alphabet.contains($0) }
   }

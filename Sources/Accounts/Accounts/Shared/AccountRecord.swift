@@ -3,10 +3,8 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// An account as it is stored.
 struct AccountRecord: Sendable, Hashable {
   static let kind = RecordKind("account")
-  /// Key of a number within a project.
   static let phone = KeySpace(kind, "phone")
   static let ofProject = KeySpace(kind, "project")
   static let idLength = 28
@@ -65,7 +63,7 @@ struct AccountRecord: Sendable, Hashable {
 
   // MARK: Look-ups
 
-  /// The key of a number. Numbers are in the clear in accounts anyway.
+  /// Numbers are in the clear in accounts anyway.
   static func key(ofNumber number: String, project: String) throws(StoreError) -> UniqueKey {
     try UniqueKey(phone, Array(project.utf8) + [0] + Array(number.utf8))
   }
@@ -74,12 +72,11 @@ struct AccountRecord: Sendable, Hashable {
     try GroupKey(ofProject, Array(project.utf8))
   }
 
-  /// Adds what ``find(_:project:in:)`` looks up.
   static func addKeys(of localID: String, to keys: inout StoreKeys) {
     if let id = RecordID(kind, localID) { keys.add(record: id) }
   }
 
-  /// An account of a project. `nil` for one of another project.
+  /// `nil` for an account of another project.
   static func find(_ localID: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
     guard let id = RecordID(kind, localID), let record = try set.record(id) else { return nil }
     let account = try AccountRecord(record)

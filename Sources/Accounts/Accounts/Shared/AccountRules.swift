@@ -2,7 +2,7 @@ import Projects
 
 /// Everything that decides on a command, apart from the store.
 struct AccountRules: Sendable {
-  /// The projects in force, which may change while the process runs.
+  /// May change while the process runs.
   let projects: ProjectsSource
   let fictionalRefusals = FictionalRefusals()
   var sessions = SessionRules()
@@ -28,9 +28,7 @@ struct AccountRules: Sendable {
   }
 }
 
-/// Rules for anonymous accounts.
 struct AnonymousRules: Sendable, Hashable {
-  /// Accounts that an address may make within an hour.
   var perAddressPerHour = 100
   /// So many times what an address may, the network around it may.
   var networkFactor = 10
@@ -46,7 +44,7 @@ struct AnonymousRules: Sendable, Hashable {
 struct SessionRules: Sendable, Hashable {
   /// Time without a refresh after which a session ends.
   var unusedFor = Duration.seconds(180 * 86_400)
-  /// Sessions of an account. One more ends the oldest.
+  /// One more ends the oldest.
   var perAccount = Self.maxPerAccount
   /// Interval at which the last refresh is noted, so that most refreshes write nothing.
   var notedEvery = Duration.seconds(3600)
@@ -56,7 +54,6 @@ struct SessionRules: Sendable, Hashable {
   init() {}
 }
 
-/// Rules for the keys that sign ID tokens.
 struct SigningKeyRules: Sendable, Hashable {
   var rotatedAfter = Duration.seconds(30 * 86_400)
   /// Time for which verifiers may cache the keys.

@@ -4,8 +4,6 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Reads what the commands of accounts have in common: their project, their secrets, their ID token, the key for the
-/// reply.
 struct CommandReader: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
@@ -17,7 +15,6 @@ struct CommandReader: Sendable {
     return project
   }
 
-  /// Checks that a project has a way to sign in switched on.
   func requireMethod(_ method: Project.Method, of project: String) throws(APIError) {
     guard try self.project(project).methods.contains(method) else { throw .methodOff(method) }
   }
@@ -34,15 +31,14 @@ struct CommandReader: Sendable {
     }
   }
 
-  /// Fingerprints of a command whose reply has secrets, under each pepper. With another key for the reply it is another command: its
-  /// message ID, repeated, has the secrets sealed to the first key only.
+  /// With another key for the reply it is another command: its message ID, repeated, has the secrets sealed to the
+  /// first key only.
   func fingerprints<C: SecretReplyCommand>(
     of command: C, _ parts: [String]
   ) -> (current: [UInt8], former: [[UInt8]]) {
     hashes.fingerprints("secret reply", [C.type.text, command.replyKey] + parts)
   }
 
-  /// The ID token of a command without a key for the reply, verified.
   func idToken(
     _ field: SecretField, project: String, of envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> IDTokenCheck {
@@ -50,8 +46,7 @@ struct CommandReader: Sendable {
     return IDTokenCheck(token: try idTokens.verify(token, project: project, at: now))
   }
 
-  /// The seal for the tokens of a reply. A command that asks for tokens while no key signs is refused before it changes
-  /// anything.
+  /// A command that asks for tokens while no key signs is refused before it changes anything.
   func seal(
     _ key: String, _ envelope: Envelope, _ reply: MessageType
   ) throws(APIError) -> ReplySeal {

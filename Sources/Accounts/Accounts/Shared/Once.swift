@@ -4,7 +4,6 @@ import Synchronization
 final class Once<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let made = Mutex<(key: Key, value: Value)?>(nil)
 
-  /// The value, made anew when its key is another one than before.
   func value<Failure: Error>(of key: Key, _ make: () throws(Failure) -> Value) throws(Failure) -> Value {
     let known = made.withLock { $0 }
     if let known, known.key == key { return known.value }

@@ -3,16 +3,12 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Seals the secrets of a reply to its requester.
 struct ReplySeal: Sendable {
   private let sealer: PublicSealer
   private let context: SealContext
-  /// Tokens of the reply, signed and sealed once for all runs of the command.
   let tokens = Once<TokenContent, SessionTokens>()
-  /// Its temporary proof, likewise, by the proof's ID.
   let proof = Once<RecordID, SecretField>()
 
-  /// Everything that tokens say.
   struct TokenContent: Sendable, Hashable {
     let account: AccountRecord
     let session: SessionRecord

@@ -4,7 +4,8 @@ import CountersignTelemetry
 
 /// The ID token of a command, or the reason to refuse it.
 ///
-/// The refusal waits until the command is carried out: one that was answered before its token expired is answered alike.
+/// The refusal waits until the command is carried out: one that was answered before its token expired is answered
+/// alike.
 struct CommandCaller: Sendable {
   private let check: IDTokenCheck?
   private let refusal: APIError?

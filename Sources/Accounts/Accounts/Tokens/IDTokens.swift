@@ -4,7 +4,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Makes the tokens of sessions, and verifies ID tokens.
 struct IDTokens: Sendable {
   static let lifetime = Duration.seconds(3600)
   static let maxBytes = 16_384
@@ -18,7 +17,7 @@ struct IDTokens: Sendable {
 
   static func issuer(of project: String) -> String { "https://securetoken.google.com/\(project)" }
 
-  /// Makes an ID token for a session, and its refresh token, sealed to the requester. Once a command.
+  /// Made once a command.
   func tokens(
     for account: AccountRecord, _ session: SessionRecord, sealedFor seal: ReplySeal, at now: UnixTime
   ) throws(StoreError) -> SessionTokens {
@@ -44,8 +43,6 @@ struct IDTokens: Sendable {
 
   // MARK: Claims
 
-  /// The claims as JSON.
-  ///
   /// A token is never from before the time since which tokens of the account are valid: with clocks of two hosts, a
   /// fresh one would be void. Nor is its sign-in from after it: verifiers refuse that.
   private static func claims(of account: AccountRecord, _ session: SessionRecord, at now: UnixTime) -> [UInt8] {

@@ -15,7 +15,7 @@ struct RefreshTokens: Sendable {
   private let keys: [String: HMACSHA256Key]
   private let current: String
 
-  /// A refresh token that we have made. Its session may have ended.
+  /// Its session may have ended.
   struct Presented: Sendable {
     let sessionID: String
     let localID: String
@@ -31,7 +31,7 @@ struct RefreshTokens: Sendable {
     keys = ring.opening.mapValues { HMACSHA256Key(HMACSHA256.authenticate(label, key: $0)) }
   }
 
-  /// The refresh token of a session, the same each time under the same key.
+  /// The same each time under the same key.
   func make(for session: SessionRecord) -> Secret {
     guard let key = keys[current] else { return Secret("") }
     let codes = Self.origin(session.id.text, key) + Self.code(session.id.text, session.seed, key)
@@ -55,7 +55,6 @@ struct RefreshTokens: Sendable {
       code: Array(codes[Self.originLength...]))
   }
 
-  /// Whether a token is that of a session.
   func matches(_ token: Presented, _ session: SessionRecord) -> Bool {
     guard let key = keys[token.keyID], token.sessionID == session.id.text else { return false }
     return constantTimeEquals(token.code, Self.code(session.id.text, session.seed, key))

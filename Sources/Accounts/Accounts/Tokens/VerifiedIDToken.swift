@@ -10,7 +10,7 @@ struct VerifiedIDToken: Sendable, Hashable {
   let project: String
   let localID: String
   let sessionID: String
-  /// Time of the sign-in. Whole seconds.
+  /// Whole seconds.
   let authTime: UnixTime
   /// Whole seconds.
   let issuedAt: UnixTime
@@ -28,7 +28,6 @@ extension VerifiedIDToken: FieldCoded {
 }
 
 extension IDTokens {
-  /// Verifies an ID token: signature by a published key, issuer, audience, subject and times.
   func verify(_ token: Secret, project: String, at now: UnixTime) throws(APIError) -> VerifiedIDToken {
     let text = token.reveal()
     guard !text.isEmpty else { throw .missingIDToken }
@@ -52,7 +51,7 @@ extension IDTokens {
     return try Self.check(claims, project: project, at: now)
   }
 
-  /// Claims of our tokens. Every one has them.
+  /// Every token of ours has them.
   private struct Claims: Decodable {
     var iss: String
     var aud: String
@@ -82,7 +81,7 @@ extension IDTokens {
       issuedAt: issuedAt)
   }
 
-  /// The `kid` in the header of a compact form. Verifiers require one, so a token without one is none of ours.
+  /// Verifiers require a `kid`, so a token without one is none of ours.
   private static func keyID(of text: String) -> String? {
     struct Header: Decodable {
       var kid: String
@@ -95,23 +94,19 @@ extension IDTokens {
   }
 }
 
-/// The account and the session of an ID token, looked up in the transaction.
 struct IDTokenCheck: Sendable {
   let token: VerifiedIDToken
 
-  /// Whom an ID token stands for.
   struct Holder: Sendable, Hashable {
     var account: AccountRecord
     var session: SessionRecord
   }
 
-  /// Adds what ``holder(in:_:)`` looks up.
   func addKeys(to keys: inout StoreKeys) {
     AccountRecord.addKeys(of: token.localID, to: &keys)
     SessionRecord.addKeys(of: token.sessionID, to: &keys)
   }
 
-  /// The token's account and session, or the reason it is no longer valid.
   func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
     var keys = StoreKeys()
     addKeys(to: &keys)

@@ -172,7 +172,6 @@ extension StartVerification {
   }
 }
 
-/// An optional field that was read.
 struct OptionalField<Value> {
   var value: Value?
 }

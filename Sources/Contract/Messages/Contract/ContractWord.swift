@@ -24,7 +24,6 @@ extension ContractWord {
 public protocol OpenWord: RawRepresentable, Codable, Sendable, Hashable, CustomStringConvertible
 where RawValue == String {
   init(rawValue: String)
-  /// Words of this version of the contract.
   static var known: [Self] { get }
 }
 

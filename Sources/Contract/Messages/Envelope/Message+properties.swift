@@ -36,7 +36,6 @@ extension Message {
     return replyTo
   }
 
-  /// Whether a text can be a name on the broker: 1 to 255 bytes, no control characters.
   static func isShortText(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= MessageLimits.maxShortStringBytes && !hasControlCharacter(text)
   }

@@ -7,7 +7,6 @@ extension JobResult: Codable {
     var key: FieldName { FieldName(rawValue) }
   }
 
-  /// Whether a member is a field of its own rather than one of the extras.
   static func isField(_ name: String) -> Bool { Field(rawValue: name) != nil }
 
   public init(from decoder: any Decoder) throws {

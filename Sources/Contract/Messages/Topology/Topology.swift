@@ -121,7 +121,6 @@ public enum Topology {
     + Queues.jobs.map { Binding(Exchanges.jobs, $0, $0) }
     + resultKeys.map { Binding(Exchanges.results, Queues.results, $0) } + delayBindings + deadBindings
 
-  /// Bindings of the delay queues of a work queue, and of the work queue for what comes back.
   private static let delayBindings = Queues.jobs.flatMap { queue in
     let delays = RetryStep.allCases.map { Binding(Exchanges.retry(queue), Queues.retry(queue, $0), $0.rawValue) }
     return delays + [Binding(Exchanges.delayed, queue, queue)]
@@ -131,9 +130,8 @@ public enum Topology {
     Binding(Exchanges.dead, Queues.dead(queue), queue)
   }
 
-  /// Binding keys of the reports that the coordinator consumes: results of each job type, and delivery reports. Results
-  /// of `sms.bulk` are excluded: the coordinator sends no such jobs, and millions of their results would delay those of
-  /// codes.
+  /// Results of `sms.bulk` are excluded: the coordinator sends no such jobs, and millions of their results would delay
+  /// those of codes.
   private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Binding of a queue to an exchange.

@@ -22,17 +22,14 @@ struct AppProof: Sendable, Hashable {
   var isOfKnownAddress = false
 
   var state = AppProofState.waiting
-  /// The secret is accepted before this time.
   var expiresAt: UnixTime
   var endedAt: UnixTime?
-  /// Number of times the secret was returned.
   var uses = 0
   var push = PhoneVerification.MessageProgress.outstanding
-  /// Reason that the push was not delivered, or that the receipt is no longer accepted.
   var failure: VerificationFailure?
   var timeline = Timeline()
 
-  /// Creates a proof that has not begun: apply ``AppProofEvent/issued`` next.
+  /// Apply ``AppProofEvent/issued`` next.
   init(
     receipt: String, app: String, tokenHash: [UInt8], earlierTokenHash: [UInt8]? = nil,
     environment: PushEnvironment, secret: SecretAtRest,
@@ -73,7 +70,7 @@ enum AppProofState: String, Sendable, CaseIterable {
   /// The device's token is gone, or the configuration revoked the receipt.
   case revoked
 
-  /// Whether the secret is accepted. All other states are final.
+  /// The other states are final.
   var isLive: Bool {
     switch self {
     case .waiting, .delivered, .undelivered, .proven: true
@@ -83,7 +80,7 @@ enum AppProofState: String, Sendable, CaseIterable {
 }
 
 extension AppProof {
-  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
+  /// Pure: never suspends or throws.
   ///
   /// An event that does not fit the state changes nothing: a push is reported on once, and no event leaves a final
   /// state.
@@ -205,7 +202,6 @@ extension VerificationFailure {
     code: "WITHDRAWN", detail: "the configuration takes back what was issued by then")
 }
 
-/// Event in the life of an app's proof.
 enum AppProofEvent: Sendable, Hashable {
   /// The receipt is issued. The first event, and effective only once.
   case issued
@@ -220,14 +216,13 @@ enum AppProofEvent: Sendable, Hashable {
   case deadlinePassed
 }
 
-/// A worker's report on a push.
 struct PushReport: Sendable, Hashable {
   var report: JobReport
   /// The Apple service that accepted it: `sandbox` or `production`.
   var environment: String?
 }
 
-/// Action of the owner of a proof after an event. Actions are taken in order.
+/// Actions are taken in order.
 enum AppProofAction: Sendable, Hashable {
   /// Push the secret, once the reply with the receipt is out.
   case push
@@ -245,7 +240,6 @@ enum AppProofAction: Sendable, Hashable {
   case refuse(ProofRefusal)
 }
 
-/// Meanings of the push worker's reasons.
 enum PushFailure {
   /// The app was removed from the device, or has another token.
   static let unregistered = "UNREGISTERED"
@@ -262,13 +256,10 @@ enum PushFailure {
 public struct ProofPolicy: Sendable, Hashable {
   /// Lifetime of a receipt and its secret after their first use: apps keep them and use them many times.
   var credentialLifetime = Duration.seconds(7 * 86_400)
-  /// Suggested time for an app to wait for a push.
   var suggestedTimeout = Duration.seconds(10)
   /// Time after which a push is no longer sent. An app keeps a late one for its next request.
   var pushDeadline = Duration.seconds(60)
-  /// Time without pushes to a device token that Apple has refused.
   var refusedTokenMemory = Duration.seconds(3600)
-  /// Maximum time for the assessment of a reCAPTCHA token.
   var assessmentTimeout = Duration.seconds(10)
 
   /// Lifetime of a receipt whose secret was never returned.

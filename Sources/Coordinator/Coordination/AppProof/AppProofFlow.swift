@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Receipts of apps: `app.verify`, the results of its pushes, and the end of receipts.
 struct AppProofFlow: Flow {
   private let rules: CoordinatorRules
   private let hashes: KeyedHashes
@@ -61,7 +60,6 @@ struct AppProofFlow: Flow {
 
   // MARK: app.verify
 
-  /// Checks `app.verify`, and does all work that needs no transaction.
   private func order(_ command: VerifyApp, _ envelope: Envelope, at now: UnixTime) throws(APIError) -> AppOrder {
     guard envelope.replyTo != nil else { throw .missingReplyTo }
     let app = try rules.app(command.app)
@@ -95,7 +93,6 @@ struct AppProofFlow: Flow {
       under: rules.proof)
   }
 
-  /// The body of the push, its secret sealed for this job and this device.
   private func job(_ secret: Secret, of proof: AppProof, to deviceToken: String, at now: UnixTime) throws -> [UInt8] {
     let context = SealContext(
       messageType: PushVerifyJob.type, messageID: JobName(proof.receipt, .push).text, recipient: deviceToken)
@@ -123,7 +120,6 @@ struct AppProofFlow: Flow {
   private static let maxTokenLength = 400
 }
 
-/// A validated `app.verify` request, with its new proof.
 struct AppOrder: CommandOrder {
   let proof: AppProof
   let address: ClientAddress?
@@ -153,7 +149,6 @@ struct AppOrder: CommandOrder {
   }
 }
 
-/// A worker's report on the push of a receipt.
 struct PushResult: Report {
   let receipt: String
   let report: PushReport

@@ -3,7 +3,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Receipts in the store.
 struct AppProofRecords: Sendable {
   static let kind = RecordKind("appProof")
   /// Live receipts of a device token, by the hash under which they were issued.
@@ -25,7 +24,6 @@ struct AppProofRecords: Sendable {
     try set.record(Self.kind, receipt).map { record throws(StoreError) in try AppProof(record) }
   }
 
-  /// A page of the live receipts of a device token.
   func issued(
     toToken hash: [UInt8], behind receipt: String = "", in set: WorkingSet
   ) throws(StoreError) -> (proofs: [AppProof], end: String?) {
@@ -68,9 +66,7 @@ extension AppProof: StoredRecord {
   }
 }
 
-/// Device tokens that Apple has refused lately, in the store.
-///
-/// A refusal counts until it may be discarded; the store purges it then.
+/// A refusal counts until it may be discarded. The store purges it then.
 struct RefusedTokenRecords: Sendable {
   static let kind = RecordKind("refusedToken")
   /// Refusals of a device token, in whichever environment.
@@ -80,12 +76,10 @@ struct RefusedTokenRecords: Sendable {
     for hash in token.all { keys.add(record: try Self.id(hash, environment)) }
   }
 
-  /// Adds the refusals of a device token in all environments.
   func addKeys(ofAll token: TokenHash, to keys: inout StoreKeys) throws(StoreError) {
     for hash in token.all { keys.add(group: try GroupKey(Self.tokens, hash)) }
   }
 
-  /// Reason that Apple recently refused pushes to a device token, if it did.
   func refusal(
     of token: TokenHash, _ environment: PushEnvironment, in set: WorkingSet
   ) throws(StoreError) -> VerificationFailure? {
@@ -106,7 +100,7 @@ struct RefusedTokenRecords: Sendable {
       Self.id(hash, environment), refusal, dueAt: nil, discardAt: end, groupKeys: [GroupKey(Self.tokens, hash)])
   }
 
-  /// Ends all refusals of a device token. They are left to the purge: another report of the same batch may renew them.
+  /// Left to the purge: another report of the same batch may renew them.
   func forget(_ token: TokenHash, in set: inout WorkingSet) throws(StoreError) {
     for hash in token.all {
       for var record in try set.group(GroupKey(Self.tokens, hash)).records where Self.counts(record, at: set.now) {
@@ -144,7 +138,6 @@ struct RevokedToken: Sendable, Hashable {
   /// The last receipt of the last revoked page, empty at first. `nil` once all are revoked.
   var behind: String?
 
-  /// Whether a receipt of the device is revoked.
   func revokes(_ proof: AppProof) -> Bool {
     proof.createdAt <= at && proof.receipt != reported
   }
@@ -159,7 +152,6 @@ extension RevokedToken: StoredRecord {
   }
 }
 
-/// Device tokens whose receipts are revoked, in the store.
 struct RevokedTokenRecords: Sendable {
   static let kind = RecordKind("revokedToken")
 

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Handles receipts of apps: issues them, judges returned secrets, applies reports on pushes, and ends them.
 struct AppProofService: Sendable {
   let rules: CoordinatorRules
   private let hashes: KeyedHashes
@@ -32,7 +31,7 @@ struct AppProofService: Sendable {
     try limits.checks(ofReceiptFor: order.proof.token, app: order.proof.app, from: order.address)
   }
 
-  /// Issues a receipt. Its push is held until the reply is out.
+  /// Its push is held until the reply is out.
   func issue(
     _ order: AppOrder, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
@@ -84,7 +83,6 @@ struct AppProofService: Sendable {
       ProofNotes(entries: proof.timeline.entries.filter(\.kind.tellsOfPush) + [entry], device: before.token))
   }
 
-  /// Reason that the push of a receipt was not delivered, for an app that requests it.
   func pushFailure(
     of receipt: String?, app: AppProfile, in set: WorkingSet
   ) throws(StoreError) -> VerificationFailure? {
@@ -93,7 +91,6 @@ struct AppProofService: Sendable {
     return proof.state == .undelivered ? proof.failure : nil
   }
 
-  /// Timeline entries about the push of a receipt, for a verification that started without it.
   func pushEntries(
     of receipt: String?, app: AppProfile, in set: WorkingSet
   ) throws(StoreError) -> [TimelineEntry] {
@@ -151,7 +148,7 @@ struct AppProofService: Sendable {
 // MARK: Reports
 
 extension AppProofService {
-  /// Applies a worker's report to its receipt. A report on a deleted receipt changes nothing.
+  /// A report on a deleted receipt changes nothing.
   func handle(
     _ report: PushReport, on receipt: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -200,7 +197,6 @@ extension AppProofService {
     }
   }
 
-  /// Revokes the next page of the receipts of a device that is gone.
   func goOn(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     var token = try RevokedToken(record)
     if let behind = token.behind {
@@ -213,7 +209,6 @@ extension AppProofService {
 
   // MARK: Ends
 
-  /// Ends a proof whose deadline has passed, and deletes one past its retention.
   func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     var proof = try AppProof(record)
     guard proof.state.isLive else { return try set.remove(record.id) }
@@ -223,7 +218,6 @@ extension AppProofService {
 }
 
 extension TimelineEntry.Kind {
-  /// Whether it concerns the push of a receipt.
   fileprivate var tellsOfPush: Bool {
     switch self {
     case .pushQueued, .pushAccepted, .pushRefused, .pushExpired, .pushUnknown: true

@@ -11,7 +11,6 @@ struct KeyedHashes: Sendable {
   let current: Pepper
   let previous: Pepper?
   private let decoy: SecretAtRest
-  /// Makes the names of counted subjects.
   let subjects: LimitSubjects
 
   init(current: Pepper, previous: Pepper? = nil) {
@@ -23,18 +22,17 @@ struct KeyedHashes: Sendable {
 
   // MARK: Secrets
 
-  /// Makes a new secret: 256 random bits, base64url.
+  /// 256 random bits, base64url.
   static func makeSecret() -> Secret {
     Secret(Base64URL.encode(SecureRandom.bytes(secretBytes)))
   }
 
-  /// The stored form of a secret, bound to its receipt, its app and its device.
   func keep(_ secret: Secret, receipt: String, app: String, tokenHash: [UInt8]) -> SecretAtRest {
     SecretAtRest(
       pepperID: current.id, digest: Self.digest(current, secret, receipt: receipt, app: app, tokenHash: tokenHash))
   }
 
-  /// Whether a secret is that of a receipt. Takes the same time for a right and a wrong one.
+  /// Takes the same time for a right and a wrong secret.
   func matches(_ secret: Secret, _ proof: AppProof) -> Bool {
     // With an unknown pepper the digest cannot match; the work is the same.
     let pepper = proof.secret.pepperID == previous?.id ? previous ?? current : current

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Decides by its proof of the app whether a start may go on.
 struct ProofGate: Sendable {
   private let rules: CoordinatorRules
   private let appProofs: AppProofService
@@ -29,7 +28,6 @@ struct ProofGate: Sendable {
 
   // MARK: Keys
 
-  /// Adds what the proof of a start is known to look up, beyond what the start itself does.
   func addFirstKeys(
     of proof: ProofOrder, _ order: StartOrder, to keys: inout StoreKeys, at now: UnixTime
   ) throws(StoreError) {
@@ -114,7 +112,6 @@ struct ProofGate: Sendable {
     return .deferred
   }
 
-  /// The limit that the start would exceed, including that of assessments.
   private func limit(
     _ order: StartOrder, isBinding: Bool, in set: inout WorkingSet
   ) throws(StoreError) -> LimitRefusal? {
@@ -144,7 +141,6 @@ struct ProofGate: Sendable {
     if assessment != waiting { try assessments.put(assessment, in: &set) }
   }
 
-  /// Requests the assessment of a token.
   func assess(
     _ captcha: CaptchaEvidence, _ order: StartOrder, _ envelope: Envelope, verificationID: String?,
     in set: inout WorkingSet
@@ -162,7 +158,6 @@ struct ProofGate: Sendable {
         body: try job(captcha, assessment, action: captcha.action ?? order.app.recaptchaAction), at: now))
   }
 
-  /// The body of an assessment's job, its token sealed for this job and this app.
   private func job(
     _ captcha: CaptchaEvidence, _ assessment: Assessment, action: String
   ) throws(StoreError) -> [UInt8] {
@@ -192,7 +187,6 @@ struct ProofGate: Sendable {
 }
 
 extension TimelineEntry {
-  /// A worker's assessment of a reCAPTCHA token.
   init(at now: UnixTime, _ captcha: AssessedCaptcha) {
     self.init(
       at: now, captcha.report, accepted: .recaptchaAccepted, refused: .recaptchaRefused, expired: .recaptchaExpired,

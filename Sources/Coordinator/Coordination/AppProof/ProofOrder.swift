@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// A start's proof of its app, parsed but not judged yet.
 struct ProofOrder: Sendable {
   /// Whether an invalid proof ends the start. Otherwise it is only recorded.
   var isBinding: Bool
@@ -17,7 +16,6 @@ struct ProofOrder: Sendable {
     case captcha(CaptchaEvidence)
     case assessed(AssessedCaptcha)
 
-    /// The receipt that it names, if any.
     var receipt: String? {
       switch self {
       case .none: nil
@@ -30,7 +28,6 @@ struct ProofOrder: Sendable {
   }
 }
 
-/// A reCAPTCHA token that was not assessed yet.
 struct CaptchaEvidence: Sendable {
   var token: Secret
   var hash: TokenHash
@@ -41,16 +38,13 @@ struct CaptchaEvidence: Sendable {
   var action: String?
 }
 
-/// A worker's assessment of a reCAPTCHA token.
 struct AssessedCaptcha: Sendable, Hashable {
   var report: JobReport
-  /// reCAPTCHA's score, if any.
   var score: Double?
   /// See ``CaptchaEvidence/receipt``.
   var receipt: String?
 }
 
-/// Outcome of judging a proof.
 enum ProofVerdict: Sendable {
   case admitted(ProofNotes)
   /// The start is answered with this error.
@@ -62,16 +56,13 @@ enum ProofVerdict: Sendable {
   case deferred
 }
 
-/// Traces of a proof in its verification.
 struct ProofNotes: Sendable {
   var entries: [TimelineEntry] = []
-  /// A reCAPTCHA token that is assessed while the verification goes on.
   var audited: CaptchaEvidence?
-  /// The device that proved the app, if any.
   var device: TokenHash?
 }
 
-/// Parses proofs and checks them against the configuration. Does no I/O.
+/// Does no I/O.
 struct ProofDecoder: Sendable {
   private let hashes: KeyedHashes
   private let keys: KeyRing
@@ -166,7 +157,6 @@ enum ProofRefusal: Error, Hashable {
 // once; it falls back to reCAPTCHA when `app.verify` is answered with that or with MISSING_IOS_APP_TOKEN. So all cases
 // that a new pair would fix share that code, and differ in `reason`. The table is in docs/messages.md.
 extension APIError {
-  /// Answers a start whose proof is not accepted.
   init(_ refusal: ProofRefusal) {
     switch refusal {
     case .unknownReceipt:
@@ -235,7 +225,6 @@ extension APIError {
   static let missingReplyTo = APIError(
     .invalidArgument, "reply_to is missing: the receipt could not be returned", field: "reply_to")
 
-  /// Answers `app.verify` for a device token that Apple has recently refused.
   init(refusedToken failure: VerificationFailure) {
     let isGone = failure.code == PushFailure.unregistered
     self.init(

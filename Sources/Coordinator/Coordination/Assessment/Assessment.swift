@@ -39,7 +39,6 @@ struct Assessment: Sendable, Hashable {
     return copy
   }
 
-  /// The action to take after an event.
   enum Action: Sendable, Hashable {
     /// Go on with the waiting command: the token passed.
     case proceed
@@ -48,7 +47,7 @@ struct Assessment: Sendable, Hashable {
     case record
   }
 
-  /// Applies the worker's report. A second or late report changes nothing.
+  /// A second or late report changes nothing.
   mutating func apply(_ report: JobReport) -> Action? {
     guard state == .pending else { return nil }
     let refusal: ProofRefusal?
@@ -67,7 +66,6 @@ struct Assessment: Sendable, Hashable {
     return refusal.map { .refuse($0) } ?? .proceed
   }
 
-  /// Ends the assessment once its deadline has passed.
   mutating func applyDeadline(at now: UnixTime) -> Action? {
     guard state == .pending, now >= expiresAt else { return nil }
     state = .undecided
@@ -76,7 +74,6 @@ struct Assessment: Sendable, Hashable {
 }
 
 extension Assessment {
-  /// The envelope of the waiting command.
   var envelope: Envelope {
     Envelope(
       type: StartVerification.type, messageID: messageID, correlationID: command.correlationID,
@@ -108,7 +105,6 @@ struct WaitingStart: Sendable, Hashable, Codable {
   var subject: String?
   /// See ``Requester/hash``. Absent for an unnamed requester.
   var requester: [UInt8]?
-  /// The broker's user that sent it.
   var sender: String
   var replyTo: String?
   var correlationID: String?

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Assessments of reCAPTCHA tokens: their results, and their end when none comes.
 struct AssessmentFlow: Flow {
   let service: AssessmentService
 
@@ -24,11 +23,9 @@ struct AssessmentFlow: Flow {
   }
 }
 
-/// A worker's report on the assessment of a token.
 struct AssessmentResult: Report {
   let id: String
   let report: JobReport
-  /// reCAPTCHA's score, if any.
   let score: Double?
   let service: AssessmentService
 
@@ -57,7 +54,7 @@ struct AssessmentService: Sendable {
 
   // MARK: Ends
 
-  /// Applies a worker's report. A report on an assessment that is over or deleted changes nothing.
+  /// A report on an assessment that is over or deleted changes nothing.
   func handle(
     _ report: JobReport, score: Double?, on id: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -74,7 +71,6 @@ struct AssessmentService: Sendable {
     try perform(action, on: assessment, captcha, in: &set)
   }
 
-  /// Ends an assessment whose deadline has passed, and deletes one past its retention.
   func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     var assessment = try Assessment(record)
     guard assessment.state == .pending else { return try set.remove(record.id) }
@@ -130,7 +126,6 @@ struct AssessmentService: Sendable {
       answer, to: assessment.envelope, fingerprint: assessment.command.fingerprint, keptFor: rules.inboxRetention)
   }
 
-  /// Writes the outcome into the timeline of a verification that did not wait for it.
   private func record(
     _ captcha: AssessedCaptcha, on assessment: Assessment, in set: inout WorkingSet
   ) throws(StoreError) {

@@ -4,12 +4,10 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Assessments in the store.
 struct AssessmentRecords: Sendable {
   static let kind = RecordKind("assessment")
   /// The assessment of a reCAPTCHA token, pending or over: a second use of the token is recognized.
   private static let tokens = KeySpace(kind, "token")
-  /// The assessment that a command waits for.
   private static let messages = KeySpace(kind, "message")
   private static let numbers = KeySpace(kind, "number")
 
@@ -50,7 +48,6 @@ struct AssessmentRecords: Sendable {
     return try Assessment(record)
   }
 
-  /// Whether the token was used before.
   func hasSeen(_ token: TokenHash, in set: WorkingSet) throws(StoreError) -> Bool {
     for hash in token.all where try set.holder(of: UniqueKey(Self.tokens, hash)) != nil { return true }
     return false

@@ -1,7 +1,6 @@
 import CommandEngine
 import CountersignTelemetry
 
-/// A prefix or a region whose codes are counted.
 struct ConversionKey: Sendable, Hashable {
   var scope: ConversionBlock.Scope
   /// As ``ConversionBlock/key``.
@@ -54,7 +53,7 @@ struct ConversionCounters: Sendable {
   /// the asker.
   static let share: Int64 = 5
 
-  /// Length of a slot in milliseconds.
+  /// In milliseconds.
   private let length: Int64
 
   init(_ policy: ConversionPolicy) {
@@ -63,7 +62,7 @@ struct ConversionCounters: Sendable {
 
   // MARK: Names
 
-  /// Beginnings of the names. Stored, so they never change their meaning.
+  /// Stored, so they never change their meaning.
   private enum Name: String {
     case prefixMissing = "cpm"
     case prefixVerified = "cpv"
@@ -92,7 +91,7 @@ struct ConversionCounters: Sendable {
       try CounterKey(Array(rawValue.utf8) + Array(rest.utf8))
     }
 
-    /// The counter of an asker: hashes have 16 bytes.
+    /// Hashes have 16 bytes.
     func key(_ source: [UInt8], in region: String) throws(StoreError) -> CounterKey {
       try CounterKey(Array(rawValue.utf8) + Array(region.utf8) + [UInt8(ascii: ":")] + source.prefix(32))
     }
@@ -127,13 +126,11 @@ struct ConversionCounters: Sendable {
 
   private func slot(_ time: UnixTime) -> Int64 { time.milliseconds / length * length }
 
-  /// The oldest slot of the window that ends at a time.
   private func first(at now: UnixTime) -> Int64 { slot(now) - (Self.slotCount - 1) * length }
 
-  /// Slots whose cells count. One further ahead than the next was counted by a clock that has been set back.
+  /// A cell further ahead than the next slot was counted by a clock that has been set back.
   private func window(at now: UnixTime) -> ClosedRange<Int64> { first(at: now)...(slot(now) + length) }
 
-  /// The slot in which an ending counts. `nil` when the window no longer includes it.
   private func slot(of ending: ConversionEnding, at now: UnixTime) -> Int64? {
     let slot = min(slot(ending.endedAt), slot(now))
     return slot >= first(at: now) ? slot : nil
@@ -184,7 +181,7 @@ struct ConversionCounters: Sendable {
     add(1, to: try Self.counter(of: ending, for: key), in: slot, &set)
   }
 
-  /// Uncounts a verification. One that was never counted changes nothing.
+  /// A verification that was never counted changes nothing.
   func withdraw(_ ending: ConversionEnding, from key: ConversionKey, in set: inout WorkingSet) throws(StoreError) {
     guard let slot = slot(of: ending, at: set.now) else { return }
     let counter = try Self.counter(of: ending, for: key)
@@ -198,7 +195,6 @@ struct ConversionCounters: Sendable {
 
   // MARK: Askers
 
-  /// Adds a missing code to those of its asker in its region.
   func admit(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) -> Bool {
     guard !ending.source.isEmpty else { return true }
     guard let slot = slot(of: ending, at: set.now) else { return false }
@@ -225,8 +221,7 @@ struct ConversionCounters: Sendable {
 
   // MARK: Figures
 
-  /// The keys of a scope with the most codes that did not come back, the worst first. Of more keys than
-  /// ``StoreLimits/maxListedCounters`` the last are left out.
+  /// Of more keys than ``StoreLimits/maxListedCounters`` the last are left out.
   func worst(
     _ scope: ConversionBlock.Scope, limit: Int, from store: any Store, at now: UnixTime
   ) async throws(StoreError) -> [ConversionFigures] {
@@ -254,13 +249,11 @@ struct ConversionCounters: Sendable {
   }
 }
 
-/// Counts of one key.
 struct ConversionFigures: Sendable, Hashable {
   var key: String
   var region: String
   var counts: ConversionCounts
 
-  /// Whether more codes are missing.
   static func isWorse(_ left: ConversionFigures, _ right: ConversionFigures) -> Bool {
     let (lost, other) = (left.counts.sent - left.counts.verified, right.counts.sent - right.counts.verified)
     return lost == other ? left.key < right.key : lost > other

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `conversion.list` and `conversion.lift`, the ends of blocks, and the outages that excuse missing codes.
 struct ConversionFlow: Flow {
   let conversions: Conversions
   private let listener: ConversionListener
@@ -47,8 +46,8 @@ struct ConversionFlow: Flow {
     ]
   }
 
-  /// Runs before anything is ended, so that an outage is stored before anything that it excuses: a crash in between must
-  /// not turn that into a block.
+  /// Runs before anything is ended, so that an outage is stored before anything that it excuses: a crash in between
+  /// must not turn that into a block.
   var tasks: [FlowTask] {
     [
       FlowTask(MaintenancePart(rawValue: "note_outages")) { store, now throws(StoreError) in
@@ -111,7 +110,7 @@ struct ConversionListOrder: CommandOrder {
   }
 }
 
-/// `conversion.lift`: ends a block. Only a stored block can be lifted: operators know of no other.
+/// Only a stored block can be lifted: operators know of no other.
 struct ConversionLiftOrder: CommandOrder {
   let key: String
   let conversions: Conversions

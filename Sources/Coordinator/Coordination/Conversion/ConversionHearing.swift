@@ -51,9 +51,7 @@ struct ConversionHearing: Sendable {
     return Self.isOld(heardAt, at: set.now)
   }
 
-  /// Whether a time is to be renewed.
   static func isOld(_ heardAt: UnixTime, at now: UnixTime) -> Bool { now - heardAt >= renewal }
 
-  /// Whether a coordinator takes commands at present.
   static func isRecent(_ heardAt: UnixTime, at now: UnixTime) -> Bool { now - heardAt < silence }
 }

@@ -6,7 +6,6 @@ import Synchronization
 struct ConversionOutage: Sendable, Hashable {
   /// Last time at which codes were known to come back. Identifies the outage, so it never changes.
   var since: UnixTime
-  /// Last time at which codes were known not to come back.
   var until: UnixTime
 
   /// Whether the outage kept a requester from returning the code until the verification ended.
@@ -32,14 +31,13 @@ struct ConversionOutages: Sendable {
 
   /// Oldest first.
   private(set) var all: [ConversionOutage] = []
-  /// Last time at which codes were known to come back.
   private var heardAt: UnixTime
 
   init(startedAt: UnixTime) {
     heardAt = startedAt
   }
 
-  /// Records that codes can come back now. A silence that was too long is an outage that has just ended.
+  /// A silence that was too long is an outage that has just ended.
   mutating func hear(at now: UnixTime, longestSilence: Duration = longestSilence) {
     setBack(to: now)
     if now - heardAt > longestSilence { note(at: now) }
@@ -51,7 +49,6 @@ struct ConversionOutages: Sendable {
     heardAt = max(heardAt, time)
   }
 
-  /// Records that codes cannot come back now.
   mutating func note(at now: UnixTime) {
     setBack(to: now)
     if let last = all.indices.last, heardAt <= all[last].until + Self.shortestGap {
@@ -61,12 +58,10 @@ struct ConversionOutages: Sendable {
     }
   }
 
-  /// Adds stored outages, oldest first.
   mutating func restore(_ outages: [ConversionOutage]) {
     for outage in outages { add(outage) }
   }
 
-  /// Forgets outages that ended before a time.
   mutating func forget(before time: UnixTime) {
     all.removeAll { $0.until < time }
   }
@@ -88,7 +83,6 @@ struct ConversionOutages: Sendable {
   }
 }
 
-/// Notices outages, and stores them while they last.
 final class ConversionListener: Sendable {
   private struct State {
     var outages: ConversionOutages
@@ -125,7 +119,6 @@ final class ConversionListener: Sendable {
     try await save(in: store, at: now)
   }
 
-  /// Records whether codes can come back, and stores what follows.
   func listen(_ store: any Store, at now: UnixTime, areCommandsTaken areTaken: Bool) async throws(StoreError) {
     let heardAt: UnixTime?
     do throws(StoreError) {
@@ -155,7 +148,6 @@ final class ConversionListener: Sendable {
     return try hearing.heardAt(in: await store.read(keys, at: now))
   }
 
-  /// Takes note of what another coordinator knew.
   private func hear(of heardAt: UnixTime?, at now: UnixTime, _ state: inout State) -> Bool {
     guard let heardAt, ConversionHearing.isRecent(heardAt, at: now) else { return false }
     state.outages.hear(of: heardAt)

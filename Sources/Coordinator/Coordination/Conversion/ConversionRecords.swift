@@ -3,15 +3,12 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Blocks and outages in the store.
 struct ConversionRecords: Sendable {
   static let blockKind = RecordKind("conversionBlock")
   static let outageKind = RecordKind("conversionOutage")
-  /// All blocks that are kept, and all outages.
   static let allBlocks = KeySpace(blockKind, "all")
   private static let allOutages = KeySpace(outageKind, "all")
 
-  /// Key of the blocks of a scope that are in force, for the gauge and for the list.
   static func inForce(_ scope: ConversionBlock.Scope) -> KeySpace {
     switch scope {
     case .prefix: KeySpace(blockKind, "prefixInForce")
@@ -41,7 +38,7 @@ struct ConversionRecords: Sendable {
     }
   }
 
-  /// Stores a block in the place of an earlier one of its key. A block in force is due when it ends by itself.
+  /// A block in force is due when it ends by itself.
   func put(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) {
     let isInForce = block.isInForce(at: set.now)
     var groups = [try Self.group(Self.allBlocks)]
@@ -51,7 +48,7 @@ struct ConversionRecords: Sendable {
       discardAt: block.end + memory, groupKeys: groups)
   }
 
-  /// All blocks in force, the latest first.
+  /// The latest first.
   func blocksInForce(from store: any Store, at now: UnixTime) async throws(StoreError) -> [ConversionBlock] {
     var blocks: [ConversionBlock] = []
     for scope in ConversionBlock.Scope.allCases {
@@ -132,9 +129,8 @@ extension ConversionOutage: StoredRecord {
   }
 }
 
-/// A temporary block on sending to a prefix or a region.
 struct ConversionBlock: Sendable, Hashable {
-  /// Kind of the blocked key. Stored, so it never changes its meaning.
+  /// Stored, so it never changes its meaning.
   enum Scope: String, Sendable, CaseIterable {
     case prefix, region
   }
@@ -158,17 +154,14 @@ struct ConversionBlock: Sendable, Hashable {
     now < end
   }
 
-  /// The `message_id` of an event about the block.
   func eventID(_ what: String) -> String {
     "conversion.\(key).\(blockedAt.milliseconds).\(what)"
   }
 }
 
-/// Number of codes that were sent, and of those that came back.
 struct ConversionCounts: Sendable, Hashable {
   /// Verifications that have ended and for which an SMS was sent that no provider reports as undelivered.
   var sent = 0
-  /// Those among them that were approved.
   var verified = 0
 }
 

@@ -22,10 +22,8 @@ struct Conversions: Sendable {
   private let logger: Logger
   private let shared = Shared()
 
-  /// State that all copies of the value share.
   private final class Shared: Sendable {
     struct State {
-      /// Series of the metrics that are known so far.
       var series: [String: ConversionMetrics.Region] = [:]
       /// Blocks that are kept, as far as this process knows.
       var blockCount = 0
@@ -48,13 +46,12 @@ struct Conversions: Sendable {
 
   // MARK: Sending
 
-  /// Adds the blocks that an SMS could fall under.
   func addKeys(of send: LimitedSend, to keys: inout StoreKeys) {
     guard policy.isEnabled else { return }
     for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
   }
 
-  /// The block that an SMS would fall under. Of two, the one that lasts longer.
+  /// Of two blocks, the one that lasts longer.
   func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard let block = try block(ofPrefix: send.prefix, region: send.region, in: set) else { return nil }
     return LimitRefusal(
@@ -62,7 +59,7 @@ struct Conversions: Sendable {
       wait: block.until - set.now)
   }
 
-  /// The block in force that a number falls under. Of two, the one that lasts longer.
+  /// Of two blocks, the one that lasts longer.
   func block(ofPrefix prefix: String, region: String, in set: WorkingSet) throws(StoreError) -> ConversionBlock? {
     guard policy.isEnabled else { return nil }
     let blocks = try set.each([prefix, region]) { key throws(StoreError) in try records.block(key, in: set) }
@@ -71,7 +68,6 @@ struct Conversions: Sendable {
 
   // MARK: Verifications
 
-  /// Counts a changed verification that counts from now on, or no longer.
   func note(
     _ verification: PhoneVerification, before: PhoneVerification?, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -86,7 +82,6 @@ struct Conversions: Sendable {
 
   // MARK: Counting
 
-  /// Counts a verification that has ended, unless an outage excuses it, and begins the blocks that follow.
   func count(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
     guard policy.isEnabled else { return }
     try require(ending, in: set)
@@ -101,8 +96,7 @@ struct Conversions: Sendable {
     }
   }
 
-  /// Uncounts a verification because of a later report. A block derived from it stays: others were counted as well, and
-  /// an operator can lift it.
+  /// A block derived from it stays: others were counted as well, and an operator can lift it.
   func withdraw(_ ending: ConversionEnding, in set: inout WorkingSet) throws(StoreError) {
     guard policy.isEnabled else { return }
     try require(ending, in: set)
@@ -142,7 +136,6 @@ struct Conversions: Sendable {
     try counters.count(ending, for: key, in: &set)
   }
 
-  /// Whether the verification began before the last block of its key ended.
   private func isSettled(
     _ ending: ConversionEnding, _ key: ConversionKey, in set: WorkingSet
   ) throws(StoreError) -> Bool {
@@ -150,7 +143,6 @@ struct Conversions: Sendable {
     return ending.createdAt < block.end
   }
 
-  /// Whether the code could not come back.
   private func isExcused(_ ending: ConversionEnding, in set: WorkingSet) throws(StoreError) -> Bool {
     guard ending.outcome == .expired else { return false }
     if shared.state.withLock({ $0.unsaved.contains { $0.covers(ending) } }) { return true }
@@ -191,7 +183,6 @@ struct Conversions: Sendable {
       ])
   }
 
-  /// Ends a block that is in force, and starts its key from zero.
   func lift(_ block: ConversionBlock, in set: inout WorkingSet) throws(StoreError) -> ConversionBlock {
     var lifted = block
     lifted.liftedAt = set.now
@@ -200,7 +191,6 @@ struct Conversions: Sendable {
     return lifted
   }
 
-  /// Takes note of how many blocks are kept.
   func setBlockCount(_ count: Int) {
     shared.state.withLock { $0.blockCount = count }
   }
@@ -219,17 +209,16 @@ struct Conversions: Sendable {
 /// an hour, blocked for 12 hours, for a number without its last four digits (Twilio Verify, "Fraud Guard", error
 /// 60410).
 public struct ConversionPolicy: Sendable, Hashable {
-  /// Whether anything is blocked. The conversion is measured in any case.
+  /// The conversion is measured in any case.
   var isEnabled = true
   /// Percentage of sent codes that have to come back.
   var floorPercent = 10
   /// Floors of the regions, and the prefixes in them, that differ. 0 never blocks.
   var regionFloors: [String: Int] = [:]
   var minimumPerPrefix = 50
-  /// Minimum verifications of a region for a judgment. Larger than for a prefix: traffic through a single prefix, which
-  /// is blocked by itself, must not close a small country to everyone.
+  /// Larger than for a prefix: traffic through a single prefix, which is blocked by itself, must not close a small
+  /// country to everyone.
   var minimumPerRegion = 200
-  /// Time for which a verification counts after its end.
   var window = Duration.seconds(3600)
   var blockLength = Duration.seconds(12 * 3600)
 
@@ -237,7 +226,6 @@ public struct ConversionPolicy: Sendable, Hashable {
     regionFloors[region] ?? floorPercent
   }
 
-  /// Whether so few codes came back that the key must be blocked.
   func isTooLow(_ counts: ConversionCounts, of scope: ConversionBlock.Scope, in region: String) -> Bool {
     let minimum =
       switch scope {

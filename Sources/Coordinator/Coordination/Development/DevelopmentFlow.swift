@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `development.reset`, and what else a coordinator does in development only.
 struct DevelopmentFlow: Flow {
   private let rules: CoordinatorRules
   private let metrics: CoordinatorMetrics

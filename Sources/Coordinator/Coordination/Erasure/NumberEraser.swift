@@ -2,13 +2,12 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `number.forget`: erases the coordinator's data about a number. An operators' command.
+/// An operators' command.
 struct ForgetNumberCommand: CommandOrder {
   /// E.164.
   let number: String
   let envelope: Envelope
   let eraser: NumberEraser
-  /// Counts of what was erased before the transaction.
   var forgotten: NumberForgotten?
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, []) }
@@ -107,7 +106,6 @@ struct NumberEraser: Sendable {
     return try await access.transact { set throws(StoreError) in try limits.forget(subjects, in: &set) }
   }
 
-  /// Subjects of the counts of a number, as a real and as a fictional one.
   private func names(_ number: String) -> [LimitSubject] {
     [limits.subjects.subject(.number, number)]
       + rules.allApps.keys.sorted().map { limits.subjects.fictional(number, of: $0) }
@@ -115,7 +113,6 @@ struct NumberEraser: Sendable {
 
   // MARK: In the transaction
 
-  /// Erases the last page of verifications.
   func finish(
     _ number: String, _ envelope: Envelope, _ forgotten: inout NumberForgotten, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -126,7 +123,6 @@ struct NumberEraser: Sendable {
 
   // MARK: Verifications
 
-  /// Numbers of erased and of canceled verifications of one page.
   private typealias Page = (verifications: Int, canceled: Int)
 
   private func forget(

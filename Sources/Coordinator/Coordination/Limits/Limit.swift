@@ -35,7 +35,6 @@ struct Limit: Sendable {
   var isBudget: Bool { window == .date }
   /// Whether ``Limits/wrongCodesPercent`` of the approved codes is the figure where that is more.
   var isShareOfApproved = false
-  /// Field of the command that it concerns, if any.
   var field: String?
   /// Distinguishes limits that no caller reached alone.
   var reason: String?
@@ -49,7 +48,6 @@ struct Limit: Sendable {
     (self.field, self.help, self.text) = (field, help, text)
   }
 
-  /// The limit of wrong codes of many callers, which grows with the approved ones.
   private var orShareOfApproved: Limit {
     var limit = self
     (limit.isShareOfApproved, limit.reason) = (true, Self.wrongCodesUsedUp)
@@ -84,13 +82,10 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  /// The table of the limits that are configured.
   static let all = sends + checks + proofs + revocations
 
-  /// Everything that refuses, as the metric tells it.
   static let refusing = all + [conversionPrefix, conversionRegion]
 
-  /// Names of all counters, each once.
   static let counters = Set(
     all.map(\.counter) + checks.map(\.laterCounter) + [
       RateLimits.approved.key, RateLimits.knownNetwork.key, RateLimits.newNetworks.key,

@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// A reached limit, and how long it will last.
 struct LimitRefusal: Sendable, Hashable {
   var limit: Limit
   /// The figure in force. For the conversion, the percentage that was missed.
@@ -10,17 +9,14 @@ struct LimitRefusal: Sendable, Hashable {
   /// Whether not the address of the client has reached it, but the network around that.
   var isOfNetwork = false
 
-  /// ``wait`` in whole seconds, rounded up, at least 1.
   var waitSeconds: Int { Self.seconds(wait) }
 
-  /// Whole seconds, rounded up, at least 1.
   static func seconds(_ wait: Duration) -> Int {
     Int(max(1, (wait.wholeMilliseconds + 999) / 1000))
   }
 
   var text: String { limit.text(self) }
 
-  /// Place that has reached a limit of addresses, for ``text``.
   var place: String { isOfNetwork ? "the network of this address" : "this address" }
 }
 
@@ -33,7 +29,6 @@ extension APIError {
       retryAfter: refusal.waitSeconds, reason: refusal.limit.reason)
   }
 
-  /// Answers a check for which the wrong codes of all are used up.
   static func wrongCodesUsedUp(_ refusal: LimitRefusal, newCodeIn wait: Duration) -> APIError {
     let seconds = LimitRefusal.seconds(wait)
     return APIError(

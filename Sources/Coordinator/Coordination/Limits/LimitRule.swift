@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignCryptography
 import CountersignTelemetry
 
-/// One limit for one subject: a maximum number within a window.
 struct LimitRule: Sendable, Hashable {
   /// The most entries that a window of a large limit keeps.
   static let maxEntries = 64
@@ -30,17 +29,15 @@ struct LimitRule: Sendable, Hashable {
     step = windowMilliseconds
   }
 
-  /// Whether each event has a slot of its own time.
   var isExact: Bool { step == 1 }
 
   func rounded(_ now: UnixTime) -> Int64 {
     now.milliseconds - now.milliseconds % step
   }
 
-  /// The oldest slot that may count now.
   func oldestSlot(at now: UnixTime) -> Int64 { rounded(now - window) }
 
-  /// Time from which the events of a slot no longer count. Always the same for the same slot.
+  /// Always the same for the same slot.
   func end(ofSlot slot: Int64) -> UnixTime { UnixTime(milliseconds: slot + windowMilliseconds) }
 
   /// Whether an entry no longer counts, or cannot have happened.
@@ -77,12 +74,10 @@ struct SlidingWindow: Sendable, Hashable {
     rule.isOver(cell.slot, at: now) ? 0 : Int(max(0, cell.count))
   }
 
-  /// Number of events within the window that ends now.
   func count(at now: UnixTime, _ rule: LimitRule) -> Int {
     cells.reduce(0) { $0 + events(in: $1, at: now, rule) }
   }
 
-  /// Time until one more is allowed. `nil` when it is allowed now.
   func wait(at now: UnixTime, _ rule: LimitRule) -> Duration? {
     var excess = count(at: now, rule) - rule.limit + 1
     guard excess > 0 else { return nil }
@@ -134,7 +129,7 @@ struct LimitCounter: Sendable {
     set.cells(of: key, since: rule.oldestSlot(at: set.now))
   }
 
-  /// Takes one back that was counted at a time. Its cells need not be loaded.
+  /// Its cells need not be loaded.
   func uncount(at time: UnixTime, in set: inout WorkingSet) {
     let slot = rule.rounded(time)
     guard !rule.isOver(slot, at: set.now) else { return }
@@ -194,7 +189,6 @@ extension LimitSubject {
     return lists
   }
 
-  /// Deletes everything that was counted for it.
   func forget(in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
     for list in try counters() {

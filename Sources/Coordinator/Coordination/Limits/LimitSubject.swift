@@ -2,10 +2,8 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 
-/// Name under which an action is counted.
 struct LimitSubject: Sendable, Hashable {
   let key: String
-  /// Key of the count stored before the pepper was changed.
   let earlierKey: String?
 }
 
@@ -40,12 +38,11 @@ struct LimitSubjects: Sendable {
     LimitSubject(key: Self.key(current, kind, value), earlierKey: previous.map { Self.key($0, kind, value) })
   }
 
-  /// A fictional number of an app. Neither an app's ID nor a number contains a zero byte.
+  /// Neither an app's ID nor a number contains a zero byte.
   func fictional(_ number: String, of app: String) -> LimitSubject {
     subject(.fictionalNumber, "\(app)\u{0}\(number)")
   }
 
-  /// The network around an address, where it tries a fictional number of an app.
   func fictional(_ number: String, of app: String, from address: ClientAddress) -> LimitSubject {
     subject(.fictionalNetwork, "\(app)\u{0}\(number)\u{0}\(address.wideNetwork)")
   }
@@ -63,7 +60,6 @@ struct LimitSubjects: Sendable {
     Self.hash(current, .source, "\(what) \(value)")
   }
 
-  /// A device by the hashes of its token, under the current and the previous pepper.
   func device(_ token: TokenHash) -> LimitSubject {
     LimitSubject(key: Self.key(ofDevice: token.current), earlierKey: token.earlier.map(Self.key(ofDevice:)))
   }
@@ -85,7 +81,6 @@ struct LimitSubjects: Sendable {
 extension LimitSubject {
   static let everybody = LimitSubject("*")
 
-  /// A region, or the calling code of numbers that have none.
   static func region(_ region: String) -> LimitSubject { LimitSubject("r\(region)") }
 
   static func app(_ id: String) -> LimitSubject { LimitSubject("b\(id)") }
@@ -107,6 +102,6 @@ struct TokenHash: Sendable, Hashable {
     self.earlier = earlier
   }
 
-  /// Both hashes, the current one first.
+  /// The current one first.
   var all: [[UInt8]] { [current] + (earlier.map { [$0] } ?? []) }
 }

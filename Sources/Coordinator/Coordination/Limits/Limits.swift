@@ -3,7 +3,6 @@ import ServiceRuntime
 
 /// The figures in force of the limits. The defaults are for production; `Config/coordinator.json5` explains each.
 public struct Limits: Sendable, Hashable {
-  /// Figures that differ from the table's, by key.
   private var changed: [String: Int] = [:]
   /// SMS to one country within a day in UTC, by region code.
   var countryBudgets: [String: Int] = [:]

@@ -5,7 +5,6 @@ import CountersignTelemetry
 // MARK: Receipts
 
 extension RateLimits {
-  /// Limits of a receipt: of the device, the address, the app, and in total.
   func checks(
     ofReceiptFor token: TokenHash, app: String, from address: ClientAddress?
   ) throws(StoreError) -> [Check] {
@@ -26,7 +25,6 @@ extension RateLimits {
 // MARK: Assessments
 
 extension RateLimits {
-  /// Limits of the assessment of a reCAPTCHA token: of the address, the app, and in total.
   func checks(ofAssessmentFor app: String, from address: ClientAddress?) throws(StoreError) -> [Check] {
     try checks(.proofsPerAddressPerHour, from: address) + [
       check(.assessmentsPerAppPerDay, .app(app)), check(.assessmentsPerDay, .everybody),

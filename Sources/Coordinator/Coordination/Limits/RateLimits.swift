@@ -2,8 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Decides whether one more is allowed, and counts it.
-///
 /// An action has lists of ``Check``s: an SMS one of its own and one of its device, a check of a code several.
 struct RateLimits: Sendable {
   struct Check: Sendable {
@@ -51,7 +49,7 @@ struct RateLimits: Sendable {
     return refusal
   }
 
-  /// The rule with the figure that is in force now. One of 0 refuses everything.
+  /// A figure of 0 refuses everything.
   private func rule(of check: Check, in set: WorkingSet) -> LimitRule {
     var rule = check.counter.rule
     guard let approved = check.approved, rule.limit > 0 else { return rule }
@@ -79,7 +77,6 @@ extension RateLimits {
     return check
   }
 
-  /// A limit for the address of a client, if the service states it, and for the network around it.
   func checks(
     _ limit: Limit, from address: ClientAddress?, isFirstHandle: Bool = true
   ) throws(StoreError) -> [Check] {
@@ -97,7 +94,6 @@ extension RateLimits {
 // MARK: Erasure
 
 extension RateLimits {
-  /// Deletes everything that was counted for subjects.
   func forget(_ subjects: [LimitSubject], in set: inout WorkingSet) throws(StoreError) -> Int {
     var count = 0
     for subject in subjects { count += try subject.forget(in: &set) }
@@ -137,7 +133,6 @@ extension RateLimits {
   }
 }
 
-/// A requested SMS, as the limits see it.
 struct LimitedSend: Sendable, Hashable {
   /// E.164.
   var number: String
@@ -145,7 +140,6 @@ struct LimitedSend: Sendable, Hashable {
   var region: String
   /// Whether the type of the number is unknown: possible, but not in the metadata.
   var isUnknownType: Bool
-  /// Address of the client, if the service states it.
   var address: ClientAddress?
 
   /// The number without its last four digits: the shared part of an artificially inflated block of numbers.
@@ -154,19 +148,15 @@ struct LimitedSend: Sendable, Hashable {
   static func prefix(of number: String) -> String { String(decoding: number.utf8.dropLast(4), as: UTF8.self) }
 }
 
-/// A check of a code, as the limits see it.
 struct LimitedCheck: Sendable, Hashable {
   var app: String
   /// E.164.
   var number: String
-  /// Address of the client, if the service states it.
   var address: ClientAddress?
-  /// Whether the number is one of the app's fictional ones.
   var isFictional: Bool
   /// Whether it uses the first handle of its code. Checks by later handles are counted separately, so that a stranger
   /// who requests a person's number cannot use up the checks that person needs.
   var isFirstHandle = true
-  /// Whether no code has been compared for the verification yet.
   var isFirstCode: Bool
 }
 

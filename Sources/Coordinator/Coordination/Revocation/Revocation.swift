@@ -23,7 +23,7 @@ struct Revocation: Sendable, Hashable {
   let app: String
   let tokenHash: [UInt8]
   let createdAt: UnixTime
-  /// Recipient of the notice. Forgotten as soon as the mail's job is made.
+  /// Forgotten as soon as the mail's job is made.
   var notice: StartRevocation.Notice?
   var state = State.revoking
   var expiresAt: UnixTime
@@ -32,7 +32,7 @@ struct Revocation: Sendable, Hashable {
   var failure: VerificationFailure?
   var timeline = Timeline()
 
-  /// Creates a revocation that has not begun: apply ``RevocationEvent/started`` next.
+  /// Apply ``RevocationEvent/started`` next.
   init(
     id: String, app: String, tokenHash: [UInt8], notice: StartRevocation.Notice?, at now: UnixTime,
     under policy: RevocationPolicy
@@ -50,7 +50,6 @@ struct Revocation: Sendable, Hashable {
   var isGoodForAll: Bool { state != .failed || ending == .lost }
 }
 
-/// Event in the life of a revocation.
 enum RevocationEvent: Sendable, Hashable {
   /// The revocation begins. The first event, and effective only once.
   case started
@@ -64,7 +63,7 @@ enum RevocationEvent: Sendable, Hashable {
   case deadlinePassed
 }
 
-/// Action of the owner of a revocation after an event. Actions are taken in order.
+/// Actions are taken in order.
 enum RevocationAction: Sendable, Hashable {
   case revoke
   case notify(StartRevocation.Notice)
@@ -74,7 +73,7 @@ enum RevocationAction: Sendable, Hashable {
 }
 
 extension Revocation {
-  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
+  /// Pure: never suspends or throws.
   ///
   /// Each report has an effect once, in the state that it belongs to; later ones only appear in the timeline.
   mutating func apply(_ event: RevocationEvent, at now: UnixTime, under policy: RevocationPolicy) -> [RevocationAction]
@@ -135,7 +134,7 @@ extension Revocation {
     (report.outcome == .accepted || report.outcome == .refused) && hasNoted([unknown]) && !hasNoted(known)
   }
 
-  /// Replaces an unknown outcome by a known one. The address of the notice is forgotten by then.
+  /// The address of the notice is forgotten by then.
   private mutating func correct(_ report: JobReport, at now: UnixTime) -> [RevocationAction] {
     if report.outcome == .accepted { return complete(.revoked, nil, at: now) }
     // The event of the failure is already published, and its ID is used once.
@@ -237,7 +236,6 @@ public struct RevocationPolicy: Sendable, Hashable {
   var deadline = Duration.seconds(3600)
   /// The same for the mail that notifies the owner.
   var noticeDeadline = Duration.seconds(86_400)
-  /// The mail worker's template, if the command names none.
   var noticeTemplate = "revocation-notice"
   /// Time after its end for which a revocation can still be queried, and its token recognized.
   var retention = Duration.seconds(30 * 86_400)

@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// `revocation.start`: revokes a token of Sign in with Apple, and has its owner notified by mail.
 struct RevocationFlow: Flow {
   private let rules: CoordinatorRules
   private let hashes: KeyedHashes
@@ -63,7 +62,6 @@ struct RevocationFlow: Flow {
 
   // MARK: revocation.start
 
-  /// Checks `revocation.start`, and does all work that needs no transaction.
   private func order(
     _ command: StartRevocation, _ envelope: Envelope, at now: UnixTime
   ) throws(APIError) -> RevocationOrder {
@@ -129,7 +127,6 @@ struct RevocationFlow: Flow {
   /// RFC 5321, section 4.5.3.1.3: a path has 256 octets, two of them brackets.
   private static let maxAddressLength = 254
 
-  /// The body of the revocation worker's job, its token sealed for this job and this app.
   private func job(_ command: StartRevocation, _ token: Secret, _ revocation: Revocation) throws -> [UInt8] {
     let context = SealContext(
       messageType: AppleRevokeJob.type, messageID: JobName(revocation.id, .revoke).text, recipient: revocation.app)
@@ -141,7 +138,6 @@ struct RevocationFlow: Flow {
   }
 }
 
-/// A validated `revocation.start` request.
 struct RevocationOrder: CommandOrder {
   let revocation: Revocation
   let token: TokenHash
@@ -164,7 +160,6 @@ struct RevocationOrder: CommandOrder {
   }
 }
 
-/// A worker's report on a job of a revocation.
 struct RevocationReport: Report {
   let id: String
   let event: RevocationEvent

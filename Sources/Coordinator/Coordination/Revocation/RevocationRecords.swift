@@ -3,7 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Revocations in the store. The latest one of a token holds its key.
+/// The latest revocation of a token holds its key.
 struct RevocationRecords: Sendable {
   static let kind = RecordKind("revocation")
   private static let token = KeySpace(kind, "token")

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Handles revocations: starts them, applies workers' reports, and gives them up when none arrives.
 struct RevocationService: Sendable {
   let records: RevocationRecords
   private let rules: CoordinatorRules
@@ -35,7 +34,7 @@ struct RevocationService: Sendable {
     return try CommandAnswer(OperationStarted(revocation, repeated: false))
   }
 
-  /// Applies a worker's report. One on a deleted revocation changes nothing.
+  /// A report on a deleted revocation changes nothing.
   func handle(
     _ event: RevocationEvent, on id: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
@@ -43,7 +42,6 @@ struct RevocationService: Sendable {
     try apply(event, to: revocation, cause: cause, in: &set)
   }
 
-  /// Ends a revocation whose workers no longer report, and deletes one past its retention.
   func end(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
     let revocation = try Revocation(record)
     guard revocation.state.isLive else { return try set.remove(record.id) }
@@ -96,7 +94,6 @@ struct RevocationService: Sendable {
         deadline: revocation.expiresAt, body: body, at: set.now))
   }
 
-  /// The body of the mail worker's job.
   private func noticeJob(_ notice: StartRevocation.Notice, _ revocation: Revocation) throws(StoreError) -> [UInt8] {
     try MailRelayJob(
       to: notice.email,

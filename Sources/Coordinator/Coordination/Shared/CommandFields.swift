@@ -3,7 +3,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Bounds of the command fields that name requester, subject and purpose.
 enum CommandFields {
   static func claim(
     of command: StartVerification, at address: ClientAddress?, _ hashes: KeyedHashes
@@ -62,7 +61,6 @@ enum CommandFields {
 }
 
 extension CoordinatorRules {
-  /// The app that a command names.
   func app(_ id: String) throws(APIError) -> AppProfile {
     guard !id.isEmpty else { throw .missingApp }
     guard let app = profile(id) else { throw .unknownApp }
@@ -71,7 +69,6 @@ extension CoordinatorRules {
 }
 
 extension SecretField {
-  /// The text of a field that may be sealed.
   func read(with keys: KeyRing, _ context: SealContext, field: String) throws(APIError) -> Secret {
     do {
       return try open(with: keys, for: context)
@@ -109,7 +106,6 @@ struct Requester: Sendable, Hashable {
   /// All requesters without any identification: one requester for each app.
   static let nobody = Requester(hash: [])
 
-  /// Value for a row. `nil` for an unnamed requester.
   var stored: [UInt8]? { hash.isEmpty ? nil : hash }
 
   func isSame(as stored: [UInt8]) -> Bool {
@@ -117,18 +113,14 @@ struct Requester: Sendable, Hashable {
   }
 }
 
-/// A start's requester, as far as the command identifies it.
 struct RequesterClaim: Sendable, Hashable {
   var named: Requester?
-  /// The network of its client, together with the client's instance.
   var client: Requester?
 
-  /// The requester that the service names, else the device of the proof, else the client, else an unnamed one.
   func requester(device: TokenHash?) -> Requester {
     named ?? device.map { Requester(hash: $0.current, formerHash: $0.earlier) } ?? client ?? .nobody
   }
 
-  /// Bytes for a fingerprint.
   func text(isFormer: Bool) -> [UInt8] {
     let requester = named ?? client ?? .nobody
     return isFormer ? requester.formerHash ?? requester.hash : requester.hash
@@ -140,7 +132,6 @@ extension KeyedHashes {
     requester("countersign requester", [Array(app.utf8), Array(name.utf8)])
   }
 
-  /// Hash of a client, by its network and the instance that distinguishes clients within it.
   func requester(at address: ClientAddress, instance: String?, app: String) -> Requester {
     requester("countersign client", [Array(app.utf8), Array(address.network.utf8), Array((instance ?? "").utf8)])
   }
@@ -157,7 +148,7 @@ extension KeyedHashes {
 /// The body's bytes are not part of one, since a sender that tries again may write the same JSON in another order and
 /// seal the same secret anew.
 enum CommandFingerprint {
-  /// Hash of an order. What a quick search could guess must not be among the parts, or has to be keyed.
+  /// What a quick search could guess must not be among the parts, or has to be keyed.
   static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
     var bytes = Array(name.utf8)
     for part in parts {

@@ -2,13 +2,11 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// A worker's report that a job takes a retry delay.
 struct DelayReport: Sendable, Hashable {
   /// Number of the SMS within its verification, from 1. `nil` for a job that is the only one of its kind.
   var number: Int?
   var worker: String?
   var reason: VerificationFailure
-  /// Number of attempts so far.
   var attempts: Int
   var nextAttemptAt: UnixTime
 }

@@ -55,6 +55,5 @@ extension ReportKind {
 }
 
 extension MaintenancePart {
-  /// Part that ends receipts, assessments and revocations.
   static let endOperations = MaintenancePart(rawValue: "end_operations")
 }

@@ -4,14 +4,14 @@ import CountersignEncoding
 import CountersignTelemetry
 
 extension StoreKeys {
-  /// Adds a record. A text that cannot be the ID of one is unknown.
+  /// A text that cannot be the ID of a record is unknown.
   mutating func add(_ kind: RecordKind, _ id: String) {
     if let id = RecordID(kind, id) { add(record: id) }
   }
 }
 
 extension WorkingSet {
-  /// A loaded record. `nil` as well for a text that cannot be the ID of one.
+  /// `nil` as well for a text that cannot be the ID of a record.
   func record(_ kind: RecordKind, _ id: String) throws(StoreError) -> Record? {
     guard let id = RecordID(kind, id) else { return nil }
     return try record(id)

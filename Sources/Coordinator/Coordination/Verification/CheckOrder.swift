@@ -3,15 +3,12 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// `verification.check`: compares a code.
 struct CheckOrder: CommandOrder {
   let verificationID: String
   let code: String
-  /// App, purpose and subject of the verification, as far as the command states them.
   let app: String?
   let purpose: VerificationPurpose?
   let subject: String?
-  /// Address of the client, if the service states it.
   let address: ClientAddress?
   private(set) var fingerprint: [UInt8] = []
   private let service: VerificationService
@@ -26,7 +23,6 @@ struct CheckOrder: CommandOrder {
     try service.check(self, envelope, in: &set)
   }
 
-  /// The first field in which a verification differs from the command.
   func difference(from verification: PhoneVerification) -> String? {
     if let app, app != verification.app { return "app" }
     if let purpose, purpose != verification.purpose { return "purpose" }
@@ -36,16 +32,15 @@ struct CheckOrder: CommandOrder {
 }
 
 extension CheckOrder {
-  /// Time after an approval for which accounts may ask for it again, with margin: it takes none that is ten minutes old.
+  /// Time after an approval for which accounts may ask for it again, with margin: it takes none that is ten minutes
+  /// old.
   static let longestUse = Duration.seconds(900)
 
-  /// Time for which answers are recorded at least.
-  ///
-  /// A service that makes an account of an approval asks again under the same ID after a crash, for as long as the session may
-  /// live: its code has been used up meanwhile, and only this answer still tells that it was right.
+  /// A service that makes an account of an approval asks again under the same ID after a crash, for as long as the
+  /// session may live: its code has been used up meanwhile, and only this answer still tells that it was right.
   static func answerIsKeptFor(_ rules: CoordinatorRules) -> Duration { rules.policy.maximumLifetime + longestUse }
 
-  /// Reads a check. Malformed input still counts as a wrong attempt.
+  /// Malformed input still counts as a wrong attempt.
   init(
     _ command: CheckVerification, _ envelope: Envelope, _ keys: KeyRing, _ service: VerificationService
   ) throws(APIError) {
@@ -66,7 +61,6 @@ extension CheckOrder {
 extension VerificationCodes {
   fileprivate func fingerprint(of order: CheckOrder) -> [UInt8] { fingerprint(of: order, under: current) }
 
-  /// Other fingerprints under which the same check may be recorded.
   fileprivate func formerFingerprints(of order: CheckOrder) -> [[UInt8]] {
     previous.map { [fingerprint(of: order, under: $0)] } ?? []
   }
@@ -141,8 +135,8 @@ extension VerificationService {
 }
 
 extension APIError {
-  /// Answers a check that reached a limit. Where wrong codes of others are to blame, no requester has to wait until they are
-  /// over: a new start makes a new code, whose first check is compared.
+  /// Where wrong codes of others are to blame, no requester has to wait until they are over: a new start makes a new
+  /// code, whose first check is compared.
   fileprivate init(_ refusal: LimitRefusal, of asked: AskedVerification, at now: UnixTime) {
     guard refusal.limit.isShareOfApproved else {
       self.init(refusal)
@@ -173,9 +167,7 @@ extension LimitedCheck {
   }
 }
 
-/// Text that people type as a code.
 enum CodeText {
-  /// The longest text that is considered.
   static let maxLength = 64
 
   /// The digits of a code: spaces and hyphens are left out, and digits of any script become ASCII ones, since a phone

@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignTelemetry
 
 extension PhoneVerification {
-  /// Applies an event and returns the actions to take, in order. Pure: never suspends or throws.
+  /// Pure: never suspends or throws.
   ///
   /// An event that does not fit the state changes nothing. This absorbs late, repeated and reordered results, because
   /// an SMS is reported on once and no event leaves a final state.
@@ -78,7 +78,6 @@ extension PhoneVerification {
   }
 }
 
-/// Event in the life of a verification.
 enum VerificationEvent: Sendable, Hashable {
   /// The verification begins. The first event, and effective only once.
   case started
@@ -109,9 +108,8 @@ enum VerificationEvent: Sendable, Hashable {
   case deadlinePassed
 }
 
-/// Action of the owner of a verification after an event. Actions are taken in order.
+/// Actions are taken in order.
 enum VerificationAction: Sendable, Hashable {
-  /// A published change.
   enum Announcement: String, Sendable, CaseIterable {
     case started, sent, delivered, undelivered, approved, failed, expired, canceled
   }
@@ -131,7 +129,6 @@ enum VerificationAction: Sendable, Hashable {
 
 // Sending the code once more by the user's wish: the decision, and its effect. After a failure the worker decides.
 extension PhoneVerification {
-  /// Whether a request at this time sends another SMS.
   func isResendDue(at now: UnixTime, under policy: VerificationPolicy) -> Bool {
     isLive(at: now) && !isTestNumber && messages.count < VerificationPolicy.maxMessages && isGapOver(at: now, policy)
   }
@@ -181,6 +178,5 @@ extension VerificationPolicy {
     return resendGaps[min(max(number, 1), resendGaps.count) - 1]
   }
 
-  /// ``minimumResendLifetime``, or the lifetime of a code if that is shorter.
   var shortestResend: Duration { min(Self.minimumResendLifetime, lifetime) }
 }

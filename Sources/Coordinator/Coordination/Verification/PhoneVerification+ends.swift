@@ -106,7 +106,6 @@ extension PhoneVerification {
     note(kind, of: handle, at: now)
   }
 
-  /// Refusal of a check or a cancellation in a final state.
   func finalRefusal(of handle: Int) -> VerificationRefusal? {
     switch ending(of: handle) {
     case .canceled?: return .canceled

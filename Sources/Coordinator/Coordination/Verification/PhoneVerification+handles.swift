@@ -5,7 +5,6 @@ extension PhoneVerification {
 
   var handleNumbers: ClosedRange<Int> { Self.firstHandle...(handles.later.count + 1) }
 
-  /// Handles through which the code can still come back before its deadline.
   var openHandles: [Int] { handleNumbers.filter(isOpen) }
 
   func isOpen(_ number: Int) -> Bool {
@@ -34,15 +33,13 @@ extension PhoneVerification {
     number == Self.firstHandle ? handles.firstEnding : later(number)?.ending
   }
 
-  /// Number of times a handle was canceled and requested again.
   func reopenings(of number: Int) -> Int {
     (number == Self.firstHandle ? handles.firstReopenings : later(number)?.reopenings) ?? 0
   }
 
-  /// The handle that requested an SMS.
   func asker(ofMessage number: Int) -> Int { handles.askers[number] ?? Self.firstHandle }
 
-  /// Whether one more requester gets a handle. The last ones are reserved for devices that have proven themselves.
+  /// The last handles are reserved for devices that have proven themselves.
   func hasRoom(forProven isProven: Bool) -> Bool {
     let kept = isProven ? 0 : VerificationPolicy.handlesForProven
     return handleNumbers.count < VerificationPolicy.maxHandles - kept
@@ -66,7 +63,6 @@ extension PhoneVerification {
     }
   }
 
-  /// A handle's own guesses, regardless of other handles.
   func ownChecksLeft(of number: Int, under policy: VerificationPolicy) -> Int {
     max(0, policy.checks(ofHandle: number) - checks(of: number))
   }
@@ -79,7 +75,6 @@ extension PhoneVerification {
     return max(0, min(own, policy.laterChecks(forProven: handle.isProven) - handles.checks))
   }
 
-  /// Whether the code can still come back, through an open handle or through the current requester's.
   func canComeBack(through own: Int?, isProven: Bool, under policy: VerificationPolicy) -> Bool {
     if openHandles.contains(where: { checksLeft(of: $0, under: policy) > 0 }) { return true }
     if let own { return checksLeft(of: own, under: policy) > 0 }
@@ -91,7 +86,7 @@ extension PhoneVerification {
     checks(of: number) < 2 * policy.checks(ofHandle: number)
   }
 
-  /// Records the proof of a later handle's device. The first handle has its own guesses without a proof.
+  /// The first handle has its own guesses without a proof.
   mutating func prove(_ number: Int) {
     let index = number - 2
     if handles.later.indices.contains(index) { handles.later[index].isProven = true }
@@ -128,7 +123,6 @@ struct VerificationHandle: Sendable, Hashable, Codable {
   let id: String
   /// See ``PhoneVerification/requester``.
   let requester: [UInt8]
-  /// Whether its requester is a device that has proven itself by push.
   var isProven: Bool
   let createdAt: UnixTime
   var checks = 0
@@ -137,7 +131,7 @@ struct VerificationHandle: Sendable, Hashable, Codable {
   /// Number of times its holder canceled it and requested it again. Absent for none.
   var reopenings: Int?
 
-  /// Creates a handle that has not begun: apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
+  /// Apply ``VerificationEvent/joined(_:sends:languageCode:)`` next.
   init(id: String, requester: [UInt8], isProven: Bool, at now: UnixTime) {
     self.id = id
     self.requester = requester
@@ -153,20 +147,17 @@ enum HandleEnding: String, Sendable, Codable {
   case exhausted
 }
 
-/// The handles of a verification with several requesters. Empty with one.
+/// Empty with one requester.
 struct HandleSet: Sendable, Hashable, Codable {
   /// All handles but the first, in the order in which they began. The first of them has number 2.
   var later: [VerificationHandle] = []
-  /// End of the first handle, if its code stays valid for others.
   var firstEnding: HandleEnding?
-  /// ``VerificationHandle/reopenings`` of the first handle.
   var firstReopenings: Int?
   /// The handle through which the code came back, unless it is the first.
   var approver: Int?
   /// The handle that requested an SMS, by the number of the SMS, unless it is the first.
   var askers: [Int: Int] = [:]
 
-  /// Checks begun through any of them.
   var checks: Int { later.reduce(0) { $0 + $1.checks } }
 
   var isEmpty: Bool { self == HandleSet() }
@@ -182,8 +173,6 @@ struct HandleView: Sendable, Hashable {
 }
 
 extension PhoneVerification {
-  /// The view through a handle.
-  ///
   /// While the code can come back, each holder sees whether an SMS with it is known to be accepted. A code that came
   /// back through another handle has expired for this one.
   func view(through number: Int) -> HandleView {
@@ -202,7 +191,6 @@ extension PhoneVerification {
     return view
   }
 
-  /// Reason that it failed for the holder of a handle, if it did.
   func failure(of number: Int) -> VerificationFailure? {
     switch ending(of: number) {
     case .exhausted?: .tooManyAttempts
@@ -211,7 +199,6 @@ extension PhoneVerification {
     }
   }
 
-  /// The handle through which the code came back, if it did.
   var approver: Int? { state == .approved ? handles.approver ?? Self.firstHandle : nil }
 
   private func entries(of number: Int) -> [TimelineEntry] {

@@ -52,8 +52,6 @@ extension PhoneVerification {
     timeline.append(entry)
   }
 
-  /// Applies a provider's delivery report on an SMS that it accepted.
-  ///
   /// Such reports repeat and overtake each other: an SMS that arrived stays delivered. One without a worker's report
   /// proves that the SMS was accepted. It is announced even after the end of the verification: most codes are typed
   /// before the provider reports.
@@ -84,7 +82,6 @@ extension PhoneVerification {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a provider's report is new.
   fileprivate func mayBecome(delivered isDelivered: Bool) -> Bool {
     switch self {
     case .outstanding, .accepted, .unknown: true
@@ -96,8 +93,8 @@ extension PhoneVerification.MessageProgress {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Whether a report is new. Where workers of several hosts have ledgers of their own, one may report an unknown
-  /// outcome for an SMS that another has sent: a known outcome replaces it, never the reverse.
+  /// Where workers of several hosts have ledgers of their own, one may report an unknown outcome for an SMS that
+  /// another has sent: a known outcome replaces it, never the reverse.
   func takes(_ outcome: JobReport.Outcome) -> Bool {
     switch (self, outcome) {
     case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true
@@ -126,9 +123,7 @@ extension TimelineEntry.Kind {
   }
 }
 
-/// A worker's report on one SMS of a verification.
 struct JobReport: Sendable, Hashable {
-  /// Outcome of the SMS.
   enum Outcome: String, Sendable, Codable {
     case accepted
     /// It will never be sent.
@@ -142,28 +137,21 @@ struct JobReport: Sendable, Hashable {
   /// Number of the SMS within its verification, from 1.
   var number: Int
   var outcome: Outcome
-  /// Lane of the SMS, such as `twilio-eu`.
   var lane: String?
-  /// The worker process that sent it.
   var worker: String?
   /// The provider's own ID of the SMS.
   var reference: String?
-  /// Reason that it was not accepted.
   var reason: VerificationFailure?
   var attempts: Int?
   var segments: Int?
 }
 
-/// A provider's later report on an SMS that it accepted.
 struct DeliveryReport: Sendable, Hashable {
   /// Number of the SMS within its verification, from 1.
   var number: Int
-  /// Whether it reached the handset.
   var isDelivered: Bool
-  /// Lane of the SMS, such as `twilio-eu`.
   var lane: String?
   /// The provider's own ID of the SMS.
   var reference: String?
-  /// Reason that it was not delivered.
   var reason: VerificationFailure?
 }

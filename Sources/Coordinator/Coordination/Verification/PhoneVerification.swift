@@ -18,7 +18,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   /// Whether the number is one of the app's fictional numbers: nothing is sent, and the code is fixed.
   let isTestNumber: Bool
   let purpose: VerificationPurpose
-  /// Subject of the code, if the purpose has one.
   let subject: String?
   let code: CodeAtRest
   let createdAt: UnixTime
@@ -31,29 +30,24 @@ struct PhoneVerification: Sendable, Hashable, Codable {
   /// one.
   var source: [UInt8]
   var state: VerificationState
-  /// The language of the SMS, BCP 47.
+  /// BCP 47.
   var languageCode: String?
-  /// Time until which the code is valid.
   var expiresAt: UnixTime
-  /// Time from which on a further request sends the code again.
   var resendAfter: UnixTime
-  /// Time at which it reached its final state.
   var endedAt: UnixTime?
   var checks: Int
-  /// Progress of each SMS. The first has number 1.
+  /// The first has number 1.
   var messages: [MessageProgress]
   var failure: VerificationFailure?
   var timeline: Timeline
   var handles = HandleSet()
 
-  /// Progress of one SMS.
   enum MessageProgress: String, Sendable, Codable, CaseIterable {
     /// No worker has reported on it.
     case outstanding
     case accepted, refused, expired, unknown
     case delivered, undelivered
 
-    /// Whether the SMS may have been received, or still may be.
     var mayArrive: Bool {
       switch self {
       case .outstanding, .accepted, .unknown, .delivered: true
@@ -62,7 +56,7 @@ struct PhoneVerification: Sendable, Hashable, Codable {
     }
   }
 
-  /// Creates a verification that has not begun: apply ``VerificationEvent/started`` next.
+  /// Apply ``VerificationEvent/started`` next.
   init(
     id: String, _ key: VerificationKey, region: String, languageCode: String?, code: CodeAtRest,
     askedLate: Bool = false, at now: UnixTime, under policy: VerificationPolicy
@@ -88,7 +82,6 @@ struct PhoneVerification: Sendable, Hashable, Codable {
     timeline = Timeline()
   }
 
-  /// Whether a code can be checked at this time.
   func isLive(at now: UnixTime) -> Bool {
     state.isLive && now < expiresAt
   }
@@ -115,7 +108,7 @@ enum VerificationState: String, Sendable, Codable, CaseIterable {
   case expired
   case canceled
 
-  /// Whether a code can still be checked. The other states are final.
+  /// The other states are final.
   var isLive: Bool {
     switch self {
     case .pending, .sending, .sent: true
@@ -124,22 +117,18 @@ enum VerificationState: String, Sendable, Codable, CaseIterable {
   }
 }
 
-/// Reason that a verification failed.
 struct VerificationFailure: Sendable, Hashable, Codable {
   /// A short name in capitals: ``tooManyAttempts``, ``notSentInTime``, or a worker's reason.
   var code: String
   /// Explanation for people, without secrets.
   var detail: String?
 
-  /// Wrong codes used up all allowed checks.
   static let tooManyAttempts = VerificationFailure(
     code: "TOO_MANY_ATTEMPTS", detail: "the code was wrong too often")
 
-  /// No provider accepted the SMS while its code was valid.
   static let notSentInTime = VerificationFailure(
     code: "NOT_SENT_IN_TIME", detail: "no provider took the message while the code was valid")
 
-  /// The pepper or the fixed code of the verification is no longer configured.
   static let codeLost = VerificationFailure(
     code: "CODE_LOST", detail: "the pepper or the fixed code that it was made with is no longer configured")
 }
@@ -150,7 +139,6 @@ struct VerificationKey: Sendable, Hashable {
   var phoneNumber: String
   var app: String
   var purpose: VerificationPurpose
-  /// Subject, if the purpose has one.
   var subject: String?
   /// Whether the number is a fictional one. Each requester has a verification of its own there: without an SMS there is
   /// no shared code, and concurrent tests must not end each other's.
@@ -206,7 +194,6 @@ public struct VerificationPolicy: Sendable, Hashable {
 
   var laterChecks: Int { checksPerCode }
 
-  /// Checks among ``laterChecks`` that need no proven device.
   var laterChecksOfAnybody: Int { max(1, laterChecks - Self.checksForProvenHandles) }
 
   func laterChecks(forProven isProven: Bool) -> Int { isProven ? laterChecks : laterChecksOfAnybody }

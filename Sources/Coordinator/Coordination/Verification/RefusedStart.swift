@@ -38,7 +38,6 @@ extension RateLimits {
     try checks(.refusedStartsPerAddressPerHour, from: address)
   }
 
-  /// Counts a start that is refused for want of a proof.
   func admitRefusedStart(from address: ClientAddress?, in set: inout WorkingSet) throws(StoreError) -> LimitRefusal? {
     admit(try refusedStarts(from: address), in: &set)
   }

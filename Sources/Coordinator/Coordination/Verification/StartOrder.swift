@@ -14,9 +14,8 @@ struct StartOrder: CommandOrder {
   var address: ClientAddress?
   let claim: RequesterClaim
   var fixedCode: String?
-  /// Proof of its app. Absent when there is nothing to judge.
+  /// Absent when there is nothing to judge.
   var proof: ProofOrder?
-  /// The device that proved the app, once its proof has been judged.
   var device: TokenHash?
   /// A new verification, prepared outside the transaction in case the start needs one.
   let fresh: FreshVerification
@@ -29,7 +28,7 @@ struct StartOrder: CommandOrder {
   let key: VerificationKey
   /// The same, as the record of a live one holds it.
   let liveKey: Result<UniqueKey, StoreError>
-  /// Identity of the command. `nil` for one whose proof was assessed meanwhile.
+  /// `nil` for a command whose proof was assessed meanwhile.
   let message: MessageIdentity?
   private let service: VerificationService
 
@@ -68,24 +67,21 @@ struct StartOrder: CommandOrder {
     try service.gate.arriveAgain(envelope, in: &set)
   }
 
-  /// Requester, as far as it is known by now.
   var requester: Requester { claim.requester(device: device) }
 
-  /// The requested SMS, as the limits see it.
   var limitedSend: LimitedSend {
     LimitedSend(
       number: number.e164, region: number.regionKey, isUnknownType: number.type == .unknown, address: address)
   }
 }
 
-/// A verification that has not begun, with its first SMS ready to go.
 struct FreshVerification: Sendable {
   var verification: PhoneVerification
-  /// The body of the first job, sealed for it. Absent for a fictional number.
+  /// Absent for a fictional number.
   var firstJob: [UInt8]?
 }
 
-/// Reads starts and checks them against the configuration. Does no I/O.
+/// Does no I/O.
 struct StartDecoder: Sendable {
   private let service: VerificationService
   private let proofs: ProofDecoder
@@ -145,7 +141,6 @@ struct StartDecoder: Sendable {
     return order
   }
 
-  /// Resumes a start whose reCAPTCHA token has passed.
   func resume(
     _ waiting: WaitingStart, proof: AssessedCaptcha, at now: UnixTime
   ) throws(APIError) -> StartOrder {
@@ -229,8 +224,7 @@ extension VerificationCodes {
     keyed([start.plainFingerprint(isFormer: false)], under: current)
   }
 
-  /// Other fingerprints under which the same start may be recorded: under the previous pepper while the configuration
-  /// names it.
+  /// Under the previous pepper while the configuration names it.
   func formerFingerprints(of start: StartIdentity) -> [[UInt8]] {
     previous.map { [keyed([start.plainFingerprint(isFormer: true)], under: $0)] } ?? []
   }
@@ -253,7 +247,6 @@ struct StartIdentity: Sendable {
     self.action = action
   }
 
-  /// The fingerprint without a key.
   fileprivate func plainFingerprint(isFormer: Bool) -> [UInt8] {
     CommandFingerprint.hash(
       StartVerification.type.text,

@@ -21,7 +21,7 @@ struct Timeline: Sendable, Hashable, Codable {
     count = text.isEmpty ? 0 : text.utf8.reduce(1) { $0 + ($1 == TimelineText.lineEnd ? 1 : 0) }
   }
 
-  /// The entries. Parses the text, so read it once.
+  /// Parses the text, so read it once.
   var entries: [TimelineEntry] { TimelineText.decode(text) }
 
   var isEmpty: Bool { count == 0 }
@@ -53,7 +53,7 @@ extension Timeline {
 
 /// One step in the life of a verification or an operation, as `verification.status` and `operation.status` show it.
 struct TimelineEntry: Sendable, Hashable, Codable {
-  /// Kind of a step. The raw values are part of the answers.
+  /// The raw values are part of the answers.
   enum Kind: String, Sendable, Codable {
     case started
     case smsQueued = "sms.queued"
@@ -107,7 +107,6 @@ struct TimelineEntry: Sendable, Hashable, Codable {
   var worker: String?
   /// The provider's own ID of the SMS.
   var reference: String?
-  /// The code of the reason, in capitals.
   var reason: String?
   var detail: String?
   var attempts: Int?
@@ -131,7 +130,6 @@ extension TimelineEntry {
     self.detail = detail
   }
 
-  /// A worker's report, under the kind that belongs to its outcome.
   init(at: UnixTime, _ report: JobReport, accepted: Kind, refused: Kind, expired: Kind, unknown: Kind) {
     let kind =
       switch report.outcome {

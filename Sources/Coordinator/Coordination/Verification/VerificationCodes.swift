@@ -36,19 +36,17 @@ struct VerificationCodes: Sendable {
     CodeAtRest(pepperID: current.id, seed: [], digest: Self.digest(current, id: id, code: code))
   }
 
-  /// Recreates an earlier code for sending it again.
   func code(of atRest: CodeAtRest, for id: String) -> String? {
     guard let pepper = pepper(atRest.pepperID), !atRest.seed.isEmpty else { return nil }
     let code = Self.expand(pepper, id: id, seed: atRest.seed, length: length)
     return constantTimeEquals(Self.digest(pepper, id: id, code: code), atRest.digest) ? code : nil
   }
 
-  /// Whether the pepper of a code is still configured.
   func knowsPepper(of atRest: CodeAtRest) -> Bool {
     pepper(atRest.pepperID) != nil
   }
 
-  /// Whether a code is the right one. Takes the same time for a right and a wrong one.
+  /// Takes the same time for a right and a wrong code.
   func matches(_ candidate: String, _ atRest: CodeAtRest, for id: String) -> Bool {
     // With an unknown pepper the digest cannot match; the work is the same.
     let pepper = pepper(atRest.pepperID) ?? current
@@ -115,7 +113,7 @@ struct VerificationCodes: Sendable {
 /// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
 /// stored next to it: the pepper and the seed together yield the code, the database alone does not.
 struct CodeAtRest: Sendable, Hashable, Codable {
-  /// The pepper it was made with. See ``Pepper/id``.
+  /// See ``Pepper/id``.
   var pepperID: [UInt8]
   /// 256 random bits. Empty for the fixed code of a fictional number, which the configuration has.
   var seed: [UInt8]
@@ -124,7 +122,6 @@ struct CodeAtRest: Sendable, Hashable, Codable {
 }
 
 extension CodeAtRest {
-  /// Blob for the database: pepper ID, digest, seed.
   var blob: [UInt8] { pepperID + digest + seed }
 
   init?(blob: [UInt8]) {
@@ -138,7 +135,6 @@ extension CodeAtRest {
 
 /// The secret for making and comparing codes. It is not in the database.
 public struct Pepper: Sendable, CustomStringConvertible, CustomReflectable {
-  /// The shortest pepper that is accepted.
   static let minimumLength = 16
   static let idLength = 4
 

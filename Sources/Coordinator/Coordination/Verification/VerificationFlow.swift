@@ -4,7 +4,6 @@ import CountersignMessages
 import CountersignTelemetry
 import PhoneNumbers
 
-/// Verifications of phone numbers: their commands, the reports on their SMS, and their deadlines.
 struct VerificationFlow: Flow {
   private let rules: CoordinatorRules
   private let service: VerificationService
@@ -58,7 +57,6 @@ struct VerificationFlow: Flow {
     [DueRecords(VerificationRecords.kind, part: .endVerifications, end: end)]
   }
 
-  /// Expires a verification at its deadline, and deletes one past its retention.
   @Sendable private func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
     let before = try PhoneVerification(due)
     guard before.state.isLive else { return try set.remove(due.id) }
@@ -70,7 +68,6 @@ struct VerificationFlow: Flow {
 }
 
 extension MaintenancePart {
-  /// Expires verifications at their deadline, and deletes those past their retention.
   static let endVerifications = MaintenancePart(rawValue: "end_verifications")
 }
 
@@ -88,7 +85,6 @@ struct CancelOrder: CommandOrder {
   }
 }
 
-/// `verification.status`: shows a verification to the holder of a handle.
 struct StatusOrder: CommandOrder {
   let verificationID: String
   let service: VerificationService

@@ -3,7 +3,6 @@ import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 
-/// Makes the events about a verification.
 struct VerificationEvents: Sendable {
   private let codeLength: Int
   private let metrics: CoordinatorMetrics
@@ -103,12 +102,9 @@ struct VerificationEvents: Sendable {
   }
 }
 
-/// Report about one SMS, as far as events need it.
 protocol MessageReport: Sendable {
-  /// Number of the SMS within its verification, from 1.
   var number: Int { get }
   var lane: String? { get }
-  /// The provider's own ID of the SMS.
   var reference: String? { get }
   var reason: VerificationFailure? { get }
 }
@@ -117,7 +113,6 @@ extension JobReport: MessageReport {}
 extension DeliveryReport: MessageReport {}
 
 extension VerificationAction.Announcement {
-  /// Whether the event may be made once for each SMS.
   var isAboutMessage: Bool {
     switch self {
     case .sent, .delivered, .undelivered: true
@@ -126,14 +121,11 @@ extension VerificationAction.Announcement {
   }
 }
 
-/// A verification together with the handle that the command names.
 struct AskedVerification: Sendable, Hashable {
   var verification: PhoneVerification
   var handle = PhoneVerification.firstHandle
-  /// Time for which a limit forbids sending the code again.
   var wait: Duration?
 
-  /// The verification's ID for the requester.
   var id: String { verification.id(of: handle) }
 }
 
@@ -193,7 +185,6 @@ extension VerificationStatus.Entry {
   }
 }
 
-/// Makes the jobs that send a verification's code.
 struct SMSJobs: Sendable {
   private let sealer: Sealer
   private let onUnknown: OnUnknown
@@ -203,12 +194,12 @@ struct SMSJobs: Sendable {
     self.onUnknown = onUnknown
   }
 
-  /// The `message_id` of the job for an SMS: always the same, so that it is carried out once.
+  /// Always the same for an SMS, so that it is carried out once.
   static func jobID(_ verificationID: String, message number: Int) -> String {
     "\(verificationID)\(infix)\(number)"
   }
 
-  /// Components of a job ID of ``jobID(_:message:)``. `nil` for the job of another service.
+  /// `nil` for the job of another service.
   static func parse(jobID: String) -> (verificationID: String, message: Int)? {
     guard let dot = jobID.utf8.lastIndex(of: UInt8(ascii: ".")) else { return nil }
     let head = jobID[...dot]
@@ -220,7 +211,6 @@ struct SMSJobs: Sendable {
 
   private static let infix = ".sms."
 
-  /// The body of a job, its code sealed for this job and this number.
   func body(
     of verification: PhoneVerification, message number: Int, code: String, app: AppProfile
   ) throws -> [UInt8] {

@@ -4,7 +4,6 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Verifications as records of the store.
 struct VerificationRecords: Sendable {
   static let kind = RecordKind("verification")
   /// Key of a live verification: each ``VerificationKey`` has one at a time.
@@ -72,7 +71,6 @@ struct VerificationRecords: Sendable {
     return try PhoneVerification(record)
   }
 
-  /// The first page of the verifications of a number, of every app, whether or not they have ended.
   func page(ofNumber phoneNumber: String, in set: WorkingSet) throws(StoreError) -> (records: [Record], isLast: Bool) {
     let (records, isComplete) = try set.group(Self.group(ofNumber: phoneNumber))
     return (records, isComplete)
@@ -154,7 +152,6 @@ extension PhoneVerification: StoredRecord {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Letter of an SMS in the body of a record.
   fileprivate var letter: UInt8 {
     switch self {
     case .outstanding: UInt8(ascii: "o")

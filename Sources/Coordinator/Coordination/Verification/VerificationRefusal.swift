@@ -1,7 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reason that a check or a cancellation is refused. `APIError.init(_:)` maps it to an error code.
+/// `APIError.init(_:)` maps it to an error code.
 enum VerificationRefusal: Sendable, Hashable {
   /// The code is wrong, and further attempts are allowed.
   case wrongCode(checksLeft: Int)
@@ -38,7 +38,6 @@ enum VerificationRefusal: Sendable, Hashable {
 // expired one, so that a guess does not reveal that another person has signed in. A canceled verification and one whose
 // SMS was not sent require the same of the app as an expired one: to start again.
 extension APIError {
-  /// Answers a check or a cancellation that a verification refuses.
   init(_ refusal: VerificationRefusal) {
     switch refusal {
     case .wrongCode(let left):
@@ -74,7 +73,6 @@ extension APIError {
     }
   }
 
-  /// Reason of a code that is right but used.
   static let codeUsed = "CODE_USED"
 
   /// Answers a further requester when a verification has its maximum of requesters. The code stays valid for those.

@@ -2,7 +2,6 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reads reports on SMS of verifications.
 final class VerificationReports: Sendable {
   fileprivate let policy: VerificationPolicy
   fileprivate let records: VerificationRecords
@@ -16,7 +15,6 @@ final class VerificationReports: Sendable {
     self.metrics = metrics
   }
 
-  /// Results of workers, and providers' delivery reports.
   var kinds: [ReportKind] {
     [
       ReportKind(
@@ -46,7 +44,6 @@ final class VerificationReports: Sendable {
     return SMSReport(verificationID: job.verificationID, event: .jobDelayed(report), report: nil, reports: self)
   }
 
-  /// The report on a job that no worker has seen.
   @Sendable private func dropped(_ jobID: String) -> (any Report)? {
     guard let job = SMSJobs.parse(jobID: jobID) else { return nil }
     let report = JobReport(number: job.message, outcome: .expired, reason: .notTaken)
@@ -67,7 +64,6 @@ final class VerificationReports: Sendable {
   }
 }
 
-/// A report on an SMS of a verification: a worker's, or its provider's on the delivery.
 struct SMSReport: Report {
   let verificationID: String
   let event: VerificationEvent
@@ -79,7 +75,7 @@ struct SMSReport: Report {
     keys.add(VerificationRecords.kind, verificationID)
   }
 
-  /// Applies the report, and publishes the resulting events. A report on a deleted verification changes nothing.
+  /// A report on a deleted verification changes nothing.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let before = try reports.records.verification(verificationID, in: set) else { return }
     var verification = before
@@ -111,14 +107,13 @@ extension JobReport {
       segments: segments)
   }
 
-  /// A name or an ID written by a third party.
   static func word(_ text: String) -> String { text.cut(toBytes: maxWordBytes) }
 
   private static let maxWordBytes = 64
 }
 
 extension VerificationFailure {
-  /// A reason in a report. A third party wrote its texts, so they are truncated.
+  /// A third party wrote its texts, so they are truncated.
   init(_ reason: JobResult.Reason, maxDetail: Int = Self.maxDetail) {
     let providerCode = reason.providerCode.map { "provider code \($0)" }
     let detail = [reason.detail, providerCode].compactMap { $0 }.joined(separator: "; ")
@@ -130,7 +125,6 @@ extension VerificationFailure {
 }
 
 extension VerificationFailure {
-  /// Reason of a job that no worker has seen.
   static let notTaken = VerificationFailure(
     code: "NOT_TAKEN", detail: "no queue took the job in time: see whether the queue is full, or missing")
 }

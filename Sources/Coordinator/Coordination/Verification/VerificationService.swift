@@ -107,7 +107,6 @@ extension CommandAnswer {
 
 // Starts: of a new verification, of one that the requester already has, and of one that other requesters have.
 extension VerificationService {
-  /// The new verification of a start, for its requester as far as that is known by now.
   private func fresh(of order: StartOrder) -> PhoneVerification {
     var verification = order.fresh.verification
     verification.requester = order.requester.hash
@@ -152,7 +151,6 @@ extension VerificationService {
       actions, on: AskedVerification(verification: verification), order, envelope, in: &set)
   }
 
-  /// Continues a live verification, through the requester's own handle or a further one.
   private func startAgain(
     _ live: PhoneVerification, _ order: StartOrder, _ requester: Requester, _ envelope: Envelope,
     in set: inout WorkingSet
@@ -214,7 +212,7 @@ extension VerificationService {
     return started(AskedVerification(verification: live, handle: handle, wait: wait), resent: false, at: now)
   }
 
-  /// The refusal of a start of a fictional number: after many refusals a client no longer learns which numbers are fictional.
+  /// After many refusals a client no longer learns which numbers are fictional.
   private func refusalOfFictional(_ order: StartOrder, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard order.fixedCode != nil else { return nil }
     return limits.refusal(try limits.refusedStarts(from: order.address), in: set)
@@ -254,7 +252,6 @@ extension VerificationService {
     return try limits.areWrongCodesUsedUp(of: order.app.id, in: set)
   }
 
-  /// Tells operators of a code that can be neither compared nor sent again.
   func noteLostCode(of verification: PhoneVerification, in set: inout WorkingSet) {
     set.afterCommit { [metrics, logger, id = verification.id, isFictional = verification.isTestNumber] in
       metrics.countLostCode(isFictional: isFictional)
@@ -301,7 +298,6 @@ extension PhoneVerification {
 }
 
 extension VerificationService {
-  /// Starts a verification whose command carries a proof of its app.
   func startProven(
     _ order: StartOrder, _ envelope: Envelope,
     in set: inout WorkingSet

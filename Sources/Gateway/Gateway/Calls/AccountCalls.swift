@@ -2,7 +2,6 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Calls about one account: to make an anonymous one, to show, change and delete it.
 struct AccountCalls: Sendable {
   let backend: Backend
 
@@ -15,7 +14,7 @@ struct AccountCalls: Sendable {
     ]
   }
 
-  /// Makes an anonymous account. Those with passwords are not offered, which the protocol calls not allowed.
+  /// Accounts with passwords are not offered, which the protocol calls not allowed.
   private func signUp(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
     try Self.refuseAdministratorsFields(of: call)
@@ -91,7 +90,6 @@ struct AccountCalls: Sendable {
     }
   }
 
-  /// Attributes to delete that an account has. The others it has not.
   private static func attributes(_ body: CallBody) throws(ProtocolError) -> [String]? {
     let named = try body.enumerations("deleteAttribute", ProtocolEnumeration.userAttribute)
     let known = ["DISPLAY_NAME", "PHOTO_URL"].filter(named.contains)
@@ -107,7 +105,6 @@ extension AccountView {
   /// `providerId` of a phone number.
   fileprivate static let phoneProvider = "phone"
 
-  /// A user, as `accounts:lookup` shows one.
   fileprivate var user: CallAnswer {
     var user = CallAnswer()
     user.put("localId", localID)
@@ -132,7 +129,6 @@ extension AccountView {
 }
 
 extension CallAnswer {
-  /// Puts name, picture and ways to sign in.
   fileprivate mutating func putProfile(of account: AccountView) {
     put("displayName", account.displayName)
     put("photoUrl", account.photoURL)

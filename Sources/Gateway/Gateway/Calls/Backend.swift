@@ -1,7 +1,6 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// The services behind the gateway, as calls ask them.
 struct Backend: Sendable {
   private let broker: Broker
   private let rules: GatewayRules
@@ -15,12 +14,10 @@ struct Backend: Sendable {
 
   var replyKey: String { rules.replyKeyText }
 
-  /// Asks for something that has no secret.
   func ask<C: Command>(_ command: C) async throws(ProtocolError) -> C.Reply {
     try await exchange(C.self).ask(command)
   }
 
-  /// A command and its reply, whose secrets are bound to one message.
   func exchange<C: Command>(_ type: C.Type) -> CommandExchange<C> {
     CommandExchange(broker: broker, rules: rules, misconfigurations: misconfigurations)
   }
@@ -48,7 +45,6 @@ struct CommandExchange<C: Command>: Sendable {
     try rules.seal(Secret(secret), for: C.self, messageID)
   }
 
-  /// A secret for `accounts`, if there is one.
   func seal(ifAny secret: String?) throws(ProtocolError) -> SecretField? {
     guard let secret else { return nil }
     return try seal(secret)
@@ -87,19 +83,16 @@ struct CommandExchange<C: Command>: Sendable {
     return rules.isDevelopment ? ProtocolError(error).explained(by: problem) : ProtocolError(error)
   }
 
-  /// Tokens of the reply in the clear.
   func open(_ tokens: SessionTokens) throws(ProtocolError) -> OpenTokens {
     OpenTokens(
       idToken: try open(tokens.idToken), refreshToken: try open(tokens.refreshToken), expiresIn: tokens.expiresIn)
   }
 
-  /// A secret of the reply in the clear.
   func open(_ field: SecretField) throws(ProtocolError) -> Secret {
     try rules.open(field, of: C.Reply.type, messageID)
   }
 }
 
-/// Tokens of a session, as their owner gets them.
 struct OpenTokens: Sendable {
   let idToken: Secret
   let refreshToken: Secret

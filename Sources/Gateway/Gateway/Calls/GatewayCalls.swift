@@ -3,12 +3,10 @@ import CountersignTelemetry
 import HTTPClient
 import ServiceRuntime
 
-/// The calls that the gateway answers, and the services that they need.
 struct GatewayCalls: Sendable {
   let routes: [Route]
   /// Services of the calls in the order in which they start, between the broker's connection and the port.
   let services: [any Service]
-  /// The public keys of ID tokens.
   let keys: KeyCache
 
   init(_ rules: GatewayRules, broker: Broker, context: ServiceContext) {

@@ -74,7 +74,6 @@ enum Misconfiguration: String, Sendable, CaseIterable {
 }
 
 extension ProtocolError {
-  /// The same error with the hint for operators, as development mode shows it to clients.
   func explained(by problem: Misconfiguration) -> ProtocolError {
     let code = status == 500 ? "INTERNAL_ERROR" : String(message.prefix { $0 != " " })
     return ProtocolError(

@@ -2,10 +2,9 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Calls of the sign-in by phone: the proof of an app, the code, the sign-in.
 struct PhoneCalls: Sendable {
   let backend: Backend
-  /// Memory of sent codes in development mode. Otherwise `nil`.
+  /// `nil` outside of development mode.
   let codes: SentCodes?
   let clock: any WallClock
 
@@ -85,7 +84,7 @@ struct PhoneCalls: Sendable {
     return answer
   }
 
-  /// A number in E.164. The coordinator judges whether it is one that exists.
+  /// The coordinator judges whether the number exists.
   private static func phoneNumber(_ body: CallBody) throws(ProtocolError) -> String {
     guard let number = try body.word("phoneNumber", else: "INVALID_PHONE_NUMBER") else {
       throw .account("MISSING_PHONE_NUMBER")
@@ -119,7 +118,6 @@ struct PhoneCalls: Sendable {
     return try Self.answer(reply, exchange)
   }
 
-  /// Puts a temporary proof and its number, or session and code, into the command.
   private static func put(
     evidenceOf call: Call, into command: inout SignInWithPhone, _ exchange: CommandExchange<SignInWithPhone>
   ) throws(ProtocolError) -> String? {

@@ -12,7 +12,7 @@ struct ProjectCalls: Sendable {
     ]
   }
 
-  /// Number and domains. The Apple SDK takes its auth domain from the list.
+  /// The Apple SDK takes its auth domain from the list of domains.
   private func projects(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     let project = try call.project()
     let missing = project.authDomain.map { project.authorizedDomains.contains($0) ? [] : [$0] } ?? []
@@ -22,7 +22,7 @@ struct ProjectCalls: Sendable {
     return answer
   }
 
-  /// Site key of reCAPTCHA 2. In development mode SDKs ask for it and do not use it.
+  /// In development mode SDKs ask for the site key and do not use it.
   private func recaptchaParams(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     guard let siteKey = try call.project().recaptcha?.siteKey ?? (isDevelopment ? Self.developmentKey : nil) else {
       throw .account("RECAPTCHA_NOT_ENABLED")
@@ -35,8 +35,8 @@ struct ProjectCalls: Sendable {
 
   private static let developmentKey = "Fake-key__Do_not_send_to_Google_or_recaptcha_"
 
-  /// Key and enforcement of reCAPTCHA Enterprise. The enforcement alone decides: where it is off, SDKs go on with
-  /// reCAPTCHA 2 or a push, but JavaScript's `initializeRecaptchaConfig` rejects an answer without a key.
+  /// The enforcement alone decides: where it is off, SDKs go on with reCAPTCHA 2 or a push, but JavaScript's
+  /// `initializeRecaptchaConfig` rejects an answer without a key.
   private func recaptchaConfig(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     _ = try call.query.enumeration("clientType", ProtocolEnumeration.clientType)
     _ = try call.query.enumeration("version", ProtocolEnumeration.recaptchaVersion)

@@ -13,7 +13,6 @@ struct ProofFields: Sendable {
   private var receipt: String?
   private var secret: Secret?
   private var token: Secret?
-  /// Whether the token is one of reCAPTCHA Enterprise.
   private var isEnterprise = false
   /// Whether the SDK could not solve reCAPTCHA Enterprise, and has no other proof yet.
   private var isUnsolved = false
@@ -39,7 +38,7 @@ struct ProofFields: Sendable {
     isEnterprise = true
   }
 
-  /// Proof as the command has it. `nil` without one. A receipt beside a token tells of a push that did not arrive.
+  /// A receipt beside a token tells of a push that did not arrive.
   func field(
     sealed seal: (Secret) throws(ProtocolError) -> SecretField
   ) throws(ProtocolError) -> StartVerification.Proof? {

@@ -20,7 +20,6 @@ enum AnswerKind {
 extension CallBody {
   /// Maximum bytes of a secret that a client brings: tokens of Apple and Google have a few thousand.
   static let maxSecretBytes = 16 * 1024
-  /// Maximum bytes of an ID, a number, a code.
   static let maxWordBytes = 256
 
   /// A secret or a token. `nil` when it is absent or empty.

@@ -30,15 +30,12 @@ extension ProtocolError {
     }
   }
 
-  /// The project does not sign in this way.
   static let methodOff = account("OPERATION_NOT_ALLOWED", notAllowed)
 
   private static let notAllowed = "This operation is not allowed for this project."
 
-  /// Reason of a command that waited too long.
   private static let tooOld = "COMMAND_TOO_OLD"
 
-  /// Text of a case that the code alone does not tell.
   private static func text(of error: APIError) -> String? {
     switch (error.code, error.field, error.reason) {
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."

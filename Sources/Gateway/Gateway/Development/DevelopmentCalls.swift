@@ -16,7 +16,6 @@ struct DevelopmentCalls: Sendable {
 
   /// Time after a session's begin for which its SMS is waited for. In a healthy stack it takes some 30 ms.
   static let patience = Duration.seconds(2)
-  /// Time between two looks at the SMS.
   static let lookInterval = Duration.milliseconds(20)
 
   var routes: [Route] {

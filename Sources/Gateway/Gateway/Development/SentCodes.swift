@@ -3,10 +3,9 @@ import Synchronization
 
 /// Sessions that phone numbers got, in development mode only: `…/verificationCodes` shows them with their codes.
 final class SentCodes: Sendable {
-  /// Maximum number of sessions that are remembered. The oldest ones are forgotten.
+  /// The oldest sessions are forgotten.
   static let maxSessions = 1_000
 
-  /// A session whose code was sent by SMS.
   struct Session: Sendable, Hashable {
     var project: String
     var app: String
@@ -18,7 +17,7 @@ final class SentCodes: Sendable {
     var expiresAt: UnixTime
   }
 
-  /// Sessions, oldest first.
+  /// Oldest first.
   private let sessions = Mutex<[Session]>([])
 
   /// Remembers the session of a number. Its earlier ones are forgotten. A live one of the same app had the same code,
@@ -43,33 +42,29 @@ final class SentCodes: Sendable {
     sessions.withLock { $0.removeAll { $0.project == project } }
   }
 
-  /// Live sessions of a project, oldest first.
+  /// Oldest first.
   func live(of project: String, at now: UnixTime) -> [Session] {
     sessions.withLock { $0.filter { $0.project == project && $0.expiresAt > now } }
   }
 }
 
 extension SentCodes.Session {
-  /// Whether both belong to one number of one project.
   fileprivate func concerns(_ other: Self) -> Bool {
     project == other.project && phoneNumber == other.phoneNumber
   }
 }
 
-/// An SMS that was sent, as the simulator shows it.
 struct SentMessage: Sendable, Hashable, Decodable {
   var to: String
   var body: String
   var receivedAt: UnixTime
 
-  /// The code in the text: the last group of so many digits.
   func code(digits: Int) -> String? {
     body.split { !("0"..."9").contains($0) }.last { $0.count == digits }.map(String.init)
   }
 }
 
 extension SentCodes.Session {
-  /// The code of the newest SMS to the number since the session began.
   func code(in messages: [SentMessage]) -> String? {
     messages.last { $0.to == phoneNumber && $0.receivedAt >= since }?.code(digits: codeLength)
   }

@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Way of commands to their services and back. Tests replace it.
+/// Tests replace it.
 protocol CommandTransport: Sendable {
   /// Whether a command would be sent without waiting for a connection.
   var isReady: Bool { get }
@@ -13,12 +13,11 @@ protocol CommandTransport: Sendable {
 
 extension RequestClient: CommandTransport {}
 
-/// Sends commands for calls and waits for their replies.
 struct Broker: Sendable {
   static let usualTimeout: Duration = .seconds(15)
   /// Time for the answer to a start, which waits for the assessment of a reCAPTCHA token, and to a sign-in, above the
-  /// deadline that `accounts` gives a check: a code is not used up without a user. Below the time-outs of SDKs (30 s and
-  /// 60 s).
+  /// deadline that `accounts` gives a check: a code is not used up without a user. Below the time-outs of SDKs (30 s
+  /// and 60 s).
   static let startTimeout: Duration = .seconds(25)
   /// Time that a call waits for a lost connection: a reconnection at once takes less.
   static let reconnectTime: Duration = .seconds(1)

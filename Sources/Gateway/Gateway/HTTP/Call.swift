@@ -21,7 +21,6 @@ struct Call: Sendable {
   let body: CallBody
   /// ID of the request in logs. Messages that it causes have IDs of their own.
   let requestID: String
-  /// Time by which the client is answered.
   let deadline: MonotonicTime
 
   func project() throws(ProtocolError) -> Project {
@@ -37,15 +36,13 @@ struct Call: Sendable {
   }
 }
 
-/// Client as the request shows it.
 struct CallClient: Sendable, Hashable {
   /// Address of the client, of which trusted proxies only may tell.
   var address: String
-  /// User agent, cut to ``CallLimits/maxUserAgentBytes``.
+  /// Cut to ``CallLimits/maxUserAgentBytes``.
   var userAgent: String?
   /// Language of SMS and mail: `X-Firebase-Locale`.
   var locale: String?
-  /// Origin of the page.
   var origin: String?
   /// Bundle ID, package name or app ID that the request names.
   var appName: String?

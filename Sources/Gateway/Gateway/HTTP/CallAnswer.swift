@@ -18,7 +18,7 @@ struct CallAnswer: Sendable {
 
   mutating func put(_ name: String, _ flag: Bool) { fields.put(named: name, literal: "\(flag)") }
 
-  /// Puts `true`. Leaves out `false`.
+  /// Leaves out `false`.
   mutating func put(_ name: String, ifSo flag: Bool?) {
     if flag == true { put(name, true) }
   }
@@ -36,7 +36,6 @@ struct CallAnswer: Sendable {
     if let object { fields.put(named: name, object: object.json) }
   }
 
-  /// Leaves out an empty list, unless it is to be there all the same.
   mutating func put(_ name: String, objects: [CallAnswer], evenIfEmpty: Bool = false) {
     if !objects.isEmpty || evenIfEmpty { fields.put(named: name, list: objects.map(\.json)) }
   }

@@ -12,7 +12,6 @@ struct CallBody: Sendable, Hashable {
   private static let reader = JSONReader(
     maxBytes: CallLimits.maxBodyBytes, maxDepth: CallLimits.maxDepth, maxValues: CallLimits.maxValues)
 
-  /// No fields.
   static let empty = CallBody([:])
 
   init(_ fields: [String: JSONValue], path: String = "") {
@@ -55,7 +54,6 @@ struct CallBody: Sendable, Hashable {
     self.init(fields)
   }
 
-  /// Whether a field is given and not null.
   func has(_ name: String) -> Bool { value(name) != nil }
 
   /// A text. `nil` when it is absent or empty, which the protocol does not distinguish.
@@ -97,14 +95,12 @@ struct CallBody: Sendable, Hashable {
     return try Self.word(value, names, at: path + name)
   }
 
-  /// Names of cases, of a list. Empty when it is absent.
   func enumerations(_ name: String, _ names: [String]) throws(ProtocolError) -> [String] {
     var words: [String] = []
     for value in try list(name) { words.append(try Self.word(value, names, at: path + name)) }
     return words
   }
 
-  /// Fields of an object. `nil` when it is absent.
   func object(_ name: String) throws(ProtocolError) -> CallBody? {
     switch value(name) {
     case nil: return nil
@@ -113,7 +109,6 @@ struct CallBody: Sendable, Hashable {
     }
   }
 
-  /// A list of texts. Empty when it is absent.
   func texts(_ name: String) throws(ProtocolError) -> [String] {
     var texts: [String] = []
     for value in try list(name) {
@@ -141,7 +136,6 @@ struct CallBody: Sendable, Hashable {
     throw .badField(path, expected: "one of \(names.joined(separator: ", "))")
   }
 
-  /// A whole number, also as text.
   private static func whole(_ value: JSONValue) -> Int? {
     value.wholeNumber ?? value.text.flatMap { JSONValue.number($0).wholeNumber }
   }

@@ -13,7 +13,8 @@ enum CallClass: String, Sendable, CaseIterable {
 
 /// Places for the calls that are answered at a time, for each class as many.
 final class CallPlaces: Sendable {
-  /// Connections that are open at least, for each place: of those beyond, calls are refused and need not wait to connect.
+  /// Connections that are open at least, for each place: of those beyond, calls are refused and need not wait to
+  /// connect.
   static let connectionsPerPlace = 2
 
   private let perClass: Int

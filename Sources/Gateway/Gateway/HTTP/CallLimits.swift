@@ -1,4 +1,4 @@
-/// Limits of calls. Requests beyond them are refused before anything is done.
+/// Requests beyond them are refused before anything is done.
 enum CallLimits {
   /// Maximum bytes of a body: an ID token of several KiB fits many times. The contract's messages have the same limit.
   static let maxBodyBytes = 64 * 1024

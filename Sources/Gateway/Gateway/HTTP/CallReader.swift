@@ -3,8 +3,8 @@ import HTTPServer
 import Projects
 import ServiceRuntime
 
-/// Makes a call of a request, by the checks that all calls have in common, in this order: path (404, 501), method (405),
-/// development mode, bearer (401), API key (403, 400), app (403), body (400).
+/// Makes a call of a request, by the checks that all calls have in common, in this order: path (404, 501), method
+/// (405), development mode, bearer (401), API key (403, 400), app (403), body (400).
 struct CallReader: Sendable {
   let rules: GatewayRules
   let proxies: TrustedProxies
@@ -105,13 +105,11 @@ struct CallReader: Sendable {
 }
 
 extension HTTPServerRequest {
-  /// The target's part before the query, percent-encoded as sent.
+  /// Percent-encoded as sent.
   var rawPath: Substring { target.prefix { $0 != "?" } }
 
-  /// Whether the sender names itself, as administrators do.
   var hasAuthorization: Bool { headers["Authorization"] != nil }
 
-  /// The target's part after the question mark.
   fileprivate var queryText: Substring { target.drop { $0 != "?" }.dropFirst() }
 
   fileprivate var isForm: Bool {

@@ -1,8 +1,6 @@
 import CountersignEncoding
 
-/// Finds the route of a path.
 struct CallRouter: Sendable {
-  /// Outcome of a look-up.
   enum Match: Sendable {
     case found(Route, variables: [String: String])
     /// The path has calls of these methods only.

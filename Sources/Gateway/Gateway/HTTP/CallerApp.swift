@@ -81,7 +81,6 @@ extension Project {
 }
 
 extension HTTPServerHeaders {
-  /// Value of a field that is there and not empty.
   fileprivate func named(_ name: String) -> String? {
     self[name].flatMap { $0.isEmpty ? nil : $0 }
   }

@@ -1,19 +1,18 @@
 import HTTPServer
 
 /// Cross-origin resource sharing (WHATWG Fetch, section 3.2): pages of any origin may read what they are answered,
-/// errors and refusals too, except for ``hidden`` ones. There are no cookies, so an origin proves nothing and opens nothing.
+/// errors and refusals too, except for ``hidden`` ones. There are no cookies, so an origin proves nothing and opens
+/// nothing.
 enum CrossOrigin {
   /// Statuses that pages do not read where that ``Route/keepsUsers``: their `fetch` fails as without a network.
   private static let hidden: Set<Int> = [500, 503]
   /// Seconds for which a browser may keep the answer to a preflight.
   private static let maxAge = 3_600
 
-  /// Whether the request asks for permission only.
   static func isPreflight(_ request: HTTPServerRequest) -> Bool {
     request.method == "OPTIONS"
   }
 
-  /// Answer to a preflight: origin, method and headers are reflected.
   static func preflight(_ request: HTTPServerRequest, isDevelopment: Bool) -> HTTPServerResponse {
     var response = HTTPServerResponse(status: 204)
     add(to: &response, request)
@@ -41,7 +40,6 @@ enum CrossOrigin {
     response.headers.add(name: "Access-Control-Allow-Origin", value: origin)
   }
 
-  /// A value that can stand in a header of ours.
   private static func visible(_ value: String?) -> String? {
     guard let value, !value.isEmpty, value.utf8.count <= 1_024, value.utf8.allSatisfy({ (0x20...0x7E).contains($0) })
     else { return nil }

@@ -1,6 +1,5 @@
 import CountersignEncoding
 
-/// The two spellings of a field's name.
 enum FieldSpelling {
   /// `phone_number` as `phoneNumber`. Other names as they are.
   static func camelCase(_ name: String) -> String {

@@ -2,11 +2,9 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
 
-/// Answers requests: finds the route, makes the call, writes the answer or the protocol's error.
 final class GatewayEndpoint: Sendable {
   /// Duration from which a request is logged as slow. Most take some milliseconds.
   static let slow: Duration = .seconds(3)
-  /// Names of requests without a route, for metrics.
   private enum Name {
     static let unknown = "unknown"
     static let preflight = "preflight"
@@ -122,7 +120,6 @@ final class GatewayEndpoint: Sendable {
       body: body)
   }
 
-  /// Adds what every answer has, and notes it.
   private func finish(
     _ response: HTTPServerResponse, _ request: HTTPServerRequest, _ match: CallRouter.Match, _ requestID: String,
     since start: MonotonicTime

@@ -1,14 +1,12 @@
 import CountersignTelemetry
 
-/// Metrics of the gateway. Labels are names of routes and types, never input.
+/// Labels are names of routes and types, never input.
 struct GatewayMetrics: Sendable {
   private let requests: MetricFamily<Counter>
   private let seconds: MetricFamily<Histogram>
   private let commands: MetricFamily<Counter>
   private let misconfigured: MetricFamily<Counter>
-  /// Calls that are being answered, by class.
   let inFlight: MetricFamily<Gauge>
-  /// Calls that found no place, by class.
   let refused: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {

@@ -3,10 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Rules and keys that the calls share.
 struct GatewayRules: Sendable {
   let projects: ProjectsSource
-  /// Whether development mode is on, in which calls show secrets to clients on this machine.
   let isDevelopment: Bool
   /// Public keys of `accounts`.
   let sealingKeys: PublicSealingKeys
@@ -29,10 +27,8 @@ struct GatewayRules: Sendable {
     replyKey = try PrivateSealingKey.generate(id: "gateway-\(MessageID.make())")
   }
 
-  /// Public part of ``replyKey``, as commands carry it.
   var replyKeyText: String { replyKey.publicKey.jwk }
 
-  /// Seals a secret into a command to `accounts`, and binds it to the key for the reply.
   func seal<C: Command>(
     _ secret: Secret, for command: C.Type, _ messageID: String
   ) throws(ProtocolError) -> SecretField {

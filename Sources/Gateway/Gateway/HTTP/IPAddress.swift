@@ -34,7 +34,6 @@ struct IPAddress: Sendable, Hashable {
     }
   }
 
-  /// Whether the address is this machine's: `127.0.0.0/8`, `::1`.
   var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes.dropLast().allSatisfy { $0 == 0 } && bytes.last == 1
   }
@@ -124,7 +123,6 @@ struct TrustedProxies: Sendable, Hashable {
 }
 
 extension Substring {
-  /// The text without spaces and tabs around it.
   var trimmed: Substring {
     var text = self
     while let first = text.utf8.first, first == 0x20 || first == 0x09 { text.removeFirst() }

@@ -7,7 +7,6 @@ import ServiceRuntime
 /// (DNS rebinding) is refused; a page of another origin is refused although it reaches loopback; and so is whatever a
 /// proxy passed on.
 enum LocalRequest {
-  /// Whether a client on this machine sent the request, without a proxy and not from a page of the internet.
   static func isLocal(_ request: HTTPServerRequest) -> Bool {
     guard IPAddress(request.remoteAddress)?.isLoopback == true else { return false }
     let hosts = request.headers.all("Host")
@@ -15,7 +14,6 @@ enum LocalRequest {
     return request.headers.all("Origin").allSatisfy(isLoopback(origin:))
   }
 
-  /// Whether any header says that a proxy passed the request on.
   static func isForwarded(_ request: HTTPServerRequest) -> Bool {
     request.headers.fields.contains { field in
       let name = field.name.lowercased()
@@ -23,7 +21,6 @@ enum LocalRequest {
     }
   }
 
-  /// Whether the origin is a page of this machine: `http://localhost:5173`.
   static func isLoopback(origin: String) -> Bool {
     URLParts(origin).map { LocalHost.contains($0.host) } ?? false
   }
@@ -36,7 +33,6 @@ enum LocalRequest {
 }
 
 extension HTTPServerHeaders {
-  /// Values of all fields of a name, in their order.
   func all(_ name: String) -> [String] {
     let name = name.lowercased()
     return fields.filter { $0.name.lowercased() == name }.map(\.value)

@@ -4,7 +4,6 @@ import CountersignEncoding
 ///
 /// Clients map ``message`` up to the first colon. It never repeats input.
 struct ProtocolError: Error, Sendable, Hashable {
-  /// HTTP status.
   let status: Int
   /// Code, or code, `" : "` and text. Of general errors a sentence.
   let message: String
@@ -29,7 +28,6 @@ struct ProtocolError: Error, Sendable, Hashable {
     self.allow = allow
   }
 
-  /// The body: a JSON object.
   var json: [UInt8] {
     var entry = CallAnswer()
     entry.put("message", message)
@@ -58,23 +56,20 @@ extension ProtocolError {
 // MARK: - General errors
 
 extension ProtocolError {
-  /// The body cannot be read. The text names the field, never the value.
+  /// The text names the field, never the value.
   static func badBody(_ text: String) -> ProtocolError {
     ProtocolError(
       status: 400, "Invalid JSON payload received. \(text)", word: "INVALID_ARGUMENT", reason: "parseError")
   }
 
-  /// A field of the body, or a parameter of the query, has a wrong type.
   static func badField(_ name: String, expected: String) -> ProtocolError {
     badBody("Invalid value at '\(name)': must be \(expected).")
   }
 
-  /// A body that is longer than ``CallLimits/maxBodyBytes``.
   static let bodyTooLarge = ProtocolError(
     status: 413, "Request payload size exceeds the limit: \(CallLimits.maxBodyBytes) bytes.",
     word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
 
-  /// The request breaks HTTP.
   static func malformed(_ problem: String) -> ProtocolError {
     ProtocolError(
       status: 400, "The request cannot be read: \(problem).", word: "INVALID_ARGUMENT", reason: "badRequest")
@@ -120,12 +115,10 @@ extension ProtocolError {
   static let internalError = ProtocolError(
     status: 500, "Internal error encountered.", word: "INTERNAL", reason: "internalError")
 
-  /// The app that the request names is not one of the project, or its page has an unknown origin.
   static func appBlocked(_ text: String) -> ProtocolError {
     ProtocolError(status: 403, text, word: "PERMISSION_DENIED", reason: "ipRefererBlocked")
   }
 
-  /// A call of development mode that does not come from this machine.
   static let notLocal = ProtocolError(
     status: 403,
     "This call is answered only to clients on this machine: use a loopback host, and no proxy.",

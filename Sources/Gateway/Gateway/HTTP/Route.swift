@@ -1,8 +1,6 @@
-/// Address of a call with its implementation.
 struct Route: Sendable {
   typealias Implementation = @Sendable (Call) async throws(ProtocolError) -> CallAnswer
 
-  /// Condition under which a call is answered.
   enum Access: Sendable, Hashable {
     case apiKey
     /// Anyone may call.
@@ -13,7 +11,6 @@ struct Route: Sendable {
     case notOffered(ProtocolError)
   }
 
-  /// Method of HTTP.
   enum Method: String, Sendable, Hashable {
     case get = "GET"
     case post = "POST"
@@ -29,7 +26,6 @@ struct Route: Sendable {
   let paths: [String]
   let access: Access
   let waitsFor: CallClass
-  /// Whether the body may be a form.
   let takesForm: Bool
   /// Whether failures of ours are kept from pages. The JavaScript SDK makes the call by itself while a page loads
   /// (`reloadAndSetCurrentUserOrClear`): any error that it can read signs the user out for good, and what looks
@@ -52,7 +48,6 @@ struct Route: Sendable {
   }
 }
 
-/// Prefixes of the four hosts that clients reach.
 enum HostPrefix {
   static let identity = "/identitytoolkit.googleapis.com"
   static let relyingParty = "/www.googleapis.com/identitytoolkit/v3/relyingparty"
@@ -61,7 +56,6 @@ enum HostPrefix {
 }
 
 extension Route {
-  /// Call of an app in v1.
   static func v1(
     _ name: String, _ method: Method, _ path: String, old: String, waitsFor: CallClass, keepsUsers: Bool = false,
     _ implementation: @escaping Implementation
@@ -71,7 +65,6 @@ extension Route {
       waitsFor: waitsFor, keepsUsers: keepsUsers, implementation)
   }
 
-  /// Call of an app in v2.
   static func v2(
     _ name: String, _ method: Method, _ path: String, waitsFor: CallClass, _ implementation: @escaping Implementation
   ) -> Route {
@@ -79,7 +72,6 @@ extension Route {
       name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, waitsFor: waitsFor, implementation)
   }
 
-  /// `/v1/token`, which takes forms.
   static func token(_ implementation: @escaping Implementation) -> Route {
     Route(
       "token", .post, ["\(HostPrefix.secureToken)/v1/token"], access: .apiKey, waitsFor: .accounts, takesForm: true,
@@ -100,7 +92,6 @@ extension Route {
       implementation)
   }
 
-  /// Call that the protocol has and we do not offer.
   static func notOffered(_ name: String, _ paths: [String], _ error: ProtocolError = .notOffered) -> Route {
     Route(name, nil, paths, access: .notOffered(error), waitsFor: .gateway) {
       (_: Call) async throws(ProtocolError) -> CallAnswer in throw error

@@ -19,7 +19,6 @@ final class KeyCache: Service {
   /// Pause after a failed fetch, in which requests without keys are refused at once.
   static let pause = Duration.seconds(1)
 
-  /// Keys to give out, and the seconds for which they may be kept.
   struct Answer: Sendable {
     let keys: PublicKeys
     let maxAge: Int
@@ -54,10 +53,9 @@ final class KeyCache: Service {
     ) { [weak self] in self?.age?.fractionalSeconds ?? -1 }
   }
 
-  /// Whether there are keys.
   var isFilled: Bool { state.withLock { $0.keys != nil } }
 
-  /// The keys. Fetched first if there are none.
+  /// Fetched first if there are none.
   func current() async throws(ProtocolError) -> Answer {
     if let answer { return answer }
     if !isPausing { await refresh() }
@@ -71,7 +69,7 @@ final class KeyCache: Service {
     await refresh()
   }
 
-  /// Fetches the keys once. Callers at the same time share the fetch.
+  /// Callers at the same time share the fetch.
   func refresh() async {
     let task = state.withLock { state in
       if let running = state.fetching { return running }

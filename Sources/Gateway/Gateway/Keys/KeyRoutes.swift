@@ -1,5 +1,4 @@
 extension Route {
-  /// Addresses at which verifiers of ID tokens fetch the public keys, as at Google.
   static func keys(_ cache: KeyCache) -> [Route] {
     [
       open("certificates", ["\(HostPrefix.keys)/robot/v1/metadata/x509/\(tokenIssuer)"]) {
@@ -15,7 +14,6 @@ extension Route {
 }
 
 extension KeyCache {
-  /// The keys in one form, with the time for which they may be kept.
   fileprivate func answer(
     _ form: (PublicKeys) -> CallAnswer
   ) async throws(ProtocolError) -> CallAnswer {

@@ -1,6 +1,5 @@
 import CountersignMessages
 
-/// Public keys of ID tokens in the two forms that verifiers read.
 struct PublicKeys: Sendable {
   let keys: [KeysPublished.Key]
   /// Seconds for which verifiers may keep them.

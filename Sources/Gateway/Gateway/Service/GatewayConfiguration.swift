@@ -8,14 +8,11 @@ public import ServiceRuntime
 public struct GatewayConfiguration: ProcessConfiguration {
   /// Broker, logs, health, keys, stop.
   public let common: CommonConfiguration
-  /// Port for clients and its limits.
   let listen: ListenSettings
   let proxies: TrustedProxies
   let projects: ProjectsDirectory
   let accountsKeys: PublicSealingKeys?
-  /// Whether development mode is on.
   let isDevelopment: Bool
-  /// Address of the simulator, for codes in development mode.
   let simulatorURL: String?
 
   /// Maximum size of the file with the public keys of `accounts`: dozens of keys.
@@ -63,7 +60,6 @@ public struct GatewayConfiguration: ProcessConfiguration {
     return TrustedProxies(ranges: ranges)
   }
 
-  /// Adds projects and the key that it seals to to what the doctor is told.
   func describe(_ report: inout RuntimeReport, _ source: ProjectsSource) {
     report.keys.sealsTo = accountsKeys?.sealing?.id
     report.projects = source.current.appsByProject

@@ -41,7 +41,7 @@ public enum GatewayServices {
     return [projects, requests] + calls.services + [keyEvents, port]
   }
 
-  /// Consumer of the events about keys. The gateway is ready without it: it then asks for the keys once a minute.
+  /// The gateway is ready without it: it then asks for the keys once a minute.
   private static func keyEvents(_ configuration: GatewayConfiguration, _ context: ServiceContext) -> Consumer {
     let broker = BrokerConnectionSettings(configuration.common.broker, context)
     return Consumer(
@@ -74,7 +74,6 @@ public enum GatewayServices {
   }
 }
 
-/// Connection for commands and their replies.
 struct RequestService: Service {
   let name = "requests"
   let client: RequestClient
@@ -99,7 +98,6 @@ struct RequestService: Service {
   func stop() async { await client.stop(ceiling: Self.stopTime) }
 }
 
-/// Port for clients.
 final class GatewayPort: Service {
   let name = "listen"
   private let listener: HTTPListener
