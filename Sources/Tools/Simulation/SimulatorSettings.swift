@@ -193,7 +193,6 @@ package struct SimulatedRecaptchaSettings: Sendable {
 }
 
 extension ConfigurationSection {
-  /// Replaces a secret by the content of a file, if one is configured.
   fileprivate func read(_ secret: inout Secret, _ key: String, _ help: String) {
     if let given = secretFile(key, help) { secret = given }
   }

@@ -2,7 +2,7 @@ import CountersignAMQP
 import CountersignMessages
 
 extension DeadLetter {
-  /// Maximum number of redrives of a message: after that many failures it needs a person, not another try.
+  /// After that many failures a message needs a person, not another try.
   static let maxRedrives = 10
 
   /// The message to publish again: the same ID, type and body, attempts counted anew, traces of the first life removed.

@@ -25,7 +25,7 @@ enum ConversionCheck {
     ]
   }
 
-  /// Finding for a coordinator that does not answer. The broker's and the processes' checks report the cause.
+  /// The broker's and the processes' checks report the cause.
   static func skipped(_ problem: String) -> Finding {
     Finding(
       name, .skipped, "the coordinator did not report its blocks: \(problem)",

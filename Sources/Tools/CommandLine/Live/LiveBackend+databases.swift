@@ -47,13 +47,11 @@ extension LiveBackend {
   }
 }
 
-/// A database with its user, and the processes that have both in common.
 struct DatabaseUse: Sendable, Hashable {
   let endpoint: PostgreSQLEndpoint
   private(set) var parts: [PostgreSQLSchemaPart]
   private(set) var processes: [String]
 
-  /// Subject of the findings: `database of mail-worker, push-worker`.
   var name: String { "database of " + processes.joined(separator: ", ") }
 
   static func add(
@@ -67,7 +65,6 @@ struct DatabaseUse: Sendable, Hashable {
   }
 }
 
-/// Use of a database by a process.
 private struct StoreUse {
   let section: String
   let parts: [PostgreSQLSchemaPart]

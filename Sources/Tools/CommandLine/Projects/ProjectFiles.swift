@@ -9,7 +9,6 @@ import ServiceRuntime
   import Musl
 #endif
 
-/// Files of the projects, which commands read and write whole.
 struct ProjectFiles {
   /// Time that a change waits for one of another command.
   static let patience = Duration.seconds(10)

@@ -34,7 +34,6 @@ enum TerminalText {
   }
 }
 
-/// Rows in aligned columns, for people.
 struct TextTable {
   let headings: [String]
   var rows: [[String]] = []
@@ -43,7 +42,7 @@ struct TextTable {
     self.headings = headings
   }
 
-  /// The lines, without trailing spaces. Line feeds in cells are escaped.
+  /// Without trailing spaces. Line feeds in cells are escaped.
   var text: String {
     let all = [headings] + rows.map { $0.map(TerminalText.line) }
     let widths = headings.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -1,4 +1,3 @@
-/// Compares exchanges, queues, bindings and policies of the broker with the declared ones.
 struct TopologyDifferences {
   let declared = TopologyDeclaration.countersign
   let found: [BrokerObject]
@@ -46,7 +45,6 @@ struct TopologyDifferences {
     }
   }
 
-  /// Declared queues that the broker has.
   private var ownQueues: [BrokerObject] {
     let names = Set(declared.all(.queues).map(\.name))
     return found.all(.queues).filter { names.contains($0.name) }

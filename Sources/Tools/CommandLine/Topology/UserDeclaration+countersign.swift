@@ -39,7 +39,6 @@ extension UserDeclaration {
     read: NamePattern.names(Topology.Queues.accounts + [Topology.Queues.accountsCommandsLock]),
     topics: [events(of: ["account", "keys"])])
 
-  /// Right to write events whose name begins with one of the words.
   private static func events(of families: [String]) -> TopicRight {
     TopicRight(
       exchange: Topology.Exchanges.events,
@@ -69,7 +68,6 @@ extension UserDeclaration {
       ])
   }
 
-  /// Pattern for the routing keys of the results of a queue's jobs.
   private static func resultKeys(_ queue: String) -> String {
     NamePattern.escaped(queue) + "\\.[^.]+"
   }

@@ -1,8 +1,6 @@
 import CountersignMessages
 
-/// Rights of the services that use Countersign, each with a user of its own or one of the declared ones.
 enum ServiceRights {
-  /// First part of the routing keys of delivery reports.
   static let deliveries = "sms.delivery"
 
   static let deliveryBindings = NamePattern.names([], or: [NamePattern.escaped(deliveries) + "\\.([a-z]+|[*#])"])
@@ -10,14 +8,13 @@ enum ServiceRights {
   /// Pattern for queues named by the broker, whose names cannot be guessed and do not depend on the user.
   static let brokerNamedQueues = "amq\\.gen-.*"
 
-  /// Patterns for the queues that a user may own.
   static func ownQueues(of user: String) -> [String] {
     [brokerNamedQueues, NamePattern.escaped(Topology.Queues.ownPrefix(of: user)) + ".*"]
   }
 }
 
 extension UserDeclaration {
-  /// User of a service that sends commands. It may bind and read its queue of events, if the operator declares one.
+  /// It may bind and read its queue of events, if the operator declares one.
   static func service(_ name: String) -> UserDeclaration {
     client(name, writes: [Topology.Exchanges.commands], reads: [Topology.Exchanges.events])
   }

@@ -1,14 +1,13 @@
 import CountersignEncoding
 import CountersignMessages
 
-/// Compares the users of the broker with the declared ones.
 struct UserDifferences {
   let declared = UserDeclaration.countersign
-  /// All users of the broker, including those of other virtual hosts.
+  /// Including those of other virtual hosts.
   var users: [BrokerUser]
   /// Permissions in the virtual host, and permissions on routing keys.
   var rights: [BrokerObject]
-  /// Limits of the virtual host: none, or one row.
+  /// None, or one row.
   var hostLimits: [[String: JSONValue]]
   let virtualHost: String
 
@@ -65,7 +64,7 @@ struct UserDifferences {
     }
   }
 
-  /// Missing limits. A different number is the site's own choice.
+  /// A different number is the site's own choice.
   private func limits(of user: UserDeclaration, _ found: BrokerUser) -> [TopologyDifference] {
     let missing = user.limits.keys.filter { (found.limits[$0] ?? -1) < 0 }.sorted()
     guard !missing.isEmpty else { return [] }

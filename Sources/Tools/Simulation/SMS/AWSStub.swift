@@ -45,7 +45,7 @@ struct AWSStub: ProviderStub {
       case dryRun = "DryRun"
     }
 
-    /// Recipient in E.164.
+    /// In E.164.
     var recipient: String { destination.map { $0.hasPrefix("+") ? $0 : "+\($0)" } ?? "" }
   }
 

@@ -2,7 +2,6 @@
 struct MailTemplateFile: Decodable, Sendable {
   /// The language tag (BCP 47). Its file has the same name.
   let language: String
-  /// Further tags that this language serves.
   let aliases: [String]?
   /// `rtl` for scripts that are written from right to left.
   let direction: Direction?

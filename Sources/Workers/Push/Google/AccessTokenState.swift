@@ -48,7 +48,7 @@ struct AccessTokenState: Sendable {
     renewsAt = new.expiresAt - min(Self.renewalLead, (new.expiresAt - now) / 2)
   }
 
-  /// Ends a renewal that brought no token. The old one is used as long as it is good.
+  /// The old token is used as long as it is good.
   mutating func failRenewal(now: MonotonicTime) {
     isRenewing = false
     renewsAt = now + Self.pause

@@ -8,7 +8,7 @@ public struct BulkSettings: Sendable, Hashable {
   /// Number of jobs taken from the queue ahead.
   public let prefetch: Int
 
-  /// Maximum share: codes keep at least half of each lane.
+  /// Codes keep at least half of each lane.
   static let maxShare = 0.5
 
   init?(_ section: ConfigurationSection, lanes: [LaneConfiguration]) {

@@ -24,7 +24,7 @@ enum ScriptLinter {
     var length = 0
   }
 
-  /// Words with the scripts of their letters. A mark that belongs to all scripts (an accent) does not count.
+  /// A mark that belongs to all scripts (an accent) does not count.
   private static func words(_ scalars: [Unicode.Scalar]) -> [Word] {
     var words: [Word] = []
     var word = Word()

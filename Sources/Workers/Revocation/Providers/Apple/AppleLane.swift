@@ -13,7 +13,6 @@ struct AppleLane: HTTPLane {
   let context: LaneContext
   let clientID: String
   let secret: ClientSecret
-  /// Maximum time for the answer to a probe.
   var probeTimeout: Duration = .seconds(5)
   private let tokenURL: String
   private let revokeURL: String

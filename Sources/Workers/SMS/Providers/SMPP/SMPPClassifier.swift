@@ -1,7 +1,6 @@
 import JobEngine
 import SMPP
 
-/// Classifies the answers of an SMPP server, and their absence.
 struct SMPPClassifier: Sendable {
   /// Rules by `command_status`, written as `0x00000058`.
   let table: ProviderTable
@@ -30,10 +29,8 @@ struct SMPPClassifier: Sendable {
       providerCode: reason.providerCode)
   }
 
-  /// Reason that a session with this error cannot be used.
   func reason(_ error: SMPPError) -> Reason { verdict(error).reason }
 
-  /// Class of an error, with its reason.
   private struct Verdict {
     let `class`: ProviderRule.Class
     let reason: Reason

@@ -60,15 +60,13 @@ struct SMPPLane: ProviderLane {
 final class SegmentReferences: Sendable {
   private let last = Atomic<UInt8>(.random(in: 0 ... .max))
 
-  /// Next of 256 numbers.
   func next() -> UInt8 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The part of a session that a lane uses. `SMPPSession` is the one that ships.
+/// `SMPPSession` is the one that ships.
 protocol SMPPSubmitting: Sendable {
   var status: SMPPStatus { get }
 
-  /// Submits a message once.
   func submit(
     _ message: ShortMessage, timeout: Duration, isPatient: Bool, origin: MessageOrigin?
   ) async throws(SMPPError) -> String?

@@ -10,8 +10,6 @@ struct TwilioSignature: Sendable {
 
   init(authToken: Secret) { self.authToken = authToken }
 
-  /// Whether Twilio made the signature.
-  ///
   /// Twilio signs the address with the port or without it, inconsistently (twilio-python, `RequestValidator`), so both
   /// forms are accepted.
   func isValid(_ signature: String, url: String, fields: [(name: String, value: String)]) -> Bool {
