@@ -80,7 +80,6 @@ struct BenchReport {
   var isSuccess = true
 }
 
-/// Broker that a user of the environment connects to.
 enum BenchBroker: String {
   case service = "COUNTERSIGN_AMQP_URL"
   case operatorUser = "COUNTERSIGN_OPERATOR_AMQP_URL"

@@ -93,7 +93,6 @@ struct BenchmarkNumbers: Sendable {
   private static let exchanges = (220...919).filter { $0 % 100 != 11 && $0 != 555 }
   private static let linesPerExchange = 10_000
 
-  /// Number of phone numbers, more than a run can use.
   static let count = areaCodes.count * exchanges.count * linesPerExchange
 
   /// Neighbors have different prefixes.

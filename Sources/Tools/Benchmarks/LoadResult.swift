@@ -72,7 +72,6 @@ package struct LatencySummary: Sendable, Hashable, Encodable {
     case maximum = "maximumMilliseconds"
   }
 
-  /// `nil` if there are none.
   init?(_ samples: [Duration]) {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.map(\.milliseconds).sorted()

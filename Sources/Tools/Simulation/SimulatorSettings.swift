@@ -114,7 +114,6 @@ package struct SMPPServerSettings: Sendable {
 
   package init() {}
 
-  /// `nil` if there is no server.
   fileprivate init?(_ section: ConfigurationSection) {
     port = UInt16(
       section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0 means no server."))

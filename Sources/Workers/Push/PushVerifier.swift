@@ -8,7 +8,6 @@ import Synchronization
 /// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment
 /// of reCAPTCHA tokens.
 public final class PushVerifier: Sendable {
-  /// For the header `User-Agent`.
   static let program = "push-worker"
 
   let push: (handler: PushJobHandler, lanes: [LaneConfiguration])

@@ -12,7 +12,6 @@ struct SMSPreview {
   }
 
   struct Alternative {
-    /// Setting of a lane that allows it.
     let setting: String
     let text: SMSText
   }

@@ -45,7 +45,6 @@ enum AppCheck {
     }
   }
 
-  /// Apps that the coordinator does not have, or does not let the gateway ask for.
   static func unknown(
     _ projects: [String: [String]], _ coordinator: RuntimeReport, _ process: ProcessFacts
   ) -> [Finding] {

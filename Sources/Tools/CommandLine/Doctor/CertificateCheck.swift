@@ -1,7 +1,6 @@
 import CountersignTelemetry
 
 enum CertificateCheck {
-  /// Time before the end of a certificate at which it should have been renewed.
   static let notice = Duration.seconds(14 * 86_400)
 
   struct State: Sendable, Hashable {

@@ -1,8 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reports where the conversion guard blocks sending. A block is intended and therefore a note, not a failure: it
-/// explains `PREFIX_BLOCKED` and `REGION_BLOCKED`.
+/// A block is intended and therefore a note, not a failure: it explains `PREFIX_BLOCKED` and `REGION_BLOCKED`.
 enum ConversionCheck {
   static let name = "conversion"
   /// Maximum number of blocks reported one by one, the latest first.

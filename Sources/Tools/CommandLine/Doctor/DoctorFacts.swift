@@ -4,7 +4,6 @@ import ServiceRuntime
 
 struct DoctorFacts: Sendable {
   var now: UnixTime
-  /// The login as a service, and as the operator.
   var service: [Finding] = []
   var operatorUser: [Finding] = []
   var brokerHosts: [BrokerHostsCheck.State] = []
@@ -60,7 +59,6 @@ struct ManagementFacts: Sendable {
 
 struct ProcessFacts: Sendable {
   let name: String
-  /// Base URL of its health port.
   let url: String
   /// Whether it is configured or enabled, so that its absence is a failure.
   var isExpected = true
@@ -84,7 +82,6 @@ struct ProcessFacts: Sendable {
     return ConfigurationFiles.File(name: name, directory: "/", settings: settings)
   }
 
-  /// Path of a file that it was started with, for hints.
   func path(_ key: String) -> String { report?.guarded?.settings[key].map { "\(key) (\($0))" } ?? key }
 
   static func ask(

@@ -43,7 +43,6 @@ enum FileChecks {
     return nil
   }
 
-  /// Keys that name files without secrets.
   private static let publicFiles: Set = ["projectsDirectory", "accountsKeysFile"]
 
   /// `database.path`, `ledger.path`.

@@ -13,7 +13,6 @@ struct FileFacts: Sendable {
   let isOwnedByRoot: Bool
   let isOwnedByCaller: Bool
 
-  /// `nil` if the file cannot be inspected.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -25,7 +24,6 @@ struct FileFacts: Sendable {
     isOwnedByCaller = status.st_uid == geteuid()
   }
 
-  /// Bytes free for users on the file system of a directory.
   static func freeBytes(_ directory: String) -> Int64? {
     var status = statvfs()
     guard statvfs(directory, &status) == 0 else { return nil }

@@ -76,7 +76,6 @@ enum ProcessCheck {
       about: .process(process.name), needs: failing.map { needs(process.name, $0) })
   }
 
-  /// Parts whose failure explains one of the checks.
   private static func needs(_ process: String, _ check: HealthReport.Check) -> Set<Finding.Part> {
     let kind = check.name.split(separator: ".").last ?? ""
     if check.name.contains("broker.") {

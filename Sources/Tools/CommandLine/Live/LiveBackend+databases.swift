@@ -20,7 +20,6 @@ extension LiveBackend {
       ? [Finding(check, .note, "no configuration file in \(directory) names PostgreSQL")] : findings
   }
 
-  /// Checks each database once for each user of it.
   func databases(_ files: ConfigurationFiles, _ timeout: Duration) async -> [Finding] {
     var findings: [Finding] = []
     var uses: [DatabaseUse] = []
@@ -68,7 +67,6 @@ struct DatabaseUse: Sendable, Hashable {
 private struct StoreUse {
   let section: String
   let parts: [PostgreSQLSchemaPart]
-  /// Whether its section has the key `readers`.
   let hasReaders: Bool
 
   init?(process: String) {

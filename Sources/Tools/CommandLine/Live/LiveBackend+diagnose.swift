@@ -184,7 +184,6 @@ extension LiveBackend {
 
   private static let certificateTimeout: Duration = .seconds(3)
 
-  /// Directory of this program, which is the other programs' as well.
   private static var programs: String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)

@@ -21,7 +21,6 @@ final class CurlManagement: ManagementTransport {
   private let transport: HTTPClient
   private let addresses: [HTTPAddress]
   private let timeout: Duration
-  /// Index of the address that answered last.
   private let current = Mutex(0)
 
   init(transport: HTTPClient, addresses: [HTTPAddress], timeout: Duration) {

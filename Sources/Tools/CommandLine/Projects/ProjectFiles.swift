@@ -10,7 +10,6 @@ import ServiceRuntime
 #endif
 
 struct ProjectFiles {
-  /// Time that a change waits for one of another command.
   static let patience = Duration.seconds(10)
   private static let interval: useconds_t = 20_000
 

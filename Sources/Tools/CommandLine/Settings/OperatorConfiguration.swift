@@ -2,8 +2,7 @@ import CountersignAMQP
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Addresses for the operator's commands, from the environment and, after it, a file. All of them may be absent; a
-/// command demands those it needs.
+/// From the environment and, after it, a file. A command demands those addresses that it needs.
 struct OperatorConfiguration: Configuration {
   struct Broker: Sendable {
     let url: Secret?

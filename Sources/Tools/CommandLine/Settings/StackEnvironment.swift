@@ -1,7 +1,5 @@
 import FoundationEssentials
 
-/// Addresses of the development stack, from the file that `deploy/up` writes.
-///
 /// The file holds passwords and lies in the current directory, which may belong to another user. It is therefore used
 /// as a whole or not at all, never mixed with an option, a variable or a configuration file.
 enum StackEnvironment {

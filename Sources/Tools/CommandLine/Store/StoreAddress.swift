@@ -43,7 +43,6 @@ struct StoreLogin: CommandOptions {
     return endpoint
   }
 
-  /// The first line of a file.
   static func password(_ path: String) throws(CommandLineError) -> Secret {
     let text = String(decoding: try InputFile.read(path, limit: 4_096), as: UTF8.self)
     guard let line = text.split(whereSeparator: \.isNewline).first, !line.isEmpty else {

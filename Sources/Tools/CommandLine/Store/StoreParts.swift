@@ -12,6 +12,5 @@ enum StoreParts {
   /// In the order in which they are made.
   static let all: [PostgreSQLSchemaPart] = coordinator + worker.filter { !coordinator.contains($0) }
 
-  /// Beginning of the names of each part's tables.
   static let prefixes = ["store": "store_", "marks": "mark_", "ledger": "ledger_", "workers": "worker_"]
 }

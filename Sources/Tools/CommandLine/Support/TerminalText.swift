@@ -1,8 +1,6 @@
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Escapes characters that would control the terminal or reverse the order of letters.
-///
 /// Dead letters, timelines and errors repeat text of services, providers and the broker. A control sequence in them
 /// (ECMA-48, 5.4) could write to the clipboard or overwrite other lines; an override of the writing direction (Unicode
 /// UAX #9, 2) could show one identifier as another.

@@ -22,7 +22,6 @@ struct BrokerObject: Sendable, Hashable {
   /// All but the virtual host.
   let members: [String: JSONValue]
 
-  /// Empty if it has none.
   subscript(_ member: String) -> String { members[member]?.text ?? "" }
 
   var name: String { self["name"] }
@@ -64,7 +63,7 @@ struct BrokerObject: Sendable, Hashable {
 }
 
 extension BrokerObject {
-  /// What means the same is written as in the declarations.
+  /// Members that mean the same are written as in the declarations.
   init(_ kind: Kind, told row: [String: JSONValue]) {
     var members = row
     switch kind {

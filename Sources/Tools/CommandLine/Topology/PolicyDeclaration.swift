@@ -60,7 +60,6 @@ enum PolicyDeclaration {
     return letters.merging(bounds(length, bytes, overflow: "reject-publish")) { $1 }.merging(further) { $1 }
   }
 
-  /// Policy of a work queue. Its dead queue is bound under its name; results arrive under many keys.
   private static func work(_ queue: String) -> BrokerObject {
     policy(
       "countersign.work.\(queue)", NamePattern.names([queue]),

@@ -29,7 +29,6 @@ struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
 
 struct TopologyReport: Sendable, Equatable {
   var differences: [TopologyDifference]
-  /// Permitted state that is worth knowing.
   var notes: [String] = []
   /// Reason why the users were not compared. `nil` if they were, or if the caller left them out.
   var unchecked: String?

@@ -7,7 +7,6 @@ struct TopologyDifferences {
     declared.compactMap { $0.difference(from: found) } + overriddenQueues() + undeclaredBindings() + refusingQueues()
   }
 
-  /// Queues whose declared policy is overridden by another one with a higher priority.
   private func overriddenQueues() -> [TopologyDifference] {
     let own = Set(declared.all(.policies).map(\.name)).union([""])
     return ownQueues.filter { !own.contains($0["policy"]) }.map {

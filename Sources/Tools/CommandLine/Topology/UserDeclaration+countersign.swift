@@ -27,8 +27,6 @@ extension UserDeclaration {
     read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
-  /// The accounts service: sends commands, as services do, and mail. Answers commands, and publishes events about
-  /// accounts and keys.
   private static let accounts = UserDeclaration(
     name: Topology.Users.accounts, configure: NamePattern.nothing,
     write: NamePattern.names(
@@ -51,7 +49,6 @@ extension UserDeclaration {
     write: NamePattern.names([NamePattern.defaultExchange], or: everythingAlternatives),
     read: everything)
 
-  /// User of a worker, which takes and delays the jobs of its queues and reports results of these jobs only.
   private static func worker(
     _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {

@@ -39,8 +39,7 @@ extension UserDeclaration {
       exchange: Topology.Exchanges.events, write: NamePattern.nothing, read: NamePattern.names(["keys.published"])),
     keepsEvents: false)
 
-  /// User that declares queues of its own.
-  /// - Parameter keepsEvents: whether it may bind and read a queue of events that the operator declares.
+  /// With `keepsEvents`, it may bind and read a queue of events that the operator declares.
   private static func client(
     _ name: String, writes: [String], reads: [String], binds topic: TopicRight? = nil, keepsEvents: Bool = true
   ) -> UserDeclaration {

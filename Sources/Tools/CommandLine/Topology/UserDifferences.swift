@@ -15,7 +15,6 @@ struct UserDifferences {
     impersonators() + declared.flatMap(differences) + further.flatMap(differences(ofFurther:)) + queueLimit()
   }
 
-  /// Notes about permitted further users: those of services, and administrators.
   func notes() -> [String] {
     further.compactMap { permission in
       let name = permission["user"]
@@ -77,7 +76,6 @@ struct UserDifferences {
 
   // MARK: - Other users
 
-  /// Users with rights in the virtual host that are not declared.
   private var further: [BrokerObject] {
     rights.all(.permissions).filter { permission in
       !declared.contains { $0.name == permission["user"] }
@@ -102,7 +100,6 @@ struct UserDifferences {
     ]
   }
 
-  /// Declaration whose rights a further user has, and the word for its kind.
   private func model(of permission: BrokerObject) -> (word: String, user: UserDeclaration)? {
     let name = permission["user"]
     let models: [(word: String, user: UserDeclaration)] = [

@@ -81,7 +81,6 @@ struct APNsStub: ProviderStub {
 // MARK: - Header fields
 
 extension APNsStub {
-  /// Throws the first problem.
   private func topic(_ headers: HTTPServerHeaders) throws(ProviderError) -> String {
     let given = headers.fields.map { $0.name.lowercased() }.filter(Self.headers.contains)
     guard Set(given).count == given.count else { throw .apns("DuplicateHeaders") }

@@ -33,7 +33,6 @@ final class DeviceRegistry: Sendable {
 
   func clear() { devices.withLock { $0.removeAll() } }
 
-  /// Throws the reason if a device does not get a push.
   func check(
     _ token: String, _ environment: SimulatedAPNsEnvironment, topic: String, now: UnixTime
   ) throws(ProviderError) {
@@ -76,10 +75,8 @@ struct DeviceOrder: ControlOrder {
     try Self.require(count, in: 1...10_000_000, "count")
   }
 
-  /// `nil` means both environments.
   var place: SimulatedAPNsEnvironment? { SimulatedAPNsEnvironment(rawValue: environment ?? "production") }
 
-  /// `nil` means any app.
   var app: String? { topic == "*" ? nil : topic }
 
   var refusal: ProviderError? {

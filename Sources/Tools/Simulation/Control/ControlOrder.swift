@@ -18,7 +18,6 @@ struct ControlProblem: Error {
 protocol ControlOrder: Decodable {
   static var fields: Set<String> { get }
 
-  /// Throws the first problem of the values.
   func check() throws(ControlProblem)
 }
 

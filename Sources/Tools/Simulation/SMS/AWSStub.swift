@@ -30,7 +30,6 @@ struct AWSStub: ProviderStub {
     let context: [String: String]?
     let maxPrice: String?
     let configurationSet: String?
-    /// Whether the message is only validated.
     let dryRun: Bool?
 
     enum CodingKeys: String, CodingKey {

@@ -94,7 +94,6 @@ final class ReceiptReporter: Sendable {
     do { return try await http.send(request).status } catch { return 0 }
   }
 
-  /// Token with these claims, signed with a shared secret (HS256).
   static func token(_ claims: String, secret: [UInt8]) -> String {
     do {
       return try JWS.sign(Array(claims.utf8), secret: secret)

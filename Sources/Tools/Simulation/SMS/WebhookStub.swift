@@ -88,7 +88,6 @@ struct WebhookVerifier: Sendable {
     }
   }
 
-  /// Returns the ID of the webhook.
   func verify(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> String {
     guard let id = request.headers["webhook-id"], !id.isEmpty, let timestamp = request.headers["webhook-timestamp"],
       let signatures = request.headers["webhook-signature"]

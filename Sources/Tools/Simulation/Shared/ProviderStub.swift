@@ -53,7 +53,6 @@ enum Provider: String, Sendable, CaseIterable {
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
 
-  /// Providers that take messages for phone numbers.
   static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
 
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }

@@ -24,7 +24,6 @@ struct MailTemplateFile: Decodable, Sendable {
     /// Label of a button that leads to `{link}`. In plain text, the line before the address.
     let button: String?
     let small: String?
-    /// A variable without which the block is left out.
     let `if`: String?
   }
 }

@@ -10,8 +10,7 @@ import CountersignTelemetry
 /// | none, or expired | no | starts the renewal and waits |
 /// | none, or expired | yes | waits |
 struct AccessTokenState: Sendable {
-  /// Time before its expiry at which a token is renewed. Google's own libraries take from 3:45 (Python) to 5 minutes
-  /// (Node).
+  /// Google's own libraries take from 3:45 (Python) to 5 minutes (Node).
   static let renewalLead: Duration = .seconds(300)
   /// Minimum remaining life of a token that is shown: it might expire on the way.
   static let shortestUse: Duration = .seconds(10)

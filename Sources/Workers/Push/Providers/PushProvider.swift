@@ -1,7 +1,7 @@
 import CountersignTelemetry
 import JobEngine
 
-/// A provider of the push-worker: one `type` of the entries of `lanes`. An instance holds the keys of one entry.
+/// An instance holds the keys of one entry of `lanes`.
 ///
 /// A provider is a folder next to this file, a line in ``PushProviders/all``, and its tables in `Config/providers/`. Its
 /// lanes take calls of one of two kinds: a ``SilentPush`` or an ``AssessmentCall``.

@@ -25,8 +25,7 @@ public struct BulkSettings: Sendable, Hashable {
 }
 
 extension LaneConfiguration {
-  /// Splits the lane into a share and the rest, which together are the lane as configured. Only a burst of 1 cannot be
-  /// divided, so each part has one then.
+  /// Together they are the lane as configured. Only a burst of 1 cannot be divided, so each part has one then.
   func split(_ share: Double) -> (share: LaneConfiguration, rest: LaneConfiguration) {
     var (part, rest) = (self, self)
     part.concurrency = min(max(1, Int(Double(concurrency) * share)), max(1, concurrency - 1))

@@ -19,8 +19,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   public let minValidity: Duration
   let tables: ProviderTables
   let reports: ReportSettings
-  /// Table of lanes with `transliterate`. `nil` if there is no such lane, or if the table has a problem, which is
-  /// reported.
+  /// `nil` if no lane has `transliterate`, or if the table has a problem, which is reported.
   let transliteration: Transliteration?
   /// Share of messages that can wait. `nil` if the worker takes none.
   public let bulk: BulkSettings?

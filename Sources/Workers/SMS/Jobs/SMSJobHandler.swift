@@ -135,7 +135,6 @@ extension Classification {
 }
 
 extension SMSDispatchJob {
-  /// Language that the job asks for, if it has a template.
   fileprivate var languageCode: String? {
     if case .template(_, let languageCode, _) = content { languageCode } else { nil }
   }

@@ -5,8 +5,7 @@ import HTTPServer
 import JobEngine
 import ServiceRuntime
 
-/// Takes delivery reports on a port of its own, which the internet may reach, and publishes them on a broker connection
-/// of its own.
+/// On a port of its own, which the internet may reach, and on a broker connection of its own.
 struct ReportService: Service {
   let name = "receipts"
   private let publisher: Publisher

@@ -1,7 +1,6 @@
 /// A grapheme cluster is not split unless it alone is longer than a part, then between scalars. An escape sequence of a
 /// GSM extension table and a surrogate pair are never split: each comes from one scalar.
 struct SegmentPacker {
-  /// Maximum number of units of a part.
   let limit: Int
   let units: (Unicode.Scalar) -> Int
 

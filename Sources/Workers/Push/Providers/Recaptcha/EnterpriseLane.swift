@@ -4,8 +4,7 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service
-/// account.
+/// `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service account.
 struct EnterpriseLane: RecaptchaLane {
   enum Credential: Sendable {
     case apiKey(Secret)

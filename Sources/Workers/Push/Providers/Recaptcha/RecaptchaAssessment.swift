@@ -19,7 +19,6 @@ struct RecaptchaAssessment: Sendable, Hashable {
   var isDuplicate: Bool { invalidReason.map(Self.duplicateReasons.contains) ?? false }
 }
 
-/// Bounds of reCAPTCHA's texts and numbers that go into results.
 enum AssessmentText {
   static let maxLength = 256
 

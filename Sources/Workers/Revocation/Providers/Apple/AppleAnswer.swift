@@ -45,7 +45,6 @@ struct AppleAnswer: Sendable {
   }
 }
 
-/// Apple's error codes that matter beyond their row of the table.
 enum AppleError {
   static let invalidClient = "invalid_client"
 }

@@ -34,7 +34,6 @@ struct AWSAnswer: Sendable {
     exception = (response.headers["x-amzn-ErrorType"] ?? self.response.body?.type).flatMap(Self.name)
   }
 
-  /// Whether AWS refuses the credentials, whatever the request.
   var saysCredentialsAreWrong: Bool {
     [
       "UnrecognizedClientException", "InvalidSignatureException", "IncompleteSignatureException",

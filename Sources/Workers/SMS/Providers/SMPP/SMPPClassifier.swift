@@ -5,7 +5,6 @@ struct SMPPClassifier: Sendable {
   /// Rules by `command_status`, written as `0x00000058`.
   let table: ProviderTable
 
-  /// Classifies a message by the failure of one of its segments.
   func classification(_ error: SMPPError, taken: Int = 0, of total: Int = 1) -> Classification {
     let verdict = verdict(error)
     guard taken > 0 else {

@@ -4,8 +4,6 @@ import JobEngine
 import SMPP
 import Synchronization
 
-/// Sends through an SMPP server, on one session as transceiver.
-///
 /// SMPP has no idempotency key, so a submission without a clear answer is `unknown` and is not repeated here. The
 /// segments of a longer message are submitted one after the other: until the first was taken, another lane may take
 /// over; afterwards the message must not be sent again as a whole.
@@ -63,7 +61,6 @@ final class SegmentReferences: Sendable {
   func next() -> UInt8 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// `SMPPSession` is the one that ships.
 protocol SMPPSubmitting: Sendable {
   var status: SMPPStatus { get }
 

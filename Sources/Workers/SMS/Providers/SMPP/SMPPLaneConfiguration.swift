@@ -44,7 +44,6 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
     }
   }
 
-  /// Segments and encoding for the result, if the server's alphabet changes them.
   func extras(of message: OutgoingSMS) -> ResultExtras {
     let carried = alphabet.carried(message.text)
     guard carried != message.text else { return [:] }

@@ -34,7 +34,6 @@ struct TwilioSignature: Sendable {
     return HMAC.authenticate(text, key: Array(authToken.reveal().utf8), digest: .sha1)
   }
 
-  /// The address as given, and with the port added or removed.
   private static func forms(of url: String) -> [String] {
     guard let scheme = url.firstRange(of: "://") else { return [url] }
     let rest = url[scheme.upperBound...]
