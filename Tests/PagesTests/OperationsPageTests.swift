@@ -92,7 +92,6 @@ import Testing
     }
   }
 
-  /// Names of the commands that have no commands below them.
   private func leaves(_ syntax: CommandSyntax) -> [[String]] {
     syntax.subcommands.flatMap { command in
       let below = leaves(command)

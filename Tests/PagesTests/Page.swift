@@ -2,7 +2,6 @@ import FoundationEssentials
 import TestSupport
 import Testing
 
-/// A page of the documentation.
 struct Page {
   let name: String
   let text: String
@@ -22,7 +21,6 @@ struct Page {
     }
   }
 
-  /// Rows of the table whose head is the given line, each split into cells.
   func table(_ head: String) throws -> [[String]] {
     let lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
     let start = try #require(lines.firstIndex(of: head), "\(name) has no table \(head)")
@@ -33,7 +31,6 @@ struct Page {
     }
   }
 
-  /// Words of a text that stand in backticks.
   static func code(in text: String) -> [String] {
     text.matches(of: /`([^`]+)`/).map { String($0.1) }
   }
@@ -47,7 +44,6 @@ extension String {
   }
 }
 
-/// A number with commas between thousands, as pages write it.
 func grouped(_ number: some BinaryInteger) -> String {
   let digits = Array(String(number))
   return digits.indices.map { index in
@@ -65,7 +61,6 @@ func word(_ number: Int) -> String {
   return number == 30 ? "thirty" : String(number)
 }
 
-/// A share in percent, to one decimal.
 func percent(_ part: Int, of whole: Int) -> String {
   let tenths = part * 1000 / whole
   return tenths % 10 == 0 ? "\(tenths / 10) %" : "\(tenths / 10).\(tenths % 10) %"

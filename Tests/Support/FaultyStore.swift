@@ -12,7 +12,7 @@ public final class FaultyStore: Store {
   private struct Fault: Sendable {
     let error: StoreError
     let calls: Set<Call>
-    /// Number of calls that fail. `nil` for all.
+    /// `nil` for all.
     var left: Int?
     let meanwhile: @Sendable () -> Void
   }

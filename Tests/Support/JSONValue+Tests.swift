@@ -1,6 +1,5 @@
 package import CountersignEncoding
 
-/// JSON, to compare answers and documents with.
 extension JSONValue {
   package init(parsing json: some Sequence<UInt8>) throws {
     self = try JSONReader(maxBytes: 1 << 20).value(of: Array(json))

@@ -4,7 +4,6 @@ import Synchronization
 /// A consumer in memory: a test delivers messages, and sees how they are settled.
 public final class MemoryMessageSource: MessageSource {
   private struct State {
-    /// Batches for ``next()``, one after the other.
     var batches: [[Delivery]] = []
     /// Deliveries that ``next()`` takes together once the batches are used up.
     var queued: [Delivery] = []

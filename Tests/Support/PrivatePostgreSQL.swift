@@ -287,7 +287,6 @@ private struct ServerAccount: Sendable {
     return path
   }
 
-  /// Command line that runs one of the server's programs under this account.
   func command(_ arguments: [String]) -> [String] {
     let program = arguments[0].hasPrefix("/") ? arguments[0] : "\(Self.programs)/\(arguments[0])"
     let command = [program] + arguments.dropFirst()
@@ -295,7 +294,6 @@ private struct ServerAccount: Sendable {
     return ["/usr/bin/setpriv", "--reuid=\(user)", "--regid=\(group)", "--clear-groups", "--"] + command
   }
 
-  /// Runs a program and waits for its end.
   @discardableResult
   func run(_ arguments: [String]) throws -> String {
     let file = "/tmp/countersign-output-\(UInt64.random(in: 0 ... .max))"
@@ -347,7 +345,6 @@ private final class Watcher: Sendable {
     socket = Mutex(ends[1])
   }
 
-  /// Ends the server, and waits for that.
   func end() {
     let descriptor = socket.withLock { $0.take() }
     guard let descriptor else { return }

@@ -2,7 +2,7 @@ import CountersignAMQP
 import FoundationEssentials
 import ServiceRuntime
 
-/// Measures broker, workers, coordinator, accounts and gateway. `deploy/bench` runs all of it on a stack of its own.
+/// `deploy/bench` runs all of it on a stack of its own.
 @main enum Bench {
   private static let syntax = CommandSyntax(
     "bench",
@@ -63,7 +63,6 @@ import ServiceRuntime
   }
 }
 
-/// Options of all measurements.
 struct CommonOptions: CommandOptions {
   let json: Bool
   let count: Int?
@@ -75,14 +74,12 @@ struct CommonOptions: CommandOptions {
   }
 }
 
-/// Result of a measurement, for people and for programs.
 struct BenchReport {
   let text: String
   let result: any Encodable
   var isSuccess = true
 }
 
-/// Broker that a user of the environment connects to.
 enum BenchBroker: String {
   case service = "COUNTERSIGN_AMQP_URL"
   case operatorUser = "COUNTERSIGN_OPERATOR_AMQP_URL"
@@ -104,7 +101,6 @@ enum BenchBroker: String {
   }
 }
 
-/// Error in the surroundings of a measurement.
 struct BenchSetupError: ExitingError {
   let exitCode: ExitCode
   let description: String

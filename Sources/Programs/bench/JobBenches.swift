@@ -80,5 +80,4 @@ enum DrainBench {
   }
 }
 
-/// A rate without fractions.
 func whole(_ number: Double) -> String { String(Int(number.rounded())) }

@@ -2,7 +2,6 @@ import Benchmarks
 import FoundationEssentials
 import ServiceRuntime
 
-/// Measurements that send commands, or call the gateway over HTTP, by their names on the command line.
 enum LoadBench: String, CaseIterable {
   case verifications, proofs, lookups, refreshes
   case signIns = "sign-ins"
@@ -19,7 +18,6 @@ enum LoadBench: String, CaseIterable {
     }
   }
 
-  /// Subject of the report, and its latencies.
   private var words: (done: String, first: String, whole: String) {
     switch self {
     case .verifications: ("verifications approved", "command to provider", "whole")

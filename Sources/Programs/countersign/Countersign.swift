@@ -4,7 +4,6 @@ import FoundationEssentials
 import Glibc
 import ServiceRuntime
 
-/// The operator's and developer's command line.
 @main
 enum Countersign {
   static func main() async {

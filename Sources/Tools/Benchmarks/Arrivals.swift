@@ -1,8 +1,6 @@
 import Synchronization
 
-/// Messages that a provider has received, by recipient, and the callers that wait for them.
 final class Arrivals<Content: Sendable>: Sendable {
-  /// Arrival of a message.
   struct Arrival: Sendable {
     let content: Content
     let at: ContinuousClock.Instant
@@ -24,7 +22,6 @@ final class Arrivals<Content: Sendable>: Sendable {
   /// Number of arrivals for recipients that had one already.
   var repeated: Int { state.withLock { $0.repeated } }
 
-  /// Records an arrival and resumes its waiter.
   func add(_ content: Content, for recipient: String, at instant: ContinuousClock.Instant) {
     let arrival = Arrival(content: content, at: instant)
     let waiting = state.withLock { state in
@@ -34,7 +31,7 @@ final class Arrivals<Content: Sendable>: Sendable {
     waiting?.continuation.resume(returning: arrival)
   }
 
-  /// Waits for the arrival of a recipient. `nil` if `giveUp` ended the wait.
+  /// `nil` if `giveUp` ended the wait.
   func next(for recipient: String) async -> Arrival? {
     await withCheckedContinuation { continuation in
       let arrived: Arrival? = state.withLock { state in
@@ -46,14 +43,11 @@ final class Arrivals<Content: Sendable>: Sendable {
     }
   }
 
-  /// Waits for the arrival of a recipient.
-  /// - Throws: if `giveUp` ended the wait.
   func arrival(for recipient: String) async throws(LoadFailure) -> Arrival {
     guard let arrival = await next(for: recipient) else { throw LoadFailure(code: "NO_ARRIVAL") }
     return arrival
   }
 
-  /// Ends the waits that have lasted longer than `limit`.
   func giveUp(after limit: Duration) {
     let now = ContinuousClock.now
     let late = state.withLock { state in

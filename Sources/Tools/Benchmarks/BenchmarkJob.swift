@@ -15,11 +15,10 @@ package enum BenchmarkJob: String, CaseIterable, Sendable {
   /// A mail with a code, by a template, text and HTML.
   case mail = "mail.relay"
 
-  /// Common properties of a batch of jobs.
   struct Run: Sendable {
     let id = MessageID.make()
     let deadline: UnixTime
-    /// Seals secrets, as the coordinator does. `nil` leaves them unsealed.
+    /// `nil` leaves them unsealed.
     let sealer: Sealer?
   }
 
@@ -94,10 +93,9 @@ struct BenchmarkNumbers: Sendable {
   private static let exchanges = (220...919).filter { $0 % 100 != 11 && $0 != 555 }
   private static let linesPerExchange = 10_000
 
-  /// Number of phone numbers, more than a run can use.
   static let count = areaCodes.count * exchanges.count * linesPerExchange
 
-  /// The number at an index. Neighbors have different prefixes.
+  /// Neighbors have different prefixes.
   static func number(at index: Int) -> String {
     let areaCode = areaCodes[index % areaCodes.count]
     let exchange = exchanges[index / areaCodes.count % exchanges.count]

@@ -102,7 +102,6 @@ package struct BrokerCeiling: Sendable {
   }
 }
 
-/// Runs a publisher while `body` runs.
 func withRunningPublisher<T: Sendable>(
   _ endpoint: BrokerEndpoint, name: String, _ body: (Publisher) async throws -> T
 ) async throws -> T {
@@ -124,7 +123,6 @@ func withRunningPublisher<T: Sendable>(
 private let batchSize = 250
 private let batchesInFlight = 4
 
-/// Publishes many messages in batches, some of them at once.
 func publishBatches(
   _ count: Int, with publisher: Publisher,
   _ publications: @escaping @Sendable (_ indices: Range<Int>) throws -> [Publication]
@@ -140,7 +138,7 @@ func publishBatches(
   }
 }
 
-/// Publishes a batch. Throws unless the broker confirms every message.
+/// Throws unless the broker confirms every message.
 func publishAll(_ batch: [Publication], with publisher: Publisher) async throws {
   for outcome in try await publisher.publish(batch) {
     guard case .confirmed = outcome else {

@@ -1,9 +1,7 @@
 import CountersignEncoding
 import HTTPClient
 
-/// App that calls the gateway, as the Apple SDK sends its requests.
 struct GatewayClient: Sendable {
-  /// Account with its tokens.
   struct SignedIn: Decodable, Sendable {
     let idToken: String
     let refreshToken: String
@@ -89,7 +87,6 @@ struct GatewayClient: Sendable {
     return try Self.reader.decode(Answer.self, from: response.body)
   }
 
-  /// Failure with the gateway's status and code: `400 INVALID_CODE`.
   private static func refusal(_ response: HTTPResponse) -> LoadFailure {
     let body = try? reader.decode(Refusal.self, from: response.body)
     return LoadFailure(code: "\(response.status) \(body?.error.message.split(separator: " ").first ?? "")")

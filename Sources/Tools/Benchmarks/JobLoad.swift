@@ -9,7 +9,6 @@ package struct JobLoad: Sendable {
   private let keys: KeyRing?
 
   private static let pollInterval: Duration = .milliseconds(50)
-  /// Maximum time without progress.
   private static let stallLimit: Duration = .seconds(60)
   private static let jobLifetime: Duration = .seconds(3_600)
 

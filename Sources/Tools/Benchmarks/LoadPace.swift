@@ -5,7 +5,6 @@ package enum LoadPace: Sendable {
   /// At a fixed rate: late answers do not delay the next command.
   case openLoop(perSecond: Int)
 
-  /// Does a number of things at this rate.
   func measure(_ count: Int, _ one: @escaping @Sendable (_ index: Int) async -> Void) async throws -> Duration {
     try await ContinuousClock().measure {
       switch self {

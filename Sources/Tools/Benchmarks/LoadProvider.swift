@@ -16,11 +16,9 @@ final class LoadProvider: Sendable {
   let pushes = Arrivals<Proof>()
   private let number = Mutex(0)
 
-  /// Number of messages and pushes to recipients that had one already.
   var repeated: Int { messages.repeated + pushes.repeated }
 
   private static let maxBodyBytes = 16 << 10
-  /// Maximum time for a message to reach the provider.
   private static let arrivalTimeout: Duration = .seconds(60)
 
   func listen(port: UInt16) throws -> HTTPServer {
@@ -34,7 +32,6 @@ final class LoadProvider: Sendable {
     }
   }
 
-  /// Listens on a port of the loopback interface while something is done, and gives waits up that last too long.
   func serving<Output: Sendable>(port: UInt16, _ body: () async throws -> Output) async throws -> Output {
     let server = try listen(port: port)
     let watch = Task {
@@ -49,7 +46,6 @@ final class LoadProvider: Sendable {
     return output
   }
 
-  /// Ends the waits that have lasted longer than `limit`.
   func giveUp(after limit: Duration) {
     messages.giveUp(after: limit)
     pushes.giveUp(after: limit)
@@ -72,7 +68,6 @@ final class LoadProvider: Sendable {
       text: #"{"sid":"SM\#(id)","status":"queued","num_segments":"1","error_code":null}"#)
   }
 
-  /// The first six digits in a row.
   private static func code(in text: String) -> String? {
     var run = ""
     for character in text.unicodeScalars {

@@ -22,9 +22,7 @@ package struct LoadResult: Sendable, Hashable, Encodable {
   }
 }
 
-/// Outcomes and latencies of a run while it lasts.
 final class LoadTally: Sendable {
-  /// Instants of one verification, proof or call.
   typealias Instants = (first: ContinuousClock.Instant?, end: ContinuousClock.Instant)
 
   private struct State {
@@ -35,7 +33,6 @@ final class LoadTally: Sendable {
 
   private let state = Mutex(State())
 
-  /// Times one of the run, or counts its failure.
   func time(_ one: () async throws -> Instants) async {
     let begun = ContinuousClock.now
     do {
@@ -60,7 +57,6 @@ final class LoadTally: Sendable {
   }
 }
 
-/// Failure of one verification, proof or call.
 struct LoadFailure: Error {
   let code: String
 }
@@ -76,7 +72,6 @@ package struct LatencySummary: Sendable, Hashable, Encodable {
     case maximum = "maximumMilliseconds"
   }
 
-  /// Summarizes samples. `nil` if there are none.
   init?(_ samples: [Duration]) {
     guard !samples.isEmpty else { return nil }
     let sorted = samples.map(\.milliseconds).sorted()
@@ -88,11 +83,9 @@ package struct LatencySummary: Sendable, Hashable, Encodable {
 }
 
 extension Duration {
-  /// In milliseconds, with fractions.
   var milliseconds: Double {
     Double(components.seconds) * 1000 + Double(components.attoseconds) / 1e15
   }
 
-  /// In seconds, with fractions.
   var inSeconds: Double { milliseconds / 1000 }
 }

@@ -2,9 +2,8 @@ import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// Messages received by the providers: the newest, and counts of all.
+/// The newest, and counts of all.
 final class MessageStore: Sendable {
-  /// Outcome of recording a webhook.
   enum Outcome: Sendable, Equatable {
     case recorded
     /// A webhook with this ID and this message was recorded before.
@@ -13,13 +12,13 @@ final class MessageStore: Sendable {
     case conflicting
   }
 
-  /// Counts since the last `clear()`.
+  /// Since the last `clear()`.
   struct Counts: Sendable, Equatable {
     var received: [Provider: Int] = [:]
     /// Messages with the recipient and text of one of the last 64 to that number.
     var duplicates = 0
     var repeatedWebhooks = 0
-    /// Refusals, by the code of their answer.
+    /// By the code of their answer.
     var refused: [String: Int] = [:]
   }
 
@@ -43,7 +42,7 @@ final class MessageStore: Sendable {
     state = Mutex(State(capacity: capacity))
   }
 
-  /// Records a message. A full ring forgets the oldest one. A webhook is recorded once per ID.
+  /// A full ring forgets the oldest one. A webhook is recorded once per ID.
   @discardableResult func record(_ message: ReceivedMessage) -> Outcome {
     state.withLock { state in
       if message.provider == .webhook, let number = state.webhooks[message.id] {
@@ -58,7 +57,7 @@ final class MessageStore: Sendable {
     state.withLock { $0.counts.refused[code, default: 0] += 1 }
   }
 
-  /// The newest messages, oldest first. Of one recipient, if given.
+  /// Oldest first.
   func messages(to recipient: String?, limit: Int) -> [ReceivedMessage] {
     state.withLock { $0.ring.elements(of: recipient, limit: limit) }
   }
@@ -89,14 +88,13 @@ final class MessageStore: Sendable {
   }
 }
 
-/// Message that a provider has accepted.
 struct ReceivedMessage: Sendable, Equatable {
   let to: String
   let from: String?
   let body: String
   let receivedAt: UnixTime
   let provider: Provider
-  /// ID that the provider gave it: a message SID, a webhook ID.
+  /// A message SID, a webhook ID.
   let id: String
   /// Number of webhooks with this ID.
   var deliveries = 1

@@ -2,13 +2,12 @@ import CountersignTelemetry
 import HTTPClient
 import HTTPServer
 
-/// Finds the simulated service that answers a request.
 struct Router: Sendable {
   let gate: ProviderGate
   let receipts: ReceiptReporter
   private let aws: AWSStub
   private let paths: [String: any ProviderStub]
-  /// Providers by the first part of their paths, which go on with an account, a token or a project.
+  /// By the first part of their paths, which go on with an account, a token or a project.
   private let roots: [Substring: any ProviderStub]
   private let control: ControlAPI
   private let metrics: MetricsRegistry

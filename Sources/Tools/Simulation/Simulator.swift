@@ -6,9 +6,9 @@ import HTTPServer
 ///
 /// It listens from `init` to `stop()`. ``SimulatorGuide/text`` describes it; `GET /control` shows that text.
 package final class Simulator: Sendable {
-  /// Maximum size of a request body. Twilio's longest message is far below.
+  /// Twilio's longest message is far below.
   static let maxBodyBytes = 65_536
-  /// Maximum number of connections: more than all workers of a test together have in flight.
+  /// More than all workers of a test together have in flight.
   private static let maxConnections: UInt32 = 4_096
 
   private let server: HTTPServer

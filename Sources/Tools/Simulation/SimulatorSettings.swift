@@ -114,7 +114,6 @@ package struct SMPPServerSettings: Sendable {
 
   package init() {}
 
-  /// `nil` if there is no server.
   fileprivate init?(_ section: ConfigurationSection) {
     port = UInt16(
       section.integer("port", default: 0, in: 0...65_535, "The port of the SMPP server; 0 means no server."))
@@ -193,7 +192,6 @@ package struct SimulatedRecaptchaSettings: Sendable {
 }
 
 extension ConfigurationSection {
-  /// Replaces a secret by the content of a file, if one is configured.
   fileprivate func read(_ secret: inout Secret, _ key: String, _ help: String) {
     if let given = secretFile(key, help) { secret = given }
   }

@@ -8,7 +8,6 @@ import Synchronization
 /// The push worker, made from its configuration: one worker for silent pushes that prove an app, one for the assessment
 /// of reCAPTCHA tokens.
 public final class PushVerifier: Sendable {
-  /// Name of the program, for the header `User-Agent`.
   static let program = "push-worker"
 
   let push: (handler: PushJobHandler, lanes: [LaneConfiguration])
@@ -73,7 +72,6 @@ public final class PushVerifier: Sendable {
     await shutdown()
   }
 
-  /// Ends the connections, and closes the memory.
   func shutdown() async {
     for lane in lanes.pushing.lanes { await lane.shutdown() }
     await lanes.recaptcha.shutdown()

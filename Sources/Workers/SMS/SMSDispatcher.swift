@@ -3,16 +3,15 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Lanes and job handler of an `sms-worker`, made from its configuration.
 struct SMSDispatcher: Sendable {
   let handler: SMSJobHandler
   /// Lanes in the order in which they are tried, with the capacity that is left to codes.
   let lanes: [LaneConfiguration]
   /// The same lanes with the capacity for messages that can wait. Empty if the worker takes none.
   let bulkLanes: [LaneConfiguration]
-  /// Services of the lanes. Started before the worker, so that they are stopped after it.
+  /// Started before the worker, so that they are stopped after it.
   let services: [any Service]
-  /// Readers of delivery reports over HTTP, by the lane's name.
+  /// By the lane's name.
   let reportReaders: [String: any ProviderReportReader]
   private let ways: [any SMSLane]
 
@@ -55,7 +54,7 @@ struct SMSDispatcher: Sendable {
     }
   }
 
-  /// Ends the connections to the providers. Calls under way fail.
+  /// Calls under way fail.
   func shutdown() async {
     for way in ways { await way.shutdown() }
   }

@@ -35,8 +35,7 @@ public enum SMSWorker {
     return receivers.compactMap { $0 } + dispatcher.services + [jobs]
   }
 
-  /// The worker of codes and, if the configuration has one, that of messages that can wait. They share the lanes'
-  /// connections, which close when both have ended.
+  /// They share the lanes' connections, which close when both have ended.
   private static func jobs(
     _ dispatcher: SMSDispatcher, _ configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws -> any Service {
@@ -51,7 +50,7 @@ public enum SMSWorker {
     return ServicePair(name: "jobs", codes, bulk, finish: dispatcher.shutdown)
   }
 
-  /// The worker of messages that can wait, on a queue of their own and with a share of the same lanes.
+  /// On a queue of their own and with a share of the same lanes.
   private static func bulk(
     _ dispatcher: SMSDispatcher, _ configuration: SMSWorkerConfiguration, _ context: ServiceContext
   ) async throws -> WorkerService<SMSJobHandler>? {

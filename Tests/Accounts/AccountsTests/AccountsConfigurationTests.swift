@@ -11,7 +11,6 @@ import Testing
 @testable import Accounts
 
 @Suite struct AccountsConfigurationTests {
-  /// Makes the files that are required, and lends their directory.
   private func withFiles<Value>(_ body: (TemporaryDirectory) throws -> Value) throws -> Value {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

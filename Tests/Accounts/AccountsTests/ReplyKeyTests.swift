@@ -26,7 +26,6 @@ struct ReplyKeyTests {
 
   private static let id = "x"
 
-  /// A command that yields secrets, for a key of the reply.
   private struct Case: Sendable {
     let type: MessageType
     let command: @Sendable (AccountsBench, _ replyKey: String) async throws -> any KeyedCommand

@@ -9,11 +9,9 @@ import Testing
 @testable import CommandEngine
 @testable import RecordStore
 
-/// Loads and runs of each command of accounts.
 @Suite struct AccountRoundsTests {
   private static let other = "+16505550199"
 
-  /// Carries a command out: the loads of its transaction or look.
   private func loads(_ bench: AccountsBench, _ command: some Command, id: String? = nil) async throws -> Int {
     let user = command is RotateKeys ? "operator" : nil
     let reply = await bench.send(try bench.message(command, id: id ?? bench.nextID(), user: user))
@@ -21,7 +19,6 @@ import Testing
     return try #require(bench.store.rounds.last)
   }
 
-  /// Signs in with a code: the loads of the command, and of the coordinator's answer.
   private func loads(
     _ bench: AccountsBench, signIn id: String, _ number: String = AccountsBench.number, idToken: Secret? = nil
   ) async throws -> [Int] {

@@ -7,7 +7,6 @@ import Testing
 
 @testable import Coordination
 
-/// Loads of each command and report of the coordinator.
 @Suite struct CoordinatorRoundsTests {
   private let bench: Bench
   /// Counts the loads of each transaction and look.
@@ -19,13 +18,11 @@ import Testing
     bench.faulty = store
   }
 
-  /// The loads of a command.
   private func loads(_ command: some Command, user: String? = nil) async throws -> Int {
     _ = try await bench.send(command, user: user)
     return try #require(store.rounds.last)
   }
 
-  /// The loads of a report.
   private func loads(_ report: Message) async throws -> Int {
     await bench.deliverResults([report])
     return try #require(store.rounds.last)

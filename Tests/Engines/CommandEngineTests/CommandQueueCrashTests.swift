@@ -20,7 +20,6 @@ import Testing
 
     init(_ store: any MarkStore) { self.store = store }
 
-    /// Requests so far.
     var calls: [String] { made.withLock { $0 } }
 
     func find(_ keys: [MessageKey]) async throws(StoreError) -> [MessageKey: MarkStanding] {

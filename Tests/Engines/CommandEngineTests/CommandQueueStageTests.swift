@@ -16,7 +16,6 @@ struct CommandQueueStageTests {
 
   init() async throws { bench = try await FlowBench() }
 
-  /// Opens once.
   private final class Door: Sendable {
     private let state = Mutex<(isOpen: Bool, waiting: [CheckedContinuation<Void, Never>])>((false, []))
 

@@ -35,7 +35,6 @@ final class CuttingProxy: Sendable {
     let proxy = Mutex<CuttingProxy?>(nil)
   }
 
-  /// Number of connections that were cut.
   var cuts: Int { state.withLock { $0.cuts } }
 
   /// Cuts one connection, and no other afterwards.

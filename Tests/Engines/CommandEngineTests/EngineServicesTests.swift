@@ -39,7 +39,6 @@ import Testing
     ServiceContext(name: "desk", instance: "desk@host/1", logger: Logger(label: "test", sink: MemorySink()))
   }
 
-  /// Runs all services of a process while a body runs, and stops them as a process does.
   private static func run(_ path: String, _ body: (EngineContext, ServiceContext) async throws -> Void) async throws {
     let context = context()
     let parts = try await open(path, context)

@@ -104,13 +104,11 @@ final class FlowBench: EngineBench {
   var jobs: [Message] { published(on: Topology.Exchanges.jobs).map(\.message) }
   var events: [Message] { published(on: Topology.Exchanges.events).map(\.message) }
 
-  /// Whether a command has an entry in the inbox.
   func entry(_ messageID: String, of user: String = SenderRule.unnamed) async throws -> InboxEntry? {
     let key = try InboxKey(MessageIdentity(sender: user, messageID: messageID).key)
     return try await store.store.read(keys(messages: [key]), at: clock.now()).message(key)
   }
 
-  /// Number of recorded commands among these.
   func recorded(_ messageIDs: [String]) async throws -> Int {
     var count = 0
     for id in messageIDs where try await entry(id) != nil { count += 1 }

@@ -36,7 +36,6 @@ struct LookAtNote: Command {
   var text: String
 }
 
-/// Command `note.sign`, for operators.
 struct SignNote: Command {
   typealias Reply = NoteKept
   static let type = MessageType("note.sign")

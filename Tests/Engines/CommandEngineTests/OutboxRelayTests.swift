@@ -12,7 +12,6 @@ import Testing
   private static let stores = StoreUnderTest.allCases
   private static let steps = [-3600, -60, 60, 3600]
 
-  /// Refuses jobs, or takes them again.
   private func takesJobs(_ takes: Bool, _ bench: FlowBench) {
     bench.sink.answer { takes || $0.exchange != Topology.Exchanges.jobs ? .confirmed : .nacked }
   }

@@ -12,7 +12,6 @@ import Testing
     (0..<requests).flatMap { [.beforeRequest(behind: $0), .beforeAnswer(behind: $0)] }
   }
 
-  /// A store behind a proxy, and another one on the same data.
   private struct Pair {
     let cut: CuttingProxy.Cut
     let store: PostgreSQLStore
@@ -42,7 +41,6 @@ import Testing
     }
   }
 
-  /// Runs a body for each moment.
   private static func with(_ cuts: [CuttingProxy.Cut], _ body: (Pair) async throws -> Void) async throws {
     try await PostgreSQLUnderTest.with { database in
       let server = try await PrivatePostgreSQL.shared.server

@@ -79,7 +79,6 @@ import Testing
 
   // MARK: Competition
 
-  /// Does something as another session, while a body runs.
   private static func meanwhile(
     _ sql: String, _ database: PostgreSQLUnderTest, _ server: PrivatePostgreSQL
   ) throws(StoreError) {
@@ -421,7 +420,6 @@ import Testing
   }
 }
 
-/// Values in the order in which they came.
 final class Recorded: Sendable {
   private let values = Mutex<[Int]>([])
 
@@ -429,7 +427,6 @@ final class Recorded: Sendable {
 
   func add(_ value: Int) { values.withLock { $0.append(value) } }
 
-  /// Adds the next number, from 1.
   func count() -> Int {
     values.withLock { values in
       values.append(values.count + 1)

@@ -6,7 +6,6 @@ import Testing
 @testable import CommandEngine
 @testable import RecordStore
 
-/// A database of PostgreSQL with the tables of a store.
 struct PostgreSQLUnderTest: Sendable {
   var endpoint: PostgreSQLEndpoint
   private let opened = Opened()
@@ -101,7 +100,6 @@ struct PostgreSQLUnderTest: Sendable {
     }
   }
 
-  /// Waits until the server has ended a session.
   func waitForEnd(of process: Int) async throws {
     try await eventually("the end of the session") {
       try await administrate { session throws(PostgreSQLError) in

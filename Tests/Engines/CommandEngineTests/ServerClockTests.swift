@@ -8,7 +8,6 @@ import Testing
 @testable import CommandEngine
 @testable import RecordStore
 
-/// The clock of a server as a client follows it.
 @Suite struct ServerClockTests {
   /// Both hosts, and the time that passes on both.
   private final class Hosts: Sendable {

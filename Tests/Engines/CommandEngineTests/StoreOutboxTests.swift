@@ -101,7 +101,6 @@ import Testing
       let (store, other) = (try await data.open(), try await data.open())
       var hand = try await store.add { set throws(StoreError) in try set.send(message("a")) }
       var time = start
-      /// Refuses the message in hand, and claims it again.
       func refuse(_ owner: any Store, claimedBy next: any Store) async throws {
         var settlement = OutboxSettlement()
         time = time + .seconds(5)

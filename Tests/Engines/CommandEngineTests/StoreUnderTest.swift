@@ -61,7 +61,6 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
 /// Data that several stores share, as processes share a database.
 struct SharedData: Sendable {
   let open: @Sendable () async throws -> any Store
-  /// Makes a record unreadable for this version of the program.
   let spoil: @Sendable (RecordID) async throws -> Void
 }
 
@@ -86,7 +85,6 @@ func message(_ text: String, hold: OutboxMessage.Hold? = nil) -> OutboxMessage {
   OutboxMessage(type: "job.v1", content: Array(text.utf8), hold: hold)
 }
 
-/// Keys of a load, by what tests look up.
 func keys(
   messages: [InboxKey] = [], records: [RecordID] = [], holders: [UniqueKey] = [], groups: [GroupKey] = [],
   counters: [CounterKey] = []
@@ -101,7 +99,6 @@ func keys(
 }
 
 extension Store {
-  /// Stores what a body makes of an empty load.
   @discardableResult
   func add(
     at now: UnixTime = start, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Void
@@ -119,11 +116,9 @@ extension Store {
 }
 
 extension WorkingSet {
-  /// All cells of a counter that ``keys(messages:records:holders:groups:counters:)`` names.
   func cells(of key: CounterKey) throws(StoreError) -> [CounterCell] { cells(of: key, since: 0) }
 }
 
-/// The result of a transaction that met no competition.
 func stored<Value>(
   _ outcome: StoreOutcome<Value>, sourceLocation: SourceLocation = #_sourceLocation
 ) throws -> (value: Value, messages: [StoredMessage]) {
@@ -133,7 +128,6 @@ func stored<Value>(
   return (value, messages)
 }
 
-/// The competition that a transaction met.
 func conflict<Value>(_ outcome: StoreOutcome<Value>) -> StoreConflict? {
   if case .conflict(let conflict) = outcome { conflict } else { nil }
 }

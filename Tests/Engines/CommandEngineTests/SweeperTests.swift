@@ -12,7 +12,6 @@ import Testing
 @Suite struct SweeperTests {
   private static let stores = StoreUnderTest.allCases
 
-  /// Texts of the events that the maintenance makes.
   private func tidy(_ bench: FlowBench) async -> [String] {
     _ = bench.sink.takePublished()
     await bench.maintenance.tidy()
@@ -22,7 +21,6 @@ import Testing
     return bench.events.compactMap(\.messageID)
   }
 
-  /// Gives a record a body of another version.
   private func damage(_ text: String, _ bench: FlowBench) async throws {
     let id = try id(text, NoteFlow.kind)
     _ = try await bench.store.store.transact(keys(records: [id]), at: start) { set throws(StoreError) in

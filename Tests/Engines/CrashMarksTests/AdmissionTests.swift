@@ -77,11 +77,9 @@ extension Patience {
   /// Never over until it is canceled.
   // It ends early with its task.
   fileprivate static let endless = Patience { try? await Task.sleep(for: .seconds(86_400)) }
-  /// Over at once.
   fileprivate static let none = Patience {}
 }
 
-/// Time that passes when it is told to.
 private final class ManualTime: Sendable {
   private struct State {
     var now: Duration = .zero
@@ -116,7 +114,6 @@ private final class ManualTime: Sendable {
   func clear() { state.withLock { $0.sleepers = [] } }
 }
 
-/// A number that tasks share.
 private final class Tally: Sendable {
   private let stored = Mutex(0)
 

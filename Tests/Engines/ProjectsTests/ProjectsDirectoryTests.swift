@@ -6,7 +6,6 @@ import Testing
 
 @testable import Projects
 
-/// A directory of projects in a place of its own.
 final class SampleProjects: Sendable {
   private let url = FileManager.default.temporaryDirectory.appending(path: "projects-\(UUID().uuidString)")
 
@@ -21,12 +20,10 @@ final class SampleProjects: Sendable {
   func put(_ name: String, _ text: String) throws { try Data(text.utf8).write(to: url.appending(path: name)) }
   func remove(_ name: String) throws { try FileManager.default.removeItem(at: url.appending(path: name)) }
 
-  /// The project `example` with further keys and apps.
   static func example(_ keys: String = "", apps: String = "") -> String {
     "{ number: 100000000001, apiKeys: ['fake-api-key'], \(keys) apps: { \(apps) } }"
   }
 
-  /// Reads a directory with that project.
   func load(_ keys: String, apps: String = "") throws -> Projects {
     try write(Self.example(keys, apps: apps))
     let reading = directory.load()
@@ -34,7 +31,6 @@ final class SampleProjects: Sendable {
     return Projects(Array(reading.contents.values))
   }
 
-  /// Problems of that directory. Empty when it is right.
   func problems(_ keys: String = "", apps: String = "") throws -> String {
     try write(Self.example(keys, apps: apps))
     return found

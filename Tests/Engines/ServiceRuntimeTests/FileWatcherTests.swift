@@ -179,7 +179,6 @@ private final class Paint: Sendable {
   @discardableResult
   func look() -> FileWatcher.Outcome { watcher.look() }
 
-  /// Puts a new file in the place of the old one by renaming.
   func replace(_ text: String) throws { try Data(text.utf8).write(to: URL(filePath: path), options: .atomic) }
 
   var color: String { state.color.withLock { $0 } }

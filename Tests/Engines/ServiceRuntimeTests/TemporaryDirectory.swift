@@ -7,7 +7,6 @@ func withTemporaryDirectory(_ body: (String) throws -> Void) throws {
   try body(directory.path)
 }
 
-/// Writes a file that only its owner may read.
 func write(_ text: String, to path: String, mode: Int = 0o600) throws {
   guard FileManager.default.createFile(atPath: path, contents: Data(text.utf8), attributes: [.posixPermissions: mode])
   else { throw CocoaError(.fileWriteUnknown) }

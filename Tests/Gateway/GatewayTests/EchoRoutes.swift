@@ -4,7 +4,6 @@ import Projects
 
 @testable import Gateway
 
-/// Calls that tell what they were called with.
 enum EchoRoutes {
   static func make(_ rules: GatewayRules, _ broker: Broker) -> [Route] {
     [

@@ -51,7 +51,6 @@ final class FakeBroker: CommandTransport {
   var violations: [String] { state.withLock { $0.violations } }
 
   func setReady(_ isReady: Bool) { state.withLock { $0.isReady = isReady } }
-  /// Lets the connection be up at the look of that number.
   func becomeReady(atLook number: Int) { state.withLock { $0.looksUntilReady = number } }
   func fail(_ error: AMQPError?) { state.withLock { $0.failure = error } }
   func delay(_ delay: Duration) { state.withLock { $0.delay = delay } }

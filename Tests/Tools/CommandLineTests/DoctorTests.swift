@@ -40,7 +40,6 @@ struct FakeProbe: HTTPProbe {
 }
 
 @Suite struct QueueCountTests {
-  /// A broker with queues of names, whose connections belong to users.
   private func finding(_ queues: [String], owners: [String: String] = [:]) async throws -> Finding? {
     let listed = queues.map { #"{"name": "\#($0)"}"# }.joined(separator: ",")
     var answers = ["/api/queues/%2F": "[\(listed)]"]

@@ -10,7 +10,6 @@ import Testing
     TopologyDifferences(found: found).differences()
   }
 
-  /// The declared objects, as the broker tells one of them with other members.
   func state(_ kind: BrokerObject.Kind, _ name: String, with changes: [String: JSONValue]) throws -> [BrokerObject] {
     var state = declared
     let index = try #require(state.firstIndex { $0.kind == kind && $0.name == name })

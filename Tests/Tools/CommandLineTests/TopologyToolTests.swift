@@ -5,13 +5,11 @@ import Testing
 
 @testable import CommandLine
 
-/// A management API that answers reads from a table and takes down writes.
 final class FakeManagement: ManagementTransport {
   struct Contents {
     var answers: [String: ManagementResponse]
     var writes: [(line: String, body: String)] = []
     var refusal: ManagementResponse?
-    /// Paths that this user may not read.
     var forbidden: Set<String> = []
   }
 

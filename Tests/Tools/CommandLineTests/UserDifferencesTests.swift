@@ -109,7 +109,6 @@ import Testing
 }
 
 extension [UserDeclaration] {
-  /// The users of a broker that holds exactly these.
   var asState: UserDifferences {
     UserDifferences(
       users: map { .init(name: $0.name, tags: $0.tags, limits: $0.limits.mapValues { Int($0) }) },

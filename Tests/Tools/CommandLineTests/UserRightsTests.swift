@@ -13,7 +13,6 @@ import Testing
     return try name.firstMatch(of: Regex(declaration[keyPath: right])) != nil
   }
 
-  /// Whether a topic exchange lets a user write or bind a key.
   func topic(
     _ user: String, _ exchange: String, _ right: KeyPath<UserDeclaration.TopicRight, String>, _ key: String
   ) throws -> Bool {

@@ -49,7 +49,6 @@ enum Broker {
       reconnectDelay: ConnectionOptions.ReconnectDelay(min: .milliseconds(50), max: .milliseconds(500)))
   }
 
-  /// Lends a durable quorum queue of a name of its own, which is deleted afterwards.
   static func withQueue<R>(
     arguments: [String: FieldValue] = [:], _ body: (String, AdminConnection) async throws -> R
   ) async throws -> R {

@@ -48,7 +48,6 @@ extension WithBroker {
         ], in: folder)
     }
 
-    /// Lends a listener for TLS 1.2 and later (or `versions`) on a port of its own.
     private func withListener(
       versions: String = "'tlsv1.2','tlsv1.3'", _ body: (BrokerEndpoint, Files) async throws -> Void
     ) async throws {

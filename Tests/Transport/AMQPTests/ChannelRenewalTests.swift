@@ -2,7 +2,6 @@ import Testing
 
 @testable import CountersignAMQP
 
-/// A channel without a broker.
 private final class RefusingChannel {
   let start = ContinuousClock.now
   var renewal = ChannelRenewal()

@@ -2,7 +2,6 @@ import Dispatch
 import Synchronization
 import TestSupport
 
-/// Holds threads back until a number of them has arrived.
 final class Gate: Sendable {
   private let missing: Mutex<Int>
   private let isOpen = DispatchSemaphore(value: 0)

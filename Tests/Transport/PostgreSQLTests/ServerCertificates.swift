@@ -1,6 +1,5 @@
 import TestSupport
 
-/// An authority, a certificate of it for `localhost`, and an authority that has signed nothing.
 struct ServerCertificates {
   let authorityFile: String
   let otherAuthorityFile: String

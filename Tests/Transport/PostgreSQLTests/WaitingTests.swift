@@ -219,7 +219,6 @@ import Testing
   }
 }
 
-/// Names of bodies in the order in which they ran.
 private final class Order: Sendable {
   private let state = Mutex<[String]>([])
 

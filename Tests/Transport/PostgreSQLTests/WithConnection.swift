@@ -11,7 +11,6 @@ func testOptions(_ change: (inout PostgreSQLOptions) -> Void = { _ in }) -> Post
   return options
 }
 
-/// Lends a connection to an empty database of the shared server.
 func withConnection<T>(
   _ options: PostgreSQLOptions = testOptions(),
   _ body: (PostgreSQLConnection, PostgreSQLEndpoint) async throws -> T
@@ -21,7 +20,6 @@ func withConnection<T>(
   }
 }
 
-/// Lends a connection to a database.
 func withConnection<T>(
   to endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions = testOptions(),
   _ body: (PostgreSQLConnection, PostgreSQLEndpoint) async throws -> T
@@ -39,7 +37,6 @@ func withConnection<T>(
   }
 }
 
-/// The error of a body. Nil if it has none.
 func failure<T>(_ body: () async throws(PostgreSQLError) -> T) async -> PostgreSQLError? {
   do throws(PostgreSQLError) {
     _ = try await body()
@@ -49,23 +46,19 @@ func failure<T>(_ body: () async throws(PostgreSQLError) -> T) async -> PostgreS
   }
 }
 
-/// Waits until the delay between attempts to connect is over, and one succeeds.
 func waitUntilConnected(_ connection: PostgreSQLConnection) async throws {
   try await eventually("a connection") { await connection.failure(of: "SELECT 1") == nil }
 }
 
 extension PostgreSQLConnection {
-  /// The first column of the first row of a statement, as an integer.
   func int(_ sql: String, _ values: [PostgreSQLValue] = []) async throws(PostgreSQLError) -> Int {
     try await withSession { session throws(PostgreSQLError) in try session.run(sql, values)[0].int(0) }
   }
 
-  /// The error of a statement. Nil if it has none.
   func failure(of sql: String) async -> PostgreSQLError? {
     await failure { session throws(PostgreSQLError) in try session.run(sql) }
   }
 
-  /// The error of a body outside of a transaction. Nil if it has none.
   func failure<T: Sendable>(
     _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
   ) async -> PostgreSQLError? {

@@ -6,7 +6,6 @@ import Testing
 @testable import Mail
 
 @Suite struct KeySizeTests {
-  /// Messages about a key in a file: errors, or warnings.
   private func said(of key: String) throws -> String {
     let directory = try TemporaryDirectory()
     defer { withExtendedLifetime(directory) {} }

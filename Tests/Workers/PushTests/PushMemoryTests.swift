@@ -16,7 +16,6 @@ import Testing
   private let token = Array(repeating: UInt8(7), count: 32)
   private let clock = ManualMonotonicClock()
 
-  /// Lends a memory, and what opens another one in the same place.
   private func withMemory(
     _ kind: TableKind, _ body: (PushMemory, () async throws -> PushMemory) async throws -> Void
   ) async throws {

@@ -168,7 +168,6 @@ extension Classification {
   }
 }
 
-/// A push memory in a file of its own, which goes with the object.
 final class MemoryFile: Sendable {
   let memory: PushMemory
   private let directory: TemporaryDirectory

@@ -16,7 +16,6 @@ struct LanesOverHTTPTests {
     case reset, hang
   }
 
-  /// Calls `body` with a lane to a server that gives these answers, one a request, and says how many requests came.
   private func withTwilio(
     _ answers: [Answer], _ body: (TwilioLane) async throws -> Void
   ) async throws -> Int {

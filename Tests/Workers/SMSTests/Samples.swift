@@ -4,7 +4,6 @@ import JobEngine
 
 @testable import SMS
 
-/// Values that the tests of the lanes and of the handler share.
 enum Sample {
   static let now = UnixTime(seconds: 1_782_907_200)
 

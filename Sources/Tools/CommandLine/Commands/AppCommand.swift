@@ -2,11 +2,9 @@ import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
 
-/// `countersign app`.
 enum AppCommand {
   static let group = CommandEntry("app", "Proves an app by push.", [CommandEntry(Verify.self)])
 
-  /// `countersign app verify`.
   enum Verify: OperatorCommand {
     static let syntax = CommandSyntax(
       "verify", "Requests a receipt whose secret is pushed to a device, and shows the outcome of the push.",
@@ -47,7 +45,6 @@ enum AppCommand {
         exitCode: status.state == .failed ? .failure : .success)
     }
 
-    /// Whether the outcome of the push is known.
     private static func isDecided(_ status: OperationStatus) -> Bool {
       status.state != .running
         || status.timeline.contains { $0.event.hasPrefix("push.") && $0.event != "push.queued" }

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign conversion`.
 enum ConversionCommand {
   static let group = CommandEntry(
     "conversion", "Shows the share of codes that come back, and lifts blocks.",
@@ -15,7 +14,6 @@ enum ConversionCommand {
 }
 
 extension ConversionCommand {
-  /// `countersign conversion list`.
   enum List: OperatorCommand {
     static let syntax = CommandSyntax(
       "list", "Lists blocks and recent figures, the worst first.", options: Options.self)
@@ -75,7 +73,6 @@ extension ConversionCommand {
     }
   }
 
-  /// `countersign conversion lift`.
   enum Lift: OperatorCommand {
     static let syntax = CommandSyntax(
       "lift", "Resumes sending, and restarts the count. Exit code 1 when nothing is blocked there.",

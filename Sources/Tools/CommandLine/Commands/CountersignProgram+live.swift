@@ -64,6 +64,6 @@ extension CountersignProgram {
     }
   }
 
-  /// Paths of its configuration, in the order in which they are tried, as those of processes.
+  /// In the order in which they are tried, as those of processes.
   static let defaultFiles = ["Config/countersign.json5", "/etc/countersign/countersign.json5"]
 }

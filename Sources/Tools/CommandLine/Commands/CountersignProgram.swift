@@ -6,7 +6,6 @@ public import ServiceRuntime
 public struct CountersignProgram: Sendable {
   let streams: ProgramStreams
   let clock: any WallClock
-  /// Makes the way to the installation that the options name.
   let connect: @Sendable (GlobalOptions) throws(CommandLineError) -> any OperatorBackend
 
   /// Carries out one command.
@@ -43,7 +42,6 @@ public struct CountersignProgram: Sendable {
     }
   }
 
-  /// A failure for programs: the coordinator's answer, or the kind of failure of this program.
   private static func json(_ error: CommandLineError) -> JSONValue {
     if let apiError = error.apiError { return .object(["error": JSONValue(encoding: apiError)]) }
     return .object(["error": .object(["code": .text(error.code.rawValue), "message": .text(error.description)])])
@@ -70,7 +68,6 @@ public struct CountersignProgram: Sendable {
   }
 }
 
-/// `countersign version`.
 enum VersionCommand: OperatorCommand {
   static let version = "0.1.0"
   static let syntax = CommandSyntax("version", "Prints the version.", options: NoOptions.self)

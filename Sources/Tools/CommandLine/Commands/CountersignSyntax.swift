@@ -1,4 +1,4 @@
-/// The commands of `countersign`, in the order of the help.
+/// In the order of the help.
 enum CountersignSyntax {
   static let program = CommandEntry(
     "countersign", "Verifies phone numbers and apps, revokes tokens, and manages the queues behind it.",

@@ -2,13 +2,11 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign dead`.
 enum DeadCommand {
   static let group = CommandEntry(
     "dead", "Manages messages that could not be processed.", options: Selection.self,
     [CommandEntry(List.self), CommandEntry(Show.self), CommandEntry(Redrive.self), CommandEntry(Drop.self)])
 
-  /// The dead letters that a command is about.
   struct Selection: CommandOptions {
     private let queue: String?
     private let ids: [String]
@@ -30,10 +28,8 @@ enum DeadCommand {
       }
     }
 
-    /// Queues to search: all of them unless one is named.
     var searched: [String] { queue.map { [$0] } ?? TopologyDeclaration.workQueues }
 
-    /// Queue to change: a single one.
     var changed: String { queue ?? Topology.Queues.smsDispatch }
 
     func filter(_ now: UnixTime) -> DeadLetterFilter {
@@ -41,7 +37,6 @@ enum DeadCommand {
     }
   }
 
-  /// Searches queues one after the other, until the limit is reached.
   private static func find(
     _ queues: [String], _ filter: DeadLetterFilter, _ limit: Int, _ context: CommandContext
   ) async throws(CommandLineError) -> DeadLetters.Outcome {
@@ -62,7 +57,6 @@ enum DeadCommand {
 // MARK: - Looking
 
 extension DeadCommand {
-  /// `countersign dead list`.
   enum List: OperatorCommand {
     static let syntax = CommandSyntax("list", "Lists them.", options: Options.self)
 
@@ -83,7 +77,6 @@ extension DeadCommand {
     }
   }
 
-  /// `countersign dead show`.
   enum Show: OperatorCommand {
     static let syntax = CommandSyntax(
       "show", "Shows one completely, with possible secrets and personal data covered.", options: Options.self)
@@ -117,7 +110,6 @@ extension DeadCommand {
 // MARK: - Changing
 
 extension DeadCommand {
-  /// `countersign dead redrive`.
   enum Redrive: OperatorCommand {
     static let syntax = CommandSyntax(
       "redrive",
@@ -165,7 +157,6 @@ extension DeadCommand {
     }
   }
 
-  /// `countersign dead drop`.
   enum Drop: OperatorCommand {
     static let syntax = CommandSyntax("drop", "Removes them for good.", options: Options.self)
 

@@ -1,7 +1,6 @@
 import CountersignEncoding
 import ServiceRuntime
 
-/// `countersign doctor`.
 enum DoctorCommand: OperatorCommand {
   static let syntax = CommandSyntax(
     "doctor", "Checks broker, rights, topology, processes, files and providers, with a hint for each problem.",

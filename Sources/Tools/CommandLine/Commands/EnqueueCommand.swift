@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign enqueue`.
 enum EnqueueCommand: OperatorCommand {
   static let syntax = CommandSyntax(
     "enqueue", "Sends a job to its worker and waits for the result.",
@@ -61,7 +60,6 @@ enum EnqueueCommand: OperatorCommand {
 
   private static let defaultDeadline = Duration.seconds(300)
 
-  /// Adds a deadline to a body that has none.
   private static func withDeadline(_ body: [UInt8], _ deadline: UnixTime) throws(CommandLineError) -> [UInt8] {
     guard body.count <= MessageLimits.maxBodyBytes else {
       throw CommandLineError(
@@ -77,7 +75,6 @@ enum EnqueueCommand: OperatorCommand {
   }
 }
 
-/// A type of job that can be enqueued from the command line.
 struct KnownJob: Sendable {
   let type: MessageType
   /// Throws the first problem of a body.
@@ -95,7 +92,7 @@ struct KnownJob: Sendable {
 
   static var names: String { all.map(\.type.name).joined(separator: ", ") }
 
-  /// The type with a name, with or without its version.
+  /// With or without its version.
   static func find(_ text: String) throws(CommandLineError) -> KnownJob {
     if let job = all.first(where: { $0.type.text == text || $0.type.name == text }) { return job }
     let nearest = NearestName.of(text, among: all.map(\.type.name))
@@ -104,18 +101,16 @@ struct KnownJob: Sendable {
   }
 }
 
-/// A job given on the command line, checked.
 struct EnqueuedJob: Sendable {
   let type: MessageType
   let messageID: String
   let body: [UInt8]
-  /// Destination, if not the queue that is named after the type.
+  /// If not the queue that is named after the type.
   var queue: String? = nil
 }
 
-/// The result of a job, for people.
 enum JobResultText {
-  /// The result as a command prints it: a failure unless the job was accepted.
+  /// A failure unless the job was accepted.
   static func output(_ result: JobResult) -> CommandOutput {
     CommandOutput(
       text: text(result), json: JSONValue(encoding: result),

@@ -2,7 +2,6 @@ import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
 
-/// `countersign forget`.
 enum ForgetCommand: OperatorCommand {
   static let syntax = CommandSyntax(
     "forget", "Erases everything the coordinator holds about a phone number.",

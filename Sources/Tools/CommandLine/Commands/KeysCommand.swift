@@ -4,13 +4,11 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign keys`.
 enum KeysCommand {
   static let group = CommandEntry(
     "keys", "Manages the keys that seal codes and tokens inside messages, and those that sign ID tokens.",
     [CommandEntry(Generate.self), CommandEntry(Public.self), CommandEntry(Rotate.self)])
 
-  /// `countersign keys generate`.
   enum Generate: OperatorCommand {
     static let syntax = CommandSyntax(
       "generate", "Prints a JWK set with a new key.",
@@ -46,7 +44,6 @@ enum KeysCommand {
     }
   }
 
-  /// `countersign keys public`.
   enum Public: OperatorCommand {
     static let syntax = CommandSyntax(
       "public", "Prints the public part of the keys that accounts opens with.",
@@ -71,7 +68,6 @@ enum KeysCommand {
     }
   }
 
-  /// `countersign keys rotate`.
   enum Rotate: OperatorCommand {
     static let syntax = CommandSyntax(
       "rotate", "Makes the next key for ID tokens before its time.",

@@ -6,7 +6,6 @@ import JobEngine
 import Mail
 import ServiceRuntime
 
-/// `countersign mail`.
 enum MailCommand {
   static let group = CommandEntry(
     "mail", "Sends and previews mail, and manages the list of suppressed addresses.",
@@ -27,7 +26,6 @@ enum MailCommand {
     }
   }
 
-  /// The content of a mail, and its recipient.
   struct Content: CommandOptions {
     let from, template, language, code, link, appName, change: String?
     let subject, textFile, htmlFile: String?
@@ -56,7 +54,6 @@ enum MailCommand {
 // MARK: - Send and preview
 
 extension MailCommand {
-  /// `countersign mail send`.
   enum Send: OperatorCommand {
     static let syntax = CommandSyntax(
       "send", "Sends a mail through the mail-worker and waits for the result.",
@@ -93,7 +90,6 @@ extension MailCommand {
     }
   }
 
-  /// `countersign mail preview`.
   enum Preview: OperatorCommand {
     static let syntax = CommandSyntax(
       "preview", "Writes a mail as the mail-worker would send it, signed, without sending it.", options: Options.self)
@@ -139,7 +135,6 @@ extension MailCommand {
 }
 
 extension MailCommand.Content {
-  /// The job that the options ask for.
   fileprivate func job(deadline: UnixTime) throws -> MailRelayJob {
     MailRelayJob(
       to: address, from: from, content: try content(), unsubscribeURL: unsubscribe, deadline: deadline)
@@ -172,7 +167,6 @@ extension MailCommand.Content {
 // MARK: - The suppression list
 
 extension MailCommand {
-  /// `countersign mail suppressions list`.
   enum ListSuppressions: OperatorCommand {
     static let syntax = CommandSyntax("list", "Lists them, the latest first.", options: Options.self)
 
@@ -203,7 +197,6 @@ extension MailCommand {
     }
   }
 
-  /// `countersign mail suppressions lift`.
   enum LiftSuppression: OperatorCommand {
     static let syntax = CommandSyntax("lift", "Takes an address off the list.", options: Options.self)
 
@@ -230,7 +223,6 @@ extension MailCommand {
     }
   }
 
-  /// `countersign mail suppressions copy`.
   enum CopySuppressions: OperatorCommand {
     static let syntax = CommandSyntax(
       "copy", "Adds those of another file, for a move to PostgreSQL or from host to host.",
@@ -240,7 +232,7 @@ extension MailCommand {
         """,
       options: Options.self)
 
-    /// Maximum number of addresses, which are held in memory.
+    /// They are held in memory.
     static let maxAddresses = 1_000_000
 
     struct Options: CommandOptions {

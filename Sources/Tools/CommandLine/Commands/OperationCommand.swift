@@ -3,12 +3,10 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign operation`.
 enum OperationCommand {
   static let group = CommandEntry(
     "operation", "Shows revocations and pushes.", [CommandEntry(Status.self)])
 
-  /// `countersign operation status`.
   enum Status: OperatorCommand {
     static let syntax = CommandSyntax(
       "status", "Shows the life of a revocation, or of the push of a receipt, across all processes.",
@@ -30,7 +28,6 @@ enum OperationCommand {
   }
 }
 
-/// The life of an operation as a table: time, process, event.
 enum OperationText {
   static func text(_ status: OperationStatus) -> String {
     var table = TextTable("TIME", "PROCESS", "EVENT", "LANE", "DETAIL")
@@ -52,7 +49,6 @@ enum OperationText {
     [entry.at.rfc3339WithMilliseconds, entry.worker ?? "coordinator", entry.event, entry.lane ?? "", detail(entry)]
   }
 
-  /// Last cell of an entry of a timeline.
   static func detail(_ entry: VerificationStatus.Entry) -> String {
     let reference = entry.reference.map { "reference \($0)" }
     let segments = entry.segments.map { $0 == 1 ? "1 segment" : "\($0) segments" }
@@ -62,14 +58,12 @@ enum OperationText {
   }
 }
 
-/// Follows an operation until its outcome is known.
 struct OperationWatch {
   let backend: any OperatorBackend
   var pause: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
 
   static let interval = Duration.milliseconds(500)
 
-  /// Asks until the outcome is known, or the time is over.
   func wait(
     for id: String, within time: Duration, timeout: Duration, until isDone: (OperationStatus) -> Bool
   ) async throws -> OperationStatus {

@@ -3,7 +3,6 @@ import Mail
 
 /// The installation that the commands work on: the broker and, through it, the other processes.
 protocol OperatorBackend: Sendable {
-  /// Directory of the processes' configuration files, if it is known.
   var configDirectory: String? { get }
 
   func withManagement<Result: Sendable>(
@@ -17,17 +16,15 @@ protocol OperatorBackend: Sendable {
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
-  /// Sends a command to the coordinator under the operator's user, and waits for its reply.
+  /// Under the operator's user.
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
-  /// Sends a job to its worker and waits for the result.
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration
 
   func diagnoseMail(_ configuration: MailWorkerConfiguration, timeout: Duration) async -> [Finding]
 
-  /// Checks the PostgreSQL databases that the configuration files name.
   func diagnoseDatabases(configDirectory: String?, timeout: Duration) async -> [Finding]
 
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding]

@@ -2,7 +2,6 @@ import CountersignEncoding
 import CountersignTelemetry
 import ServiceRuntime
 
-/// A command of `countersign`: its syntax, the options it reads, and its work.
 protocol OperatorCommand: SendableMetatype {
   associatedtype Options: CommandOptions
   static var syntax: CommandSyntax { get }
@@ -10,7 +9,6 @@ protocol OperatorCommand: SendableMetatype {
   static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput
 }
 
-/// Result of a command, once for people and once for programs.
 struct CommandOutput: Sendable {
   var text: String
   var json: JSONValue
@@ -18,26 +16,20 @@ struct CommandOutput: Sendable {
   var exitCode = ExitCode.success
 }
 
-/// Surroundings of a command: the options of all commands, the clock, standard input, the way to the installation, and
-/// standard error for progress.
 struct CommandContext: Sendable {
   let global: GlobalOptions
   let clock: any WallClock
-  /// Writes a text to standard error.
+  /// To standard error.
   let report: @Sendable (String) -> Void
   let input: @Sendable () throws(CommandLineError) -> [UInt8]
   let connect: @Sendable (GlobalOptions) throws(CommandLineError) -> any OperatorBackend
 
-  /// Maximum time to wait for an answer.
   var timeout: Duration { global.timeout ?? GlobalOptions.defaultTimeout }
 
-  /// The installation that the options and the environment name.
   func backend() throws(CommandLineError) -> any OperatorBackend { try connect(global) }
 }
 
-/// Options that every command takes.
 struct GlobalOptions: CommandOptions {
-  /// Whether to print JSON.
   let json: Bool
   let configFile: String?
   let brokerURL: String?
@@ -59,12 +51,10 @@ struct GlobalOptions: CommandOptions {
   }
 }
 
-/// Options of a command that has none of its own.
 struct NoOptions: CommandOptions {
   init(_ reader: OptionReader) {}
 }
 
-/// A node of the command tree: a command, or a group of commands.
 struct CommandEntry: Sendable {
   typealias Action = @Sendable (CommandArguments, CommandContext) async throws -> CommandOutput
 
@@ -87,12 +77,10 @@ struct CommandEntry: Sendable {
     action = nil
   }
 
-  /// A group of commands without options in common.
   init(_ name: String, _ summary: String, discussion: String? = nil, _ commands: [CommandEntry]) {
     self.init(name, summary, discussion: discussion, options: NoOptions.self, commands)
   }
 
-  /// The work of the command below this node that the parser found.
   func action(of names: some Collection<String>) -> Action? {
     guard let name = names.first else { return action }
     return commands.first { $0.syntax.name == name }?.action(of: names.dropFirst())

@@ -47,10 +47,8 @@ extension ProgramStreams {
   }
 }
 
-/// Files named on the command line.
 enum InputFile {
-  /// Maximum size of standard input, in bytes: above the limit of any message, so that the message's own limit is
-  /// reported.
+  /// Above the limit of any message, so that the message's own limit is reported.
   static let maxBytes = 1_048_576
 
   static func read(_ path: String, limit: Int = maxBytes) throws(CommandLineError) -> [UInt8] {

@@ -4,7 +4,6 @@ import CountersignEncoding
 import Projects
 import ServiceRuntime
 
-/// `countersign project`.
 enum ProjectCommand {
   static let group = CommandEntry(
     "project", "Adds projects and their apps, and prints what apps need to know.",
@@ -16,7 +15,6 @@ enum ProjectCommand {
     options: DirectoryOptions.self,
     [CommandEntry(Add.self), CommandEntry(App.self), CommandEntry(List.self), CommandEntry(Show.self)])
 
-  /// Place of the projects.
   struct DirectoryOptions: CommandOptions {
     let directory: String?
 
@@ -36,7 +34,6 @@ enum ProjectCommand {
 }
 
 extension ProjectCommand {
-  /// `countersign project add`.
   enum Add: OperatorCommand {
     static let syntax = CommandSyntax("add", "Adds a project, with a new API key.", options: Options.self)
 
@@ -93,7 +90,6 @@ extension ProjectCommand {
     }
   }
 
-  /// `countersign project app`.
   enum App: OperatorCommand {
     static let syntax = CommandSyntax(
       "app", "Adds an app to a project, and prints what the app needs to know.", options: Options.self)
@@ -161,7 +157,6 @@ extension ProjectCommand {
     }
   }
 
-  /// `countersign project list`.
   enum List: OperatorCommand {
     static let syntax = CommandSyntax("list", "Lists the projects.", options: Options.self)
 
@@ -184,7 +179,6 @@ extension ProjectCommand {
     }
   }
 
-  /// `countersign project show`.
   enum Show: OperatorCommand {
     static let syntax = CommandSyntax(
       "show", "Shows a project, or what one of its apps needs to know.", options: Options.self)
@@ -258,7 +252,6 @@ extension ProjectCommand {
   }
 }
 
-/// Names that are made at random.
 private enum NewName {
   /// 39 characters that need no escaping in a URL. Apple's SDKs expect that length, and an A first.
   static func apiKey() -> String { "A" + Base64URL.encode(SecureRandom.bytes(29)).prefix(38) }

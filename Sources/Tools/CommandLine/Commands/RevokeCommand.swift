@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign revoke`.
 enum RevokeCommand: OperatorCommand {
   static let syntax = CommandSyntax(
     "revoke", "Revokes a token of Sign in with Apple, and notifies its owner by mail.",

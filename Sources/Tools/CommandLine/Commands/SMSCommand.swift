@@ -2,11 +2,9 @@ import JobEngine
 import SMS
 import ServiceRuntime
 
-/// `countersign sms`.
 enum SMSCommand {
   static let group = CommandEntry("sms", "Previews the texts of short messages.", [CommandEntry(Preview.self)])
 
-  /// `countersign sms preview`.
   enum Preview: OperatorCommand {
     static let syntax = CommandSyntax(
       "preview", "Shows encoding, segments and cost class of a text, or of a template in a language.",

@@ -1,9 +1,8 @@
 import CountersignEncoding
 import SMS
 
-/// Encoding and segments of a text as a short message, and of the shorter forms that a lane may send instead.
 struct SMSPreview {
-  /// Cost of a message in segments, each of which is billed.
+  /// Each segment is billed.
   enum CostClass: String {
     case single
     /// Several, and no setting of a lane saves one.
@@ -12,9 +11,7 @@ struct SMSPreview {
     case avoidable
   }
 
-  /// Form of the text that takes fewer segments.
   struct Alternative {
-    /// Setting of a lane that allows it.
     let setting: String
     let text: SMSText
   }

@@ -6,7 +6,6 @@ import ServiceRuntime
 import Synchronization
 
 extension StoreCommand {
-  /// `countersign store copy`.
   enum Copy: OperatorCommand {
     static let syntax = CommandSyntax(
       "copy", "Copies all that the coordinator or accounts have stored from SQLite into PostgreSQL, or back.",
@@ -112,7 +111,6 @@ private final class ProgressReport: Sendable {
 }
 
 extension CommandLineError {
-  /// Failure of a store, for an operator at a terminal.
   fileprivate init(_ error: StoreError) {
     let code: Code =
       switch error.code {

@@ -3,7 +3,6 @@ import CountersignTelemetry
 import PostgreSQL
 import ServiceRuntime
 
-/// `countersign store`.
 enum StoreCommand {
   static let group = CommandEntry(
     "store", "Makes the tables in PostgreSQL, copies a service's data into them or back, and checks them.",
@@ -12,7 +11,6 @@ enum StoreCommand {
 }
 
 extension StoreCommand {
-  /// `countersign store create`.
   enum Create: OperatorCommand {
     static let syntax = CommandSyntax(
       "create", "Makes roles, database, schema and tables, or brings them to the version of this program.",
@@ -82,7 +80,6 @@ extension StoreCommand {
     }
   }
 
-  /// `countersign store check`.
   enum Check: OperatorCommand {
     static let syntax = CommandSyntax(
       "check",

@@ -3,14 +3,12 @@ import JobEngine
 import SMS
 import ServiceRuntime
 
-/// `countersign templates`.
 enum TemplatesCommand {
   static let group = CommandEntry(
     "templates", "Checks the texts of verification messages.", [CommandEntry(Check.self)])
 
   static let defaultDirectory = "Config/templates/sms"
 
-  /// `countersign templates check`.
   enum Check: OperatorCommand {
     static let syntax = CommandSyntax(
       "check", "Lists problems of the templates. Exit code 1 when there are any.",

@@ -2,7 +2,6 @@ import CountersignEncoding
 import CountersignMessages
 import ServiceRuntime
 
-/// `countersign topology`.
 enum TopologyCommand {
   static let group = CommandEntry(
     "topology", "Declares exchanges, queues, bindings and policies on the broker, and compares its users.",
@@ -12,7 +11,6 @@ enum TopologyCommand {
       """,
     [CommandEntry(Apply.self), CommandEntry(Check.self), CommandEntry(Export.self), CommandEntry(User.self)])
 
-  /// Options of the commands that look at the broker.
   struct Options: CommandOptions {
     let withoutUsers: Bool
 
@@ -38,7 +36,6 @@ enum TopologyCommand {
 // MARK: - Apply
 
 extension TopologyCommand {
-  /// `countersign topology apply`.
   enum Apply: OperatorCommand {
     static let syntax = CommandSyntax(
       "apply", "Declares missing objects and fixes differing ones; repeating it changes nothing.",
@@ -84,7 +81,6 @@ extension TopologyCommand {
 // MARK: - Check and export
 
 extension TopologyCommand {
-  /// `countersign topology check`.
   enum Check: OperatorCommand {
     static let syntax = CommandSyntax(
       "check", "Lists missing and differing objects. Exit code 1 when there are any.",
@@ -128,7 +124,6 @@ extension TopologyCommand {
 // MARK: - User
 
 extension TopologyCommand {
-  /// `countersign topology user`.
   enum User: OperatorCommand {
     static let syntax = CommandSyntax(
       "user", "Prints the rabbitmqctl commands that give a user of the broker its rights.",

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// `countersign verify`.
 enum VerifyCommand {
   static let group = CommandEntry(
     "verify", "Verifies a phone number through the coordinator.",
@@ -11,7 +10,6 @@ enum VerifyCommand {
 
   private static let purposes = VerificationPurpose.allCases.map(\.rawValue).joined(separator: ", ")
 
-  /// The verification that a command is about.
   struct VerificationOptions: CommandOptions {
     let id: String
 
@@ -24,7 +22,6 @@ enum VerifyCommand {
 // MARK: - Start
 
 extension VerifyCommand {
-  /// `countersign verify start`.
   enum Start: OperatorCommand {
     static let syntax = CommandSyntax(
       "start", "Starts a verification: an SMS with a code is sent.", options: Options.self)
@@ -100,7 +97,6 @@ extension VerifyCommand {
 // MARK: - Check, status, cancel
 
 extension VerifyCommand {
-  /// `countersign verify check`.
   enum Check: OperatorCommand {
     static let syntax = CommandSyntax("check", "Checks the code that was sent.", options: Options.self)
 
@@ -130,7 +126,6 @@ extension VerifyCommand {
     }
   }
 
-  /// `countersign verify status`.
   enum Status: OperatorCommand {
     static let syntax = CommandSyntax(
       "status", "Shows the life of a verification across all processes.", options: VerificationOptions.self)
@@ -161,7 +156,6 @@ extension VerifyCommand {
 
   }
 
-  /// `countersign verify cancel`.
   enum Cancel: OperatorCommand {
     static let syntax = CommandSyntax("cancel", "Ends a verification.", options: VerificationOptions.self)
 

@@ -2,11 +2,9 @@ import CountersignAMQP
 import CountersignMessages
 
 extension DeadLetter {
-  /// Maximum number of redrives of a message: after that many failures it needs a person, not another try.
+  /// After that many failures a message needs a person, not another try.
   static let maxRedrives = 10
 
-  /// The message to publish again: the same ID, type and body, attempts counted anew, traces of the first life removed.
-  ///
   /// RabbitMQ 3.10 continues the count of an `x-death` that a client sends, so that header is removed, too.
   func revived(redriveID: String, by user: String) -> Message {
     var message = message
@@ -22,8 +20,6 @@ extension DeadLetter {
     return message
   }
 
-  /// User that sent the message.
-  ///
   /// A consumer that dead-letters a message names the sender in `x-sender`. A message that the broker dead-lettered is
   /// unchanged, including a header that its sender may have forged: the sender is resolved as on the work queue.
   var sender: String {

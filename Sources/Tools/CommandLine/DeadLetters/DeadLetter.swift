@@ -2,14 +2,11 @@ import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 
-/// Message that could not be processed, with the reason.
 struct DeadLetter: Sendable, Hashable {
-  /// The message as stored in the dead queue.
   let message: Message
-  /// The work queue it failed on.
   let queue: String
 
-  /// The message ID. For a message without one, a fingerprint of its type and body, so that it can be named.
+  /// For a message without one, a fingerprint of its type and body, so that it can be named.
   var id: String {
     if let id = message.messageID, !id.isEmpty { return id }
     return "body-\(fingerprint)"
@@ -27,23 +24,20 @@ struct DeadLetter: Sendable, Hashable {
   /// Reason of a job that came back from a retry delay while its work queue, or the binding of it, was missing.
   static let noQueue = "NO_QUEUE"
 
-  /// Description of the error, for people.
   var error: String? { message.headers[MessageHeader.lastError]?.stringValue }
 
-  /// Time of dead-lettering.
   var diedAt: UnixTime? {
     if let text = message.headers[MessageHeader.deadAt]?.stringValue { return UnixTime(rfc3339: text) }
     if case .timestamp(let seconds)? = lastDeath["time"] { return UnixTime(seconds: Int64(clamping: seconds)) }
     return nil
   }
 
-  /// Number of attempts, from 1.
+  /// From 1.
   var attempts: Int {
     guard let count = message.headers[MessageHeader.attempt]?.intValue else { return 1 }
     return Int(clamping: count)
   }
 
-  /// Number of earlier redrives.
   var redrives: Int {
     guard let count = message.headers[RedriveHeader.count]?.intValue else { return 0 }
     return Int(clamping: max(count, 0))
@@ -67,9 +61,7 @@ struct DeadLetter: Sendable, Hashable {
   }
 }
 
-/// Headers added by a redrive.
 enum RedriveHeader {
   static let id = "x-redrive-id"
-  /// Number of redrives of the message.
   static let count = "x-redrive-count"
 }

@@ -3,7 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Dead letters as text and as JSON, with possible secrets and personal data covered unless the caller asks for them.
+/// Possible secrets and personal data are covered unless the caller asks for them.
 enum DeadLetterText {
   static func list(_ outcome: DeadLetters.Outcome) -> CommandOutput {
     var table = TextTable("ID", "QUEUE", "TYPE", "REASON", "DIED AT", "ATTEMPTS", "REDRIVES", "ERROR")

@@ -1,19 +1,15 @@
 import CountersignAMQP
 import CountersignMessages
 
-/// Lists, redrives and removes dead letters.
-///
 /// A message leaves its dead queue only after its redrive is confirmed, or to be removed: messages are taken without
 /// acknowledgment, and the untouched ones return when the connection closes.
 struct DeadLetters {
-  /// Maximum number of messages that one command looks at. They stay unacknowledged until it ends.
+  /// They stay unacknowledged until it ends.
   static let maxScanned = 10_000
 
   let broker: any DeadQueue
 
-  /// Result of a command.
   struct Outcome: Sendable {
-    /// The matching letters, in the order of the queue.
     var letters: [DeadLetter] = []
     var scanned = 0
     /// Number of messages not looked at, because the limit was reached.
@@ -63,7 +59,6 @@ struct DeadLetters {
     )
   }
 
-  /// Removes the matching letters for good.
   func drop(queue: String, filter: DeadLetterFilter, limit: Int) async throws(CommandLineError) -> Outcome {
     try await walk(queue: queue, filter: filter, limit: limit) { (_, tag) throws(CommandLineError) in
       try await attempt { () throws(AMQPError) in try await broker.remove(tag) }

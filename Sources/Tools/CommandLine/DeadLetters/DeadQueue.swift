@@ -1,16 +1,14 @@
 import CountersignAMQP
 
-/// Connection to the dead queues. Closing it returns all messages that were taken and not settled.
+/// Closing it returns all messages that were taken and not settled.
 protocol DeadQueue: Sendable {
   var user: String { get }
   /// Takes the next message of a queue and counts the rest. `nil` if the queue is empty.
   func take(from queue: String) async throws(AMQPError) -> (delivery: Delivery, remaining: Int)?
   func remove(_ tag: DeliveryTag) async throws(AMQPError)
-  /// Publishes a message and waits for the broker's answer.
   func publish(_ publication: Publication) async throws(AMQPError) -> PublishOutcome
 }
 
-/// Connection to the dead queues of a real broker.
 struct AdminDeadQueue: DeadQueue {
   let connection: AdminConnection
   let user: String

@@ -1,10 +1,9 @@
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Body of a message with secrets, texts to people and personal data covered. A dead letter may be malformed, so only
-/// fields known to be harmless are shown unchanged.
+/// A dead letter may be malformed, so only fields known to be harmless are shown unchanged.
 enum RedactedJSON {
-  /// The body with its values covered. `nil` if it is not JSON.
+  /// `nil` if the body is not JSON.
   static func show(_ body: [UInt8], reveal: Bool) -> JSONValue? {
     // Of a body that is not JSON, the caller shows the length only.
     guard let value = try? JSONReader.commandLine.value(of: body) else { return nil }
@@ -38,6 +37,6 @@ enum RedactedJSON {
     "state", "template", "verificationID",
   ]
 
-  /// Maximum length of a harmless value, in bytes. In a malformed message the field may hold anything.
+  /// In a malformed message the field may hold anything.
   private static let maxShownBytes = 200
 }

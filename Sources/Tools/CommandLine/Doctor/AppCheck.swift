@@ -2,7 +2,6 @@ import CountersignMessages
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Compares apps and projects of coordinators, accounts and gateways.
   static let apps = DoctorCheck("apps") { facts in
     let coordinators = facts.reports { $0 == Topology.Users.coordinator }
     let holders = facts.reports { [Topology.Users.accounts, Topology.Users.gateway].contains($0) }
@@ -23,9 +22,7 @@ extension DoctorCheck {
   }
 }
 
-/// Judges apps and projects.
 enum AppCheck {
-  /// Files that a process does not take.
   static func wrong(_ process: ProcessFacts, _ report: RuntimeReport) -> Finding? {
     report.wrongProjects.map {
       Finding(
@@ -34,7 +31,6 @@ enum AppCheck {
     }
   }
 
-  /// Members that have others than the first one.
   static func members<Value: Equatable>(
     _ members: [(process: ProcessFacts, report: RuntimeReport)], _ what: String, _ file: String,
     _ value: (RuntimeReport) -> Value?
@@ -49,7 +45,6 @@ enum AppCheck {
     }
   }
 
-  /// Apps that the coordinator does not have, or does not let the gateway ask for.
   static func unknown(
     _ projects: [String: [String]], _ coordinator: RuntimeReport, _ process: ProcessFacts
   ) -> [Finding] {

@@ -1,4 +1,3 @@
-/// Checks version, alarms and topology of the broker.
 enum BrokerCheck {
   /// First version whose quorum queues have a time to live and dead-letter at least once.
   static let minVersion = [3, 10]

@@ -2,7 +2,6 @@ import CountersignAMQP
 
 /// Checks that each host of a list takes connections, and that all are one broker.
 enum BrokerHostsCheck {
-  /// Result of an attempt to connect to a host.
   struct State {
     let host: BrokerHost
     /// Name of the cluster, if the host tells it.

@@ -1,16 +1,13 @@
 import CountersignTelemetry
 
-/// Judges the ends of servers' certificates.
 enum CertificateCheck {
-  /// Time before the end of a certificate at which it should have been renewed.
   static let notice = Duration.seconds(14 * 86_400)
 
-  /// Certificate of a server.
   struct State: Sendable, Hashable {
-    /// Its purpose: `broker`, `gateway`, `database`.
+    /// `broker`, `gateway`, `database`.
     let server: String
     let host: String
-    /// End of its validity. `nil` without an answer, which other checks report.
+    /// `nil` without an answer, which other checks report.
     let end: UnixTime?
   }
 

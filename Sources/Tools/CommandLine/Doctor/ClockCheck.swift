@@ -2,16 +2,15 @@ import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 
-/// Compares clocks: processes of several machines share deadlines and expiries.
+/// Processes of several machines share deadlines and expiries.
 enum ClockCheck {
-  /// Harmless difference. A header has whole seconds, and an answer takes a while.
+  /// A header has whole seconds, and an answer takes a while.
   static let tolerance = Duration.seconds(2)
   /// Difference that makes codes expire visibly too early or too late.
   static let limit = Duration.seconds(15)
 
-  /// Another clock.
   struct Reading: Sendable, Hashable {
-    /// Its name: `clock of coordinator at http://…`.
+    /// `clock of coordinator at http://…`.
     let name: String
     /// Milliseconds by which it is ahead of this machine's.
     let ahead: Int64
@@ -24,7 +23,6 @@ enum ClockCheck {
     var isOff: Bool { Duration.milliseconds(abs(ahead)) > tolerance }
   }
 
-  /// Time of a header `date`.
   static func time(_ header: String?) -> UnixTime? {
     header.flatMap(HTTPDate.seconds).map(UnixTime.init(seconds:))
   }

@@ -17,7 +17,6 @@ struct ConfigurationCheck {
     return findings
   }
 
-  /// Programs with the option `--check`.
   static let processes: Set<String> = [
     "accounts", "coordinator", "gateway", "mail-worker", "push-worker", "revocation-worker", "simulator", "sms-worker",
   ]

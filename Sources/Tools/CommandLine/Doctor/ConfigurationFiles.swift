@@ -5,7 +5,6 @@ import FoundationEssentials
 ///
 /// Each process checks its own file completely when it starts (`--check`).
 struct ConfigurationFiles {
-  /// One value of a file.
   struct Setting: Sendable, Hashable {
     /// Keys from the top, `lanes.twilio.baseURL`. Elements of a list are numbered.
     let path: String
@@ -17,7 +16,7 @@ struct ConfigurationFiles {
     let directory: String
     /// `nil` if the file cannot be read, or is not JSON5.
     let settings: [Setting]?
-    /// Whole numbers, by their keys from the top.
+    /// By their keys from the top.
     var integers: [String: Int64] = [:]
   }
 
@@ -25,7 +24,6 @@ struct ConfigurationFiles {
 
   init(files: [File]) { self.files = files }
 
-  /// Reads every `.json5` file of a directory.
   init(directory: String) throws(CommandLineError) {
     let names: [String]
     do {

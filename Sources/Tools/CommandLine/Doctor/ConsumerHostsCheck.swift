@@ -1,9 +1,8 @@
 import CountersignMessages
 
-/// Consumer of a queue, from the management API.
 struct ConsumerState: Sendable, Decodable {
   let queue: String
-  /// Host of its connection. Absent until the broker has collected it.
+  /// Absent until the broker has collected it.
   let host: String?
 
   init(queue: String, host: String?) {

@@ -1,8 +1,7 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Reports where the conversion guard blocks sending. A block is intended and therefore a note, not a failure: it
-/// explains `PREFIX_BLOCKED` and `REGION_BLOCKED`.
+/// A block is intended and therefore a note, not a failure: it explains `PREFIX_BLOCKED` and `REGION_BLOCKED`.
 enum ConversionCheck {
   static let name = "conversion"
   /// Maximum number of blocks reported one by one, the latest first.
@@ -25,7 +24,7 @@ enum ConversionCheck {
     ]
   }
 
-  /// Finding for a coordinator that does not answer. The broker's and the processes' checks report the cause.
+  /// The broker's and the processes' checks report the cause.
   static func skipped(_ problem: String) -> Finding {
     Finding(
       name, .skipped, "the coordinator did not report its blocks: \(problem)",

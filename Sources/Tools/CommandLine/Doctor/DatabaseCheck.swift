@@ -8,13 +8,12 @@ struct DatabaseCheck: Sendable {
   static let oldestVersion = 130_000
   static let spareConnections = 10
 
-  /// Subject of the findings, `database of the coordinator`.
+  /// `database of the coordinator`.
   let name: String
   let endpoint: PostgreSQLEndpoint
   let parts: [PostgreSQLSchemaPart]
   let clock: any WallClock
   let timeout: Duration
-  /// A process that uses it, if the check is about processes.
   var process: String?
 
   func findings() async -> [Finding] {
@@ -94,7 +93,7 @@ struct DatabaseCheck: Sendable {
   }
 }
 
-/// State of a server and its database, as one user sees it.
+/// As one user sees it.
 struct DatabaseFacts: Sendable, Hashable {
   var version = 0
   var isStandby = false
@@ -106,7 +105,7 @@ struct DatabaseFacts: Sendable, Hashable {
   var clockAhead: Int64 = 0
   var maxConnections = 0
   var connections = 0
-  /// Problems of the tables, by part.
+  /// By part.
   var schema: [String] = []
   /// Tables that the user may not write to.
   var forbidden: [String] = []

@@ -1,7 +1,6 @@
-/// One of the doctor's checks: a name, and its judgment of what was found out.
 struct DoctorCheck: Sendable {
   let name: String
-  /// Judges the facts. An unknown fact has no findings.
+  /// An unknown fact has no findings.
   let findings: @Sendable (DoctorFacts) -> [Finding]
 
   init(_ name: String, _ findings: @escaping @Sendable (DoctorFacts) -> [Finding]) {
@@ -9,26 +8,23 @@ struct DoctorCheck: Sendable {
     self.findings = findings
   }
 
-  /// All checks, those of causes before those of consequences.
+  /// Those of causes before those of consequences.
   static let all: [DoctorCheck] = [
     .broker, .alarms, .topology, .databases, .clocks, .settings, .keys, .secrets, .regions, .apps, .providers, .lanes,
     .serviceAccounts, .processes, .queues, .delayQueues, .queueCount, .hosts, .delays, .certificates, .files,
     .fictionalNumbers, .conversion,
   ]
 
-  /// The findings of all checks, in the order in which they are shown.
   static func diagnosis(_ facts: DoctorFacts) -> [Finding] {
     Finding.ordered(all.flatMap { $0.findings(facts) })
   }
 }
 
 extension DoctorCheck {
-  /// The broker takes the command line's users, on each of its hosts.
   static let broker = DoctorCheck("broker") { facts in
     facts.service + BrokerHostsCheck.findings(facts.brokerHosts) + facts.operatorUser
   }
 
-  /// Version and alarms of the broker.
   static let alarms = DoctorCheck("alarms") { facts in
     switch facts.management {
     case .failure(let error):
@@ -51,7 +47,6 @@ extension DoctorCheck {
 
   static let databases = DoctorCheck("databases") { $0.databases }
 
-  /// Files of processes that do not answer, as these judge them.
   static let settings = DoctorCheck("settings") { $0.settings }
 
   static let serviceAccounts = DoctorCheck("service accounts") { $0.serviceAccounts }
@@ -66,7 +61,6 @@ extension DoctorCheck {
 
   static let queueCount = DoctorCheck("queue count") { $0.known?.queueCount ?? [] }
 
-  /// Hosts that consume a job queue.
   static let hosts = DoctorCheck("hosts") { facts in
     facts.known.map { ConsumerHostsCheck.findings($0.consumers, facts.configurations) } ?? []
   }

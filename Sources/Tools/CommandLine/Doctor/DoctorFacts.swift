@@ -2,10 +2,8 @@ import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Facts that the doctor has found out, before it judges.
 struct DoctorFacts: Sendable {
   var now: UnixTime
-  /// The login as a service, and as the operator.
   var service: [Finding] = []
   var operatorUser: [Finding] = []
   var brokerHosts: [BrokerHostsCheck.State] = []
@@ -19,12 +17,11 @@ struct DoctorFacts: Sendable {
   var certificates: [CertificateCheck.State] = []
   var conversion: Result<ConversionList, CommandLineError>
 
-  /// Answers of the management API. `nil` if it does not answer.
+  /// `nil` if it does not answer.
   var known: ManagementFacts? { try? management.get() }
 
   var namesInUse: Set<String> { Set(processes.filter(\.isInUse).map(\.name)) }
 
-  /// Running processes of a name, with their reports.
   func reports(_ isWanted: (String) -> Bool = { _ in true }) -> [(process: ProcessFacts, report: RuntimeReport)] {
     processes.compactMap { process in
       guard isWanted(process.name), let report = process.report else { return nil }
@@ -32,15 +29,12 @@ struct DoctorFacts: Sendable {
     }
   }
 
-  /// Configurations in force of the processes that tell them, for the checks that read files.
   var configurations: ConfigurationFiles {
     ConfigurationFiles(files: reports().compactMap { $0.process.configuration })
   }
 }
 
-/// Answers of the management API.
 struct ManagementFacts: Sendable {
-  /// State of a node of the broker.
   struct Node: Sendable, Decodable {
     let name: String
     let memoryAlarm: Bool?
@@ -63,10 +57,8 @@ struct ManagementFacts: Sendable {
   var date: (header: String?, at: UnixTime)
 }
 
-/// A process, as its health port tells of it.
 struct ProcessFacts: Sendable {
   let name: String
-  /// Base URL of its health port.
   let url: String
   /// Whether it is configured or enabled, so that its absence is a failure.
   var isExpected = true
@@ -82,7 +74,7 @@ struct ProcessFacts: Sendable {
 
   var isInUse: Bool { isExpected || answers }
 
-  /// The configuration in force, if this user may know it.
+  /// If this user may know it.
   var configuration: ConfigurationFiles.File? {
     guard let guarded = report?.guarded else { return nil }
     let settings = guarded.settings.sorted { $0.key < $1.key }
@@ -90,7 +82,6 @@ struct ProcessFacts: Sendable {
     return ConfigurationFiles.File(name: name, directory: "/", settings: settings)
   }
 
-  /// Path of a file that it was started with, for hints.
   func path(_ key: String) -> String { report?.guarded?.settings[key].map { "\(key) (\($0))" } ?? key }
 
   static func ask(

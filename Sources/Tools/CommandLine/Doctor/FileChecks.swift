@@ -1,6 +1,5 @@
-/// Checks the files that the configuration names.
 enum FileChecks {
-  /// Checks the databases of running processes, at the paths that they have: this user may see no other file of theirs.
+  /// At the paths that they have: this user may see no other file of theirs.
   static func databases(_ configurations: ConfigurationFiles) -> [Finding] {
     configurations.files.flatMap { file in
       (file.settings ?? []).filter { isDatabase($0.path) && FileFacts($0.value) != nil }
@@ -44,7 +43,6 @@ enum FileChecks {
     return nil
   }
 
-  /// Keys that name files without secrets.
   private static let publicFiles: Set = ["projectsDirectory", "accountsKeysFile"]
 
   /// `database.path`, `ledger.path`.
@@ -58,7 +56,7 @@ enum FileChecks {
     return file.settings?.first { $0.path == type }.map { $0.value == "sqlite" } ?? true
   }
 
-  /// Default of `ledger.maxMegabytes`, in MiB.
+  /// In MiB.
   private static let ledgerDefault: Int64 = 8192
 
   /// Finding for a ledger near its bound, which will soon forget jobs too early.
@@ -92,7 +90,7 @@ enum FileChecks {
     return Finding(check, .ok, path)
   }
 
-  /// Minimum free space on the disk of a database, in bytes.
+  /// On the disk of a database, in bytes.
   private static let minFree: Int64 = 1 << 30
   /// Length of a write-ahead log that a long read keeps from being written back, in bytes.
   private static let longLog: Int64 = 1 << 29

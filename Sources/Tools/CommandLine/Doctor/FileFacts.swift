@@ -4,22 +4,15 @@
   import Musl
 #endif
 
-/// Size, owner and access rights of a file.
 struct FileFacts: Sendable {
-  /// Size in bytes.
+  /// In bytes.
   let size: Int64
-  /// Whether every user of the machine may read it.
   let isReadableByAll: Bool
-  /// Whether users other than the owner may write to it.
   let isWritableByOthers: Bool
-  /// Whether every user of the machine may write to it.
   let isWritableByAll: Bool
-  /// Whether it belongs to the superuser.
   let isOwnedByRoot: Bool
-  /// Whether it belongs to the user of this process.
   let isOwnedByCaller: Bool
 
-  /// Reads the facts. `nil` if the file cannot be inspected.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0 else { return nil }
@@ -31,14 +24,13 @@ struct FileFacts: Sendable {
     isOwnedByCaller = status.st_uid == geteuid()
   }
 
-  /// Bytes free for users on the file system of a directory.
   static func freeBytes(_ directory: String) -> Int64? {
     var status = statvfs()
     guard statvfs(directory, &status) == 0 else { return nil }
     return Int64(clamping: UInt64(status.f_bavail) &* UInt64(status.f_frsize))
   }
 
-  /// The first 16 bytes of a file, fewer if it is shorter. `nil` if it cannot be read.
+  /// Fewer if the file is shorter. `nil` if it cannot be read.
   static func beginning(_ path: String) -> [UInt8]? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return nil }

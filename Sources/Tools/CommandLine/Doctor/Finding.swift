@@ -1,6 +1,4 @@
-/// Result of one of the doctor's checks.
 struct Finding: Sendable, Hashable, Codable {
-  /// Severity of a finding.
   enum Status: String, Sendable, Hashable, Codable {
     /// It does not work.
     case failed
@@ -17,11 +15,9 @@ struct Finding: Sendable, Hashable, Codable {
   let check: String
   private(set) var status: Status
   let detail: String
-  /// Way to fix the problem, if there is one.
   let hint: String?
   /// Check whose failure it follows from.
   private(set) var cause: String?
-  /// Part of the installation that it is about.
   private(set) var part: Part?
   /// Parts that explain it: if one of each set has failed, it follows from the first of them.
   private(set) var needs: [Set<Part>] = []
@@ -38,7 +34,6 @@ struct Finding: Sendable, Hashable, Codable {
     case check, status, detail, hint, cause
   }
 
-  /// Parts of an installation that others need.
   enum Part: Sendable, Hashable {
     case broker
     case topology

@@ -1,11 +1,9 @@
 import HTTPClient
 
-/// Reads URLs to find out whether a web server answers.
 protocol HTTPProbe: Sendable {
   func get(_ url: String) async throws(CommandLineError) -> HTTPProbeAnswer
 }
 
-/// Answer of a web server.
 struct HTTPProbeAnswer: Sendable {
   let status: Int
   let body: [UInt8]
@@ -13,7 +11,6 @@ struct HTTPProbeAnswer: Sendable {
   var date: String?
 }
 
-/// Probe over HTTP.
 struct CurlProbe: HTTPProbe {
   let transport: HTTPClient
   let timeout: Duration

@@ -2,7 +2,7 @@ import CountersignMessages
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Compares the IDs of the keys that processes run with: each opens what the others seal.
+  /// Each opens what the others seal.
   static let keys = DoctorCheck("keys") { facts in
     let coordinators = facts.reports { $0 == Topology.Users.coordinator }
     let accounts = facts.reports { $0 == Topology.Users.accounts }
@@ -22,7 +22,7 @@ extension DoctorCheck {
     }
   }
 
-  /// Compares the check values of secrets that go by the same name in several processes.
+  /// Those that go by the same name in several processes.
   static let secrets = DoctorCheck("secrets") { facts in
     var first: [String: (process: ProcessFacts, check: CheckValue)] = [:]
     let closed = facts.reports().filter { $0.report.socket != nil && $0.report.guarded == nil }.map(\.process.place)
@@ -45,7 +45,6 @@ extension DoctorCheck {
   }
 }
 
-/// Judges keys and peppers.
 enum KeyCheck {
   /// Name under which a secret is the same wherever it is. `nil` for a pepper before the last change.
   static func name(_ check: CheckValue, of process: ProcessFacts) -> String? {
@@ -53,7 +52,6 @@ enum KeyCheck {
     return check.isUsed ? "\(check.file) of \(process.name)" : nil
   }
 
-  /// Whether a process opens what coordinator and accounts seal.
   static func opens(_ process: String) -> Bool {
     process.hasSuffix("-worker") || [Topology.Users.coordinator, Topology.Users.accounts].contains(process)
   }
@@ -94,7 +92,6 @@ enum KeyCheck {
       hint: "now and then, run countersign doctor as root on their host")
   }
 
-  /// A secret that two processes call by one name and that is not the same.
   static func difference(_ check: CheckValue, _ process: ProcessFacts, _ other: ProcessFacts) -> Finding {
     let (own, others) = (process.path(check.file), other.path(check.file))
     return Finding(

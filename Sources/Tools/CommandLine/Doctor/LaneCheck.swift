@@ -1,7 +1,6 @@
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Whether the lanes of the workers reach their providers.
   static let lanes = DoctorCheck("lanes") { facts in
     facts.reports().flatMap { process, report in
       var seen: Set<[String]> = []
@@ -14,7 +13,6 @@ extension DoctorCheck {
     }
   }
 
-  /// Reasons for which jobs were delayed lately.
   static let delays = DoctorCheck("delays") { facts in
     facts.reports().flatMap { process, report in
       report.delays.filter { $0.age <= LaneCheck.recently }.map { delay in
@@ -28,7 +26,6 @@ extension DoctorCheck {
   }
 }
 
-/// Judges lanes.
 enum LaneCheck {
   /// Failed calls in a row that are more than a provider's hiccup.
   static let failuresThatCount = 3

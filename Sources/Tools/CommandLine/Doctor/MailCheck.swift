@@ -5,10 +5,9 @@ import Mail
 
 /// Checks the DNS records that receivers of mail require of its senders: SPF, DKIM and DMARC.
 struct MailCheck {
-  /// Looks up the TXT records of a name.
   let texts: @Sendable (String) async throws(TextRecords.Failure) -> [String]
 
-  /// Maximum number of look-ups of an SPF record (RFC 7208, 4.6.4).
+  /// Of an SPF record (RFC 7208, 4.6.4).
   static let maxSPFLookUps = 10
   /// Bytes of the SubjectPublicKeyInfo of a 2048-bit RSA key. RFC 8301 requires 1024 bits, receivers more.
   private static let goodRSABytes = 290
@@ -42,7 +41,6 @@ struct MailCheck {
     }
   }
 
-  /// Looks up the records of a name, or returns the finding that this failed.
   private func records(_ name: String, _ check: String) async -> Result<[String], LookUpFailed> {
     do {
       return .success(try await texts(name))

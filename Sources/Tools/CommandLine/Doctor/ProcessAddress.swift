@@ -1,6 +1,5 @@
 import FoundationEssentials
 
-/// Health port of a process that the doctor asks.
 struct ProcessAddress: Sendable, Hashable {
   let name: String
   let url: String

@@ -3,7 +3,6 @@ import CountersignTelemetry
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Whether the processes that are in use answer and are ready.
   static let processes = DoctorCheck("processes") { facts in
     if facts.processes.isEmpty {
       return [
@@ -15,7 +14,7 @@ extension DoctorCheck {
     return facts.processes.map(ProcessCheck.finding)
   }
 
-  /// Compares the clocks of processes and broker with that of this machine: deadlines and expiries are shared.
+  /// Deadlines and expiries are shared.
   static let clocks = DoctorCheck("clocks") { facts in
     var clocks = facts.reports().map { process, report in
       ClockCheck.Reading("clock of \(process.place)", ahead: report.now - process.askedAt.milliseconds)
@@ -40,7 +39,6 @@ extension DoctorCheck {
   }
 }
 
-/// Judges the readiness of a process.
 enum ProcessCheck {
   static func finding(_ process: ProcessFacts) -> Finding {
     let check = "process \(process.name)"
@@ -78,7 +76,6 @@ enum ProcessCheck {
       about: .process(process.name), needs: failing.map { needs(process.name, $0) })
   }
 
-  /// Parts whose failure explains one of the checks.
   private static func needs(_ process: String, _ check: HealthReport.Check) -> Set<Finding.Part> {
     let kind = check.name.split(separator: ".").last ?? ""
     if check.name.contains("broker.") {
@@ -94,7 +91,6 @@ enum ProcessCheck {
     }
   }
 
-  /// Without repetitions.
   private static func distinct(_ texts: [String]) -> [String] {
     var seen: Set<String> = []
     return texts.filter { seen.insert($0).inserted }

@@ -1,7 +1,6 @@
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Whether the hosts of the providers that running workers use can be reached.
   static let providers = DoctorCheck("providers") { facts in
     facts.providers.map { answer in
       let isReached = facts.answered(answer.address)
@@ -10,20 +9,16 @@ extension DoctorCheck {
   }
 }
 
-/// Checks whether the providers can be reached. Any answer will do: the check is about the connection, not about the
-/// account.
+/// Any answer will do: the check is about the connection, not about the account.
 struct ProviderCheck {
-  /// Host of the provider of one or several lanes.
   struct Address: Sendable, Hashable {
-    /// Lanes and their process, for people.
     var lanes: [String]
-    /// Address without path, which may hold an account.
+    /// Without path, which may hold an account.
     let base: String
-    /// Certificates that the lanes trust. Those of the system if `nil`.
+    /// The system's if `nil`.
     let caFile: String?
   }
 
-  /// Answer of a host.
   struct Answer: Sendable {
     let address: Address
     let outcome: Result<HTTPProbeAnswer, CommandLineError>
@@ -48,7 +43,7 @@ struct ProviderCheck {
     }
   }
 
-  /// Hosts of the lanes, each once per set of trusted certificates.
+  /// Each once per set of trusted certificates.
   static func addresses(_ files: ConfigurationFiles) -> [Address] {
     var found: [Address] = []
     for file in files.files {
@@ -67,7 +62,7 @@ struct ProviderCheck {
     return found
   }
 
-  /// Name of the lane that a key belongs to: its `name`, else its place under `lanes`.
+  /// Its `name`, else its place under `lanes`.
   private static func lane(of path: String, _ settings: [String: String]) -> String {
     let keys = path.split(separator: ".")
     guard let index = keys.firstIndex(of: "lanes"), index + 1 < keys.count else { return path }
@@ -76,7 +71,6 @@ struct ProviderCheck {
 }
 
 extension DoctorFacts {
-  /// Whether a worker has lately had an answer from a provider's host.
   func answered(_ address: ProviderCheck.Address) -> Bool {
     reports().contains { process, report in
       report.lanes.contains { lane in
@@ -86,7 +80,7 @@ extension DoctorFacts {
     }
   }
 
-  /// Hosts that this machine cannot reach, by the URL of a worker and the name of its lane.
+  /// By the URL of a worker and the name of its lane.
   var unreachable: [String: String] {
     var found: [String: String] = [:]
     for answer in providers {

@@ -1,8 +1,7 @@
 import CountersignMessages
 
-/// Checks the queues for backlogs, missing consumers and dead letters.
 enum QueueCheck {
-  /// Maximum number of waiting messages. Beyond it the consumers do not keep up.
+  /// Beyond it the consumers do not keep up.
   static let maxReady = 10_000
 
   static func findings(_ queues: [QueueState], inUse: Set<String>) -> [Finding] {
@@ -85,7 +84,7 @@ enum QueueCheck {
   }
 }
 
-/// State of a queue, from the management API. Counts are absent until the broker has first collected them.
+/// Counts are absent until the broker has first collected them.
 struct QueueState: Sendable, Decodable {
   let name: String
   var messages: Int?

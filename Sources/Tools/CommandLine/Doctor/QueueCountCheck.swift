@@ -5,7 +5,6 @@ import CountersignMessages
 ///
 /// RabbitMQ limits the queues of a virtual host, not those of a user.
 enum QueueCountCheck {
-  /// Percentage of the limit beyond which it warns.
   static let warnedPercent = 80
   /// Number of queues whose owners are looked up: the broker tells them one by one.
   static let sampleSize = 50
@@ -48,7 +47,7 @@ enum QueueCountCheck {
     return parts[2]
   }
 
-  /// Connection that an exclusive queue belongs to. `nil` for another one, and for one that is gone.
+  /// `nil` for a queue that is not exclusive, and for one that is gone.
   private static func connection(of queue: String, _ api: ManagementAPI) async throws(CommandLineError) -> String? {
     do throws(CommandLineError) {
       let found: [String: Owner] = try await api.get(

@@ -2,8 +2,7 @@ import CountersignMessages
 import ServiceRuntime
 
 extension DoctorCheck {
-  /// Compares the regions of coordinators, sms-workers and lanes: a number of a region that one of them lacks gets no
-  /// code.
+  /// A number of a region that one of them lacks gets no code.
   static let regions = DoctorCheck("regions") { facts in
     let coordinators = facts.reports { $0 == Topology.Users.coordinator }
     let workers = facts.reports { $0 == Topology.Users.smsWorker }
@@ -27,7 +26,6 @@ extension DoctorCheck {
   }
 }
 
-/// Judges the regions of an sms-worker.
 enum RegionCheck {
   private static let all = "*"
 
@@ -54,7 +52,7 @@ enum RegionCheck {
     ]
   }
 
-  /// Regions that some lane takes. A lane with prefixes alone may take any.
+  /// A lane with prefixes alone may take any.
   private static func covered(_ routes: [RuntimeReport.Route]) -> [String] {
     routes.contains { $0.regions.isEmpty } ? [all] : routes.flatMap(\.regions)
   }

@@ -1,7 +1,6 @@
 import Push
 import ServiceRuntime
 
-/// Finding about a service account of Google Cloud.
 enum ServiceAccountFinding {
   static func finding(_ outcome: ServiceAccountCheck.Outcome) -> Finding {
     let check = "service account of lane \(outcome.lane)"
@@ -17,7 +16,6 @@ enum ServiceAccountFinding {
 }
 
 extension LiveBackend {
-  /// Checks whether Google gives access tokens to the service accounts of the push-worker.
   func serviceAccounts(_ processes: [ProcessFacts]) async -> [Finding] {
     // One of them stands for all, which have the same file.
     guard

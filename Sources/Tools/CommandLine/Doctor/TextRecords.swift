@@ -1,7 +1,7 @@
 import CResolver
 import Dispatch
 
-/// Looks TXT records of DNS up, on threads of its own.
+/// On threads of its own.
 struct TextRecords: Sendable {
   private static let tries: Int32 = 2
 
@@ -10,12 +10,12 @@ struct TextRecords: Sendable {
   /// Time for an answer of a server, in whole seconds.
   let timeout: Duration
 
-  /// Failure of a look-up. A missing record is not a failure.
+  /// A missing record is not a failure.
   struct Failure: Error, CustomStringConvertible {
     let description: String
   }
 
-  /// TXT records of a name, the parts of each joined. Empty if the name does not exist or has none.
+  /// The parts of each joined. Empty if the name does not exist or has none.
   func of(_ name: String) async throws(Failure) -> [String] {
     let result = await withCheckedContinuation { continuation in
       DispatchQueue(label: "countersign.names").async { continuation.resume(returning: lookUp(name)) }

@@ -6,18 +6,16 @@ import Dispatch
   import Musl
 #endif
 
-/// Runs another program to its end and keeps its output.
 enum ChildProcess {
   struct Outcome: Sendable {
-    /// Exit status. After a signal, 128 plus its number.
+    /// After a signal, 128 plus its number.
     let status: Int32
     /// Beginning of standard output and standard error together.
     let output: String
   }
 
-  /// Maximum run time of a program, after which it is killed.
+  /// After it the program is killed.
   static let ceiling = DispatchTimeInterval.seconds(15)
-  /// Maximum number of bytes kept of the output.
   static let maxOutput = 16 * 1024
 
   static func run(_ path: String, _ arguments: [String]) async -> Outcome? {

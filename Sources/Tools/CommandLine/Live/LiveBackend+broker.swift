@@ -9,7 +9,6 @@ import HTTPClient
   import Musl
 #endif
 
-/// The doctor's look at the broker, as a client.
 extension LiveBackend {
   /// Connects as a service, and tries to publish a command, with a routing key that leads nowhere.
   func service() async -> [Finding] {
@@ -30,7 +29,7 @@ extension LiveBackend {
     }
   }
 
-  /// Connects to each host of a list: processes pass over one that fails, so that nothing else tells of it.
+  /// Processes pass over one that fails, so that nothing else tells of it.
   func brokerHosts() async -> [BrokerHostsCheck.State] {
     // The check of the service reports an unknown address.
     guard let endpoint = try? configuration.service.endpoint(), endpoint.hosts.count > 1 else { return [] }
@@ -41,7 +40,7 @@ extension LiveBackend {
     return endpoint.hosts.compactMap { states[$0] }
   }
 
-  /// Maximum time of an attempt at one host of a list: longer than processes wait.
+  /// Longer than processes wait.
   private static let hostTimeout: Duration = .seconds(5)
 
   private func state(of host: BrokerHost, _ endpoint: BrokerEndpoint) async -> BrokerHostsCheck.State {

@@ -20,7 +20,6 @@ extension LiveBackend {
       ? [Finding(check, .note, "no configuration file in \(directory) names PostgreSQL")] : findings
   }
 
-  /// Checks each database once for each user of it.
   func databases(_ files: ConfigurationFiles, _ timeout: Duration) async -> [Finding] {
     var findings: [Finding] = []
     var uses: [DatabaseUse] = []
@@ -47,13 +46,11 @@ extension LiveBackend {
   }
 }
 
-/// A database with its user, and the processes that have both in common.
 struct DatabaseUse: Sendable, Hashable {
   let endpoint: PostgreSQLEndpoint
   private(set) var parts: [PostgreSQLSchemaPart]
   private(set) var processes: [String]
 
-  /// Subject of the findings: `database of mail-worker, push-worker`.
   var name: String { "database of " + processes.joined(separator: ", ") }
 
   static func add(
@@ -67,11 +64,9 @@ struct DatabaseUse: Sendable, Hashable {
   }
 }
 
-/// Use of a database by a process.
 private struct StoreUse {
   let section: String
   let parts: [PostgreSQLSchemaPart]
-  /// Whether its section has the key `readers`.
   let hasReaders: Bool
 
   init?(process: String) {

@@ -10,7 +10,7 @@ import ServiceRuntime
   import Musl
 #endif
 
-/// The doctor's round: everything is asked at once. What cannot be asked does not stop the rest.
+/// Everything is asked at once. What cannot be asked does not stop the rest.
 extension LiveBackend {
   func diagnose(configDirectory: String?, timeout: Duration) async -> [Finding] {
     let directory = configDirectory ?? configuration.configDirectory
@@ -86,7 +86,7 @@ extension LiveBackend {
     }
   }
 
-  /// Asks the queues themselves for consumers: the figures of the management API are some seconds old.
+  /// The figures of the management API are some seconds old.
   private func askAgain(_ queues: inout [QueueState]) async {
     let idle = queues.indices.filter {
       queues[$0].consumers == 0 && TopologyDeclaration.workQueues.contains(queues[$0].name)
@@ -160,7 +160,6 @@ extension LiveBackend {
     }
   }
 
-  /// Certificates of the broker's hosts and of the front of the gateway.
   private func certificates() async -> [CertificateCheck.State] {
     var servers: [(name: String, host: String, port: UInt16)] = []
     if let endpoint = try? configuration.service.endpoint(), endpoint.tls != nil {
@@ -185,7 +184,6 @@ extension LiveBackend {
 
   private static let certificateTimeout: Duration = .seconds(3)
 
-  /// Directory of this program, which is the other programs' as well.
   private static var programs: String {
     var path = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink("/proc/self/exe", &path, path.count)

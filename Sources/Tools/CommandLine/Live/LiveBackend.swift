@@ -5,7 +5,6 @@ import CountersignTelemetry
 import HTTPClient
 import ServiceRuntime
 
-/// The commands on a real installation.
 struct LiveBackend: OperatorBackend {
   let configuration: OperatorConfiguration
   let clock: any WallClock
@@ -65,8 +64,7 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  /// Throws unless the queue has a consumer: only some workers are configured to consume the queue for SMS that can
-  /// wait.
+  /// Only some workers are configured to consume the queue for SMS that can wait.
   private func requireConsumer(of queue: String) async throws(CommandLineError) {
     let connection = try await open(try configuration.service.endpoint())
     let found: Result<DeclaredQueue, AMQPError>
@@ -81,7 +79,6 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  /// Name of this program in messages and on the broker's list of connections.
   static let appID = "countersign"
 
   // MARK: - Inside
@@ -119,7 +116,6 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
-  /// Closes a connection whose work is done.
   static func close(_ connection: AdminConnection) async {
     do {
       try await connection.close()

@@ -7,20 +7,16 @@ struct ManagementAPI: Sendable {
   let transport: any ManagementTransport
   let virtualHost: String
 
-  /// The virtual host as a part of a path.
   var encodedHost: String { PercentEncoding.encode(virtualHost) }
 
-  /// Reads a resource of the virtual host.
   func list<Row: Decodable>(_ resource: String) async throws(CommandLineError) -> [Row] {
     try await get("/api/\(resource)/\(encodedHost)")
   }
 
-  /// Reads a resource by its path.
   func get<Value: Decodable>(_ path: String) async throws(CommandLineError) -> Value {
     try await read(path) { try JSONReader.commandLine.decode(Value.self, from: $0) }
   }
 
-  /// Reads a list of objects, with whatever members the broker gives them.
   func rows(_ path: String) async throws(CommandLineError) -> [[String: JSONValue]] {
     try await read(path) { body in
       guard case .array(let rows) = try JSONReader.commandLine.value(of: body) else { return nil }
@@ -78,9 +74,8 @@ struct ManagementAPI: Sendable {
   }
 }
 
-/// Request to the management API that creates or changes a resource.
 struct ManagementWrite: Sendable, Hashable {
-  /// Parts of the path, without the virtual host.
+  /// Without the virtual host.
   let path: [String]
   let body: [String: JSONValue]
   let method: String

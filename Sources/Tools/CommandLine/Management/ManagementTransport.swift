@@ -5,12 +5,10 @@ import FoundationEssentials
 import HTTPClient
 import Synchronization
 
-/// Sends requests to the management API of the broker.
 protocol ManagementTransport: Sendable {
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(CommandLineError) -> ManagementResponse
 }
 
-/// Answer of the management API.
 struct ManagementResponse: Sendable {
   let status: Int
   let body: [UInt8]
@@ -18,13 +16,11 @@ struct ManagementResponse: Sendable {
   var date: String?
 }
 
-/// The management API over HTTP: of the first host that answers, and of the next one when it no longer does.
+/// Of the first host that answers, and of the next one when it no longer does.
 final class CurlManagement: ManagementTransport {
   private let transport: HTTPClient
-  /// Addresses of the API, with the user and the password.
   private let addresses: [HTTPAddress]
   private let timeout: Duration
-  /// Index of the address that answered last.
   private let current = Mutex(0)
 
   init(transport: HTTPClient, addresses: [HTTPAddress], timeout: Duration) {
@@ -33,7 +29,7 @@ final class CurlManagement: ManagementTransport {
     self.timeout = timeout
   }
 
-  /// Maximum size of an answer, in bytes: room for all queues of a large broker.
+  /// Room for all queues of a large broker.
   private static let maxResponseBytes = 16 * 1_048_576
 
   func send(_ method: String, _ path: String, body: [UInt8]?) async throws(CommandLineError) -> ManagementResponse {
@@ -71,14 +67,12 @@ final class CurlManagement: ManagementTransport {
   }
 }
 
-/// Address and credentials of an HTTP URL.
 struct HTTPAddress: Sendable, Hashable {
   /// Scheme, host and port: `http://127.0.0.1:15672`. Without a password, so that it may be shown.
   let base: String
   /// `user:password`, decoded.
   let credentials: String?
 
-  /// - Throws: if the text is not a URL with `http` or `https`.
   init(_ text: String) throws(CommandLineError) {
     guard let url = URL(string: text), let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme),
       let host = url.host(percentEncoded: true), !host.isEmpty
@@ -94,7 +88,7 @@ struct HTTPAddress: Sendable, Hashable {
     }
   }
 
-  /// Reads a URL whose host may be a list with commas, as that of the broker: an address for each host.
+  /// Its host may be a list with commas, as that of the broker: an address for each host.
   static func list(_ text: String) throws(CommandLineError) -> [HTTPAddress] {
     guard let scheme = text.firstRange(of: "://") else { return [try HTTPAddress(text)] }
     let rest = text[scheme.upperBound...]

@@ -9,9 +9,7 @@ import ServiceRuntime
   import Musl
 #endif
 
-/// Files of the projects, which commands read and write whole.
 struct ProjectFiles {
-  /// Time that a change waits for one of another command.
   static let patience = Duration.seconds(10)
   private static let interval: useconds_t = 20_000
 

@@ -1,12 +1,11 @@
 import CountersignEncoding
 import Projects
 
-/// Settings that a developer copies into an app.
 struct SDKSettings {
   let project: Project
   let app: ProjectApp
 
-  /// One of the project's keys. All are equal.
+  /// All are equal.
   private var apiKey: String { project.apiKeys.min() ?? "" }
 
   var text: String {

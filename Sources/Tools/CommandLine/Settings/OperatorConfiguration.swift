@@ -2,15 +2,12 @@ import CountersignAMQP
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Addresses for the operator's commands, from the environment and, after it, a file. All of them may be absent; a
-/// command demands those it needs.
+/// From the environment and, after it, a file. A command demands those addresses that it needs.
 struct OperatorConfiguration: Configuration {
-  /// Address of the broker for one of its users.
   struct Broker: Sendable {
     let url: Secret?
     let password: Secret?
     let caFile: String?
-    /// Whether the password may cross the network in plain text.
     let allowsPlaintext: Bool
     /// Key of the URL, for the message that it is missing.
     let key: String
@@ -30,11 +27,10 @@ struct OperatorConfiguration: Configuration {
 
   let service: Broker
   let operatorUser: Broker
-  /// The management API. Without a user in the URL, the operator's user and password apply.
+  /// Without a user in the URL, the operator's user and password apply.
   let managementURL: Secret?
-  /// Certificates to trust for the management API. Those of the system if `nil`.
+  /// Those of the system if `nil`.
   let managementCAFile: String?
-  /// Whether the operator's password may cross the network in plain text.
   let allowsPlaintextManagement: Bool
   /// Health endpoints of the coordinators and of the workers.
   let coordinatorURLs: [String]
@@ -82,7 +78,6 @@ struct OperatorConfiguration: Configuration {
 }
 
 extension OperatorConfiguration.Broker {
-  /// The broker's address with user and password.
   func endpoint() throws(CommandLineError) -> BrokerEndpoint {
     guard let url else {
       let variable = key == "amqp.url" ? "COUNTERSIGN_AMQP_URL" : "COUNTERSIGN_OPERATOR_AMQP_URL"

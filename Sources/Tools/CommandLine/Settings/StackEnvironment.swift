@@ -1,11 +1,8 @@
 import FoundationEssentials
 
-/// Addresses of the development stack, from the file that `deploy/up` writes.
-///
 /// The file holds passwords and lies in the current directory, which may belong to another user. It is therefore used
 /// as a whole or not at all, never mixed with an option, a variable or a configuration file.
 enum StackEnvironment {
-  /// Assignments of a file, or the reason to ignore it.
   enum Outcome: Equatable {
     case absent
     case ignored(String)
@@ -14,19 +11,18 @@ enum StackEnvironment {
 
   static let path = ".run/stack.env"
 
-  /// Prefixes of the variables that name an installation, as ``OperatorConfiguration`` reads them.
+  /// As ``OperatorConfiguration`` reads them.
   private static let addressPrefixes = [
     "COUNTERSIGN_AMQP_", "COUNTERSIGN_OPERATOR_", "COUNTERSIGN_MANAGEMENT_", "COUNTERSIGN_COORDINATOR_",
     "COUNTERSIGN_SMS_WORKER_", "COUNTERSIGN_PUSH_WORKER_", "COUNTERSIGN_REVOCATION_WORKER_",
     "COUNTERSIGN_MAIL_WORKER_", "COUNTERSIGN_ACCOUNTS_", "COUNTERSIGN_GATEWAY_HEALTH_", "COUNTERSIGN_CONFIG_",
   ]
 
-  /// Whether the variables of the process name an installation already.
   static func isNamed(by environment: [String: String]) -> Bool {
     environment.keys.contains { name in addressPrefixes.contains { name.hasPrefix($0) } }
   }
 
-  /// Reads the file at a path, provided that only the caller can have written it.
+  /// Provided that only the caller can have written it.
   static func read(_ path: String = path) -> Outcome {
     guard let facts = FileFacts(path) else { return .absent }
     guard facts.isOwnedByCaller else { return .ignored("it belongs to another user") }
@@ -39,7 +35,7 @@ enum StackEnvironment {
 
 /// File of shell assignments, such as `.run/stack.env`: `export NAME=value` or `NAME='value'`, a line each.
 enum EnvironmentFile {
-  /// The assignments, without expansion. Other lines are skipped.
+  /// Without expansion. Other lines are skipped.
   static func parse(_ text: String) -> [String: String] {
     text.split(separator: "\n").reduce(into: [:]) { result, line in
       var line = line.drop { $0 == " " || $0 == "\t" }

@@ -2,7 +2,6 @@ import CountersignTelemetry
 import PostgreSQL
 import ServiceRuntime
 
-/// Options that name a database and an account.
 struct StoreAddress: CommandOptions {
   private let url: String?
   private let login: StoreLogin
@@ -12,14 +11,13 @@ struct StoreAddress: CommandOptions {
     login = StoreLogin(reader)
   }
 
-  /// The database. `nil` when none is named.
+  /// `nil` when none is named.
   func endpoint() throws(CommandLineError) -> PostgreSQLEndpoint? {
     guard let url else { return nil }
     return try login.endpoint(url, as: "--url")
   }
 }
 
-/// Options for the way into a database.
 struct StoreLogin: CommandOptions {
   private let passwordFile, caFile: String?
   private let allowsPlaintext: Bool
@@ -45,7 +43,6 @@ struct StoreLogin: CommandOptions {
     return endpoint
   }
 
-  /// The first line of a file.
   static func password(_ path: String) throws(CommandLineError) -> Secret {
     let text = String(decoding: try InputFile.read(path, limit: 4_096), as: UTF8.self)
     guard let line = text.split(whereSeparator: \.isNewline).first, !line.isEmpty else {
@@ -68,7 +65,6 @@ extension CommandLineError {
     }
   }
 
-  /// An error of a database, for an operator at a terminal.
   init(_ error: PostgreSQLError) {
     let code: Code =
       switch error.code {

@@ -1,12 +1,12 @@
 import CountersignTelemetry
 import PostgreSQL
 
-/// Makes roles, database, schema and tables, or brings them to the version of this program. Whatever is there stays.
+/// Whatever is there stays.
 struct StoreCreation: Sendable {
   /// Database to make the tables in, and a role that may do so: a superuser, one that makes roles, or the owner.
   let endpoint: PostgreSQLEndpoint
   let roles: StoreRoles
-  /// Passwords to set, by the role.
+  /// By the role.
   let passwords: [String: Secret]
   let parts: [PostgreSQLSchemaPart]
   let timeout: Duration
@@ -142,7 +142,6 @@ struct StoreCreation: Sendable {
   }
 }
 
-/// One line for each part: the scripts that ran, or the version that was there.
 private func lines(of steps: [PostgreSQLSchema.Step], _ parts: [PostgreSQLSchemaPart]) -> [String] {
   parts.map { part in
     let made = steps.filter { $0.part == part.name }.map { String($0.version) }
@@ -152,7 +151,6 @@ private func lines(of steps: [PostgreSQLSchema.Step], _ parts: [PostgreSQLSchema
   }
 }
 
-/// Rights of the role that makes the tables.
 private struct Caller {
   let name: String
   let isSuperuser: Bool

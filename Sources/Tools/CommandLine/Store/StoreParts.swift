@@ -2,7 +2,6 @@ import JobEngine
 import PostgreSQL
 import RecordStore
 
-/// Tables of all parts of the program, and who uses them.
 enum StoreParts {
   static let coordinator: [PostgreSQLSchemaPart] = [StoreSchemaPostgreSQL.part, marks]
   static let worker: [PostgreSQLSchemaPart] = [
@@ -10,9 +9,8 @@ enum StoreParts {
   ]
   private static let marks = RecordPlace.marks.part
 
-  /// All of them, in the order in which they are made.
+  /// In the order in which they are made.
   static let all: [PostgreSQLSchemaPart] = coordinator + worker.filter { !coordinator.contains($0) }
 
-  /// Beginning of the names of each part's tables.
   static let prefixes = ["store": "store_", "marks": "mark_", "ledger": "ledger_", "workers": "worker_"]
 }

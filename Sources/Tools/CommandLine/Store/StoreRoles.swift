@@ -1,6 +1,5 @@
 import PostgreSQL
 
-/// Roles of the server that use the tables: their owner, and the sorts of processes.
 struct StoreRoles: Sendable, Hashable {
   /// Owns schema and tables, and has no login. The processes cannot change tables.
   var owner = "countersign_owner"
@@ -11,7 +10,6 @@ struct StoreRoles: Sendable, Hashable {
 
   static let accounts = StoreRoles(service: "countersign_accounts", worker: nil)
 
-  /// Roles that processes log in with.
   var users: [String] { [service] + (worker.map { [$0] } ?? []) }
 
   /// Beginnings of the names of the tables and sequences that a role writes to.
@@ -32,7 +30,7 @@ struct StoreRoles: Sendable, Hashable {
     "CREATE ROLE \(name) \(hasLogin ? "LOGIN" : "NOLOGIN")"
   }
 
-  /// Lets the processes find the tables, and read and write theirs. Run by the owner, after the tables were made.
+  /// Run by the owner, after the tables were made.
   var grants: [String] {
     let schema = PostgreSQLSchema.name
     let users = users.joined(separator: ", ")

@@ -3,9 +3,9 @@ import CountersignClient
 import CountersignMessages
 import ServiceRuntime
 
-/// Failure of an operator's command. `description` is safe to log.
+/// `description` is safe to log.
 struct CommandLineError: ExitingError, Sendable, Hashable {
-  /// Kind of failure. Each has its exit code.
+  /// Each has its exit code.
   enum Code: String, Sendable {
     /// The other side answered with a refusal.
     case refused
@@ -24,9 +24,7 @@ struct CommandLineError: ExitingError, Sendable, Hashable {
   }
 
   let code: Code
-  /// The problem, and a way to fix it.
   let description: String
-  /// Answer of the coordinator, if it refused.
   let apiError: APIError?
 
   init(_ code: Code, _ description: String) {
@@ -35,7 +33,6 @@ struct CommandLineError: ExitingError, Sendable, Hashable {
     apiError = nil
   }
 
-  /// The coordinator's refusal of a command.
   init(_ error: APIError) {
     code = .refused
     description = error.description + (error.retryAfter.map { " (try again in \($0) s)" } ?? "")
@@ -57,7 +54,6 @@ struct CommandLineError: ExitingError, Sendable, Hashable {
 }
 
 extension CommandLineError {
-  /// An error of the broker, for an operator at a terminal.
   init(_ error: AMQPError) {
     let code: Code =
       switch error.code {

@@ -4,7 +4,7 @@ import CountersignTelemetry
 import FoundationEssentials
 
 extension JSONValue {
-  /// The JSON value of an encodable one. `null` if it cannot be encoded.
+  /// `null` if it cannot be encoded.
   init(encoding value: some Encodable) {
     // Every message of the contract can be encoded.
     guard let data = try? JSONEncoder().encode(value),
@@ -16,7 +16,6 @@ extension JSONValue {
     self = json
   }
 
-  /// The object with a field added.
   func adding(_ name: String, _ value: JSONValue) -> JSONValue {
     guard case .object(var fields) = self else { return self }
     fields[name] = value
@@ -44,6 +43,6 @@ extension JSONValue {
 }
 
 extension JSONReader {
-  /// Reads answers of the management API and of processes, and the operator's files. A list of queues may be long.
+  /// A list of queues may be long.
   static let commandLine = JSONReader(maxBytes: 16 << 20, allowsRepeatedNames: true)
 }

@@ -1,8 +1,6 @@
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Escapes characters that would control the terminal or reverse the order of letters.
-///
 /// Dead letters, timelines and errors repeat text of services, providers and the broker. A control sequence in them
 /// (ECMA-48, 5.4) could write to the clipboard or overwrite other lines; an override of the writing direction (Unicode
 /// UAX #9, 2) could show one identifier as another.
@@ -34,7 +32,6 @@ enum TerminalText {
   }
 }
 
-/// Rows in aligned columns, for people.
 struct TextTable {
   let headings: [String]
   var rows: [[String]] = []
@@ -43,7 +40,7 @@ struct TextTable {
     self.headings = headings
   }
 
-  /// The lines, without trailing spaces. Line feeds in cells are escaped.
+  /// Without trailing spaces. Line feeds in cells are escaped.
   var text: String {
     let all = [headings] + rows.map { $0.map(TerminalText.line) }
     let widths = headings.indices.map { column in all.map { $0[column].count }.max() ?? 0 }

@@ -1,6 +1,5 @@
 import CountersignEncoding
 
-/// Comparison of a declared object with those of the broker.
 extension BrokerObject {
   func difference(from objects: [BrokerObject]) -> TopologyDifference? {
     guard let found = objects.first(where: isSame) else { return TopologyDifference(missing, remedy: declaration) }
@@ -40,7 +39,7 @@ extension BrokerObject {
     }
   }
 
-  /// Remedy for an object that cannot be changed. `nil` for one that can.
+  /// `nil` if the object can be changed.
   private var replacement: TopologyDifference.Remedy? {
     switch kind {
     case .exchanges:
@@ -50,7 +49,6 @@ extension BrokerObject {
     }
   }
 
-  /// Remedy that makes the broker have the object.
   private var declaration: TopologyDifference.Remedy { .apply([write], deed: "declared \(title)") }
 
   var write: ManagementWrite {

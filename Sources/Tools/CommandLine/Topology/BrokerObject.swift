@@ -1,8 +1,8 @@
 import CountersignEncoding
 
-/// Exchange, queue, binding, policy or right, with the names of RabbitMQ's definitions and of its management API.
+/// With the names of RabbitMQ's definitions and of its management API.
 struct BrokerObject: Sendable, Hashable {
-  /// Kind of an object. The raw value is its resource in the management API.
+  /// The raw value is its resource in the management API.
   enum Kind: String, Sendable {
     case policies, exchanges, queues, bindings, permissions
     case topicPermissions = "topic-permissions"
@@ -22,11 +22,9 @@ struct BrokerObject: Sendable, Hashable {
   /// All but the virtual host.
   let members: [String: JSONValue]
 
-  /// Text of a member. Empty if it has none.
   subscript(_ member: String) -> String { members[member]?.text ?? "" }
 
   var name: String { self["name"] }
-  /// Settings of a policy.
   var definition: [String: JSONValue] { members["definition"]?.members ?? [:] }
   var arguments: [String: JSONValue] { members["arguments"]?.members ?? [:] }
 
@@ -36,7 +34,6 @@ struct BrokerObject: Sendable, Hashable {
 
   // MARK: - Declarations
 
-  /// Durable exchange, never deleted by the broker on its own.
   static func exchange(_ name: String, _ type: String) -> BrokerObject {
     BrokerObject(
       kind: .exchanges,
@@ -46,7 +43,7 @@ struct BrokerObject: Sendable, Hashable {
       ])
   }
 
-  /// Durable queue. Its only argument is the type, because arguments cannot be changed later; policies set the rest.
+  /// Its only argument is the type, because arguments cannot be changed later. Policies set the rest.
   static func queue(_ name: String, _ type: String = "quorum") -> BrokerObject {
     BrokerObject(
       kind: .queues,
@@ -66,7 +63,7 @@ struct BrokerObject: Sendable, Hashable {
 }
 
 extension BrokerObject {
-  /// Object as the management API tells it, with what means the same written as in the declarations.
+  /// Members that mean the same are written as in the declarations.
   init(_ kind: Kind, told row: [String: JSONValue]) {
     var members = row
     switch kind {

@@ -1,6 +1,5 @@
 import CountersignEncoding
 
-/// User of the broker, as the management API shows it to administrators.
 struct BrokerUser: Sendable {
   let name: String
   var tags: [String] = []
@@ -16,6 +15,6 @@ extension BrokerUser {
       name: row["name"]?.text ?? "", tags: words ?? list.compactMap(\.text), limits: Self.limits(row["limits"]))
   }
 
-  /// Limits by RabbitMQ's names. None are an empty array: Erlang does not distinguish it from an empty object.
+  /// None are an empty array: Erlang does not distinguish it from an empty object.
   static func limits(_ value: JSONValue?) -> [String: Int] { (value?.members ?? [:]).compactMapValues(\.wholeNumber) }
 }

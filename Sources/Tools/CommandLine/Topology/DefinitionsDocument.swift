@@ -6,7 +6,6 @@ import CountersignEncoding
 ///
 /// The users have an empty password hash, which admits no password: set each one's with `rabbitmqctl change_password`.
 enum DefinitionsDocument {
-  /// Virtual host of all objects.
   private static let virtualHost: JSONValue = "/"
 
   static var contents: JSONValue {

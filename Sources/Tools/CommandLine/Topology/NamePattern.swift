@@ -1,4 +1,3 @@
-/// Regular expressions over names, as permissions and policies of RabbitMQ use them.
 enum NamePattern {
   /// Matches nothing: no queue and no exchange has an empty name.
   static let nothing = "^$"
@@ -10,7 +9,6 @@ enum NamePattern {
     return alternatives.count == 1 ? "^\(alternatives[0])$" : "^(\(alternatives.joined(separator: "|")))$"
   }
 
-  /// The name with the special characters of regular expressions escaped.
   static func escaped(_ name: String) -> String {
     name.reduce(into: "") { result, character in
       if !character.isLetter, !character.isNumber, character != "-", character != "_" { result.append("\\") }

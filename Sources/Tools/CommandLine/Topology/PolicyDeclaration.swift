@@ -1,16 +1,16 @@
 import CountersignEncoding
 import CountersignMessages
 
-/// Policies of queues and exchanges. RabbitMQ applies one policy to each, the one with the highest priority of those
-/// that match and that its type supports, and never merges two.
+/// RabbitMQ applies one policy to each, the one with the highest priority of those that match and that its type
+/// supports, and never merges two.
 enum PolicyDeclaration {
   static let countersign: [BrokerObject] =
     TopologyDeclaration.workQueues.map(work)
     + Topology.Queues.jobs.flatMap { queue in RetryStep.allCases.map { retry(queue, $0) } }
     + [delayed, dead, lock, services, serviceStreams, events]
 
-  /// Priority of the topology's policies. A site that needs other values defines its own policy with a higher priority,
-  /// and `topology check` lists the queues it covers.
+  /// A site that needs other values defines its own policy with a higher priority, and `topology check` lists the
+  /// queues it covers.
   static let priority = 10
 
   private static func policy(
@@ -33,8 +33,8 @@ enum PolicyDeclaration {
   /// at most 2 + 512 / 16 + 3 × 511 = 1,567 deliveries.
   static let deliveryLimit: Int64 = 2000
 
-  /// Maximum number of messages in a queue. Beyond it the broker refuses publishers, which try again, instead of
-  /// running out of memory: a quorum queue keeps about 100 bytes of each message there.
+  /// Beyond it the broker refuses publishers, which try again, instead of running out of memory: a quorum queue keeps
+  /// about 100 bytes of each message there.
   static let lengthLimit: Int64 = 2_000_000
 
   /// Maximum size of the bodies in a queue, in bytes. Two million codes of some 500 bytes reach both bounds at once.
@@ -47,9 +47,9 @@ enum PolicyDeclaration {
     ["max-length": .integer(length), "max-length-bytes": .integer(bytes), "overflow": overflow]
   }
 
-  /// Settings of a queue whose messages go back or are buried. At-least-once dead-lettering requires `reject-publish`;
-  /// with any other overflow the broker falls back to at most once, which it only logs (RabbitMQ guide "Dead Letter
-  /// Exchanges", at-least-once). The fixed routing key also removes `CC`.
+  /// At-least-once dead-lettering requires `reject-publish`. With any other overflow the broker falls back to at most
+  /// once, which it only logs (RabbitMQ guide "Dead Letter Exchanges", at-least-once). The fixed routing key also
+  /// removes `CC`.
   private static func deadLettering(
     to exchange: String, as key: String, _ length: Int64, _ bytes: Int64, _ further: [String: JSONValue]
   ) -> [String: JSONValue] {
@@ -60,7 +60,6 @@ enum PolicyDeclaration {
     return letters.merging(bounds(length, bytes, overflow: "reject-publish")) { $1 }.merging(further) { $1 }
   }
 
-  /// Policy of a work queue. Its dead queue is bound under its name; results arrive under many keys.
   private static func work(_ queue: String) -> BrokerObject {
     policy(
       "countersign.work.\(queue)", NamePattern.names([queue]),
@@ -73,9 +72,9 @@ enum PolicyDeclaration {
   static let delayedLengthLimit = lengthLimit / 4
   static let delayedBytesLimit = bytesLimit / 4
 
-  /// Policy of a delay queue. The fixed dead-letter routing key returns its messages to their own work queue, whatever
-  /// their author wrote: the broker keeps 32 unconfirmed dead letters of a queue and tries each again after three
-  /// minutes, so a destination that takes none stops a whole delay queue.
+  /// The fixed dead-letter routing key returns its messages to their own work queue, whatever their author wrote: the
+  /// broker keeps 32 unconfirmed dead letters of a queue and tries each again after three minutes, so a destination
+  /// that takes none stops a whole delay queue.
   private static func retry(_ queue: String, _ step: RetryStep) -> BrokerObject {
     let name = Topology.Queues.retry(queue, step)
     return policy(
@@ -91,8 +90,8 @@ enum PolicyDeclaration {
     Topology.Exchanges.delayed, NamePattern.names([Topology.Exchanges.delayed]),
     ["alternate-exchange": .text(Topology.Exchanges.dead)], applyTo: "exchanges")
 
-  /// Time that dead letters are kept: longer than a holiday of the operator. Dead commands may hold phone numbers, and
-  /// codes and tokens that their sender did not seal, which must not be kept forever.
+  /// Longer than a holiday of the operator. Dead commands may hold phone numbers, and codes and tokens that their
+  /// sender did not seal, which must not be kept forever.
   static let deadLetterAge = Duration.seconds(14 * 86_400)
 
   /// Policy of the lock queues, which stay empty. With `reject-publish`, publishers would try again. Without `expires`,
@@ -104,9 +103,9 @@ enum PolicyDeclaration {
     "countersign.lock", NamePattern.names(Topology.Queues.locks),
     bounds(1, 1024, overflow: "drop-head").merging(["ha-mode": "all", "ha-promote-on-shutdown": "always"]) { $1 })
 
-  /// Policy of the dead queues. Listing a dead queue returns its messages, which the broker counts as deliveries.
-  /// RabbitMQ 4 drops a message after 20 of them unless a policy sets another limit; -1 means no limit there and one
-  /// delivery in 3.10, so the limit is a number that is never reached.
+  /// Listing a dead queue returns its messages, which the broker counts as deliveries. RabbitMQ 4 drops a message after
+  /// 20 of them unless a policy sets another limit; -1 means no limit there and one delivery in 3.10, so the limit is a
+  /// number that is never reached.
   private static let dead = policy(
     "countersign.dead", NamePattern.names(TopologyDeclaration.deadQueues),
     bounds(lengthLimit, bytesLimit, overflow: "reject-publish").merging([
@@ -119,11 +118,10 @@ enum PolicyDeclaration {
   // memory or disk and block all publishers. The oldest messages are dropped: a queue that refused messages would make
   // the broker refuse the coordinator.
 
-  /// Time that an unused queue is kept, in milliseconds: longer than a restart or a deployment of its owner.
+  /// In milliseconds: longer than a restart or a deployment of its owner.
   static let servicesExpiry: Int64 = 10 * 60 * 1000
 
-  /// Maximum number of messages that wait for a service: half a minute of events at a few hundred a second. Replies are
-  /// worthless after the timeout of their request.
+  /// Half a minute of events at a few hundred a second. Replies are worthless after the timeout of their request.
   static let servicesLength: Int64 = 10_000
 
   /// Maximum size of the bodies that wait for a service, in bytes: ten thousand of the usual 400 bytes take a quarter
@@ -142,7 +140,7 @@ enum PolicyDeclaration {
       "max-length-bytes": .integer(servicesBytes), "stream-max-segment-size-bytes": .integer(servicesBytes / 4),
     ], priority: priority - 1)
 
-  /// Time that events are kept for a service that is away, in milliseconds: a long weekend.
+  /// In milliseconds: a long weekend.
   static let eventsAge: Int64 = 3 * 86_400 * 1000
 
   /// Maximum number of events that are kept for a service, and of their bodies' bytes: at the usual 400 bytes both are

@@ -3,7 +3,7 @@ import ServiceRuntime
 
 /// Command lines of rabbitmqctl for changes that the management API allows to administrators only.
 enum RabbitMQCtl {
-  /// All commands that create a user with its declared rights. The reader fills in the password.
+  /// The reader fills in the password.
   static func lines(for user: UserDeclaration, in virtualHost: String) -> [String] {
     ["rabbitmqctl add_user \(user.name) PASSWORD"] + (user.tags.isEmpty ? [] : [tags(of: user.name, user.tags)])
       + [permissions(of: user, in: virtualHost)] + user.topics.map { topic($0, of: user.name, in: virtualHost) }

@@ -1,6 +1,4 @@
-/// One difference of the broker from the declaration.
 struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
-  /// Way in which `topology apply` fixes a difference.
   enum Remedy: Sendable, Hashable {
     /// Requests to the management API, and what they do, in the past tense.
     case apply([ManagementWrite], deed: String)
@@ -8,7 +6,6 @@ struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     case byHand(String)
   }
 
-  /// The problem, in a sentence.
   let description: String
   let remedy: Remedy
 
@@ -17,24 +14,21 @@ struct TopologyDifference: Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
-  /// Whether `topology apply` fixes it.
   var isFixable: Bool { deed != nil }
 
-  /// The fix in the past tense. `nil` if a person has to decide.
+  /// In the past tense. `nil` if a person has to decide.
   var deed: String? {
     if case .apply(_, let deed) = remedy { deed } else { nil }
   }
 
-  /// Requests of the fix. Empty if a person has to decide.
+  /// Empty if a person has to decide.
   var writes: [ManagementWrite] {
     if case .apply(let writes, _) = remedy { writes } else { [] }
   }
 }
 
-/// Result of a comparison of the broker with the declaration.
 struct TopologyReport: Sendable, Equatable {
   var differences: [TopologyDifference]
-  /// Permitted state that is worth knowing.
   var notes: [String] = []
   /// Reason why the users were not compared. `nil` if they were, or if the caller left them out.
   var unchecked: String?

@@ -1,5 +1,5 @@
 import CountersignEncoding
-/// Compares exchanges, queues, bindings and policies of the broker with the declared ones.
+
 struct TopologyDifferences {
   let declared = TopologyDeclaration.countersign
   let found: [BrokerObject]
@@ -9,7 +9,6 @@ struct TopologyDifferences {
     declared.compactMap { $0.difference(from: found) } + overriddenQueues() + undeclaredBindings() + refusingQueues()
   }
 
-  /// Queues whose declared policy is overridden by another one with a higher priority.
   private func overriddenQueues() -> [TopologyDifference] {
     let own = Set(declared.all(.policies).map(\.name)).union([""])
     return ownQueues.filter { !own.contains($0["policy"]) }.map {
@@ -47,7 +46,6 @@ struct TopologyDifferences {
     }
   }
 
-  /// Declared queues that the broker has.
   private var ownQueues: [BrokerObject] {
     let names = Set(declared.all(.queues).map(\.name))
     return found.all(.queues).filter { names.contains($0.name) }

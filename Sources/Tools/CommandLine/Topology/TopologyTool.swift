@@ -1,10 +1,9 @@
 import CountersignEncoding
 import CountersignMessages
 
-/// Compares the broker with the declaration, and fixes differences.
 struct TopologyTool: Sendable {
   let api: ManagementAPI
-  /// Whether to compare users and their rights, which requires an administrator.
+  /// Requires an administrator.
   var includesUsers = true
 
   func check() async throws(CommandLineError) -> TopologyReport {
@@ -30,7 +29,7 @@ struct TopologyTool: Sendable {
     return (differences.filter(\.isFixable), try await check())
   }
 
-  /// Declares the queue that keeps events for a service while it is away. Repeating it changes nothing.
+  /// Repeating it changes nothing.
   func declareEvents(of user: String) async throws(CommandLineError) {
     try await api.write(BrokerObject.queue(Topology.Queues.events(of: user)).write)
   }

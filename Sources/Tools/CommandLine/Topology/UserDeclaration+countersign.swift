@@ -27,8 +27,6 @@ extension UserDeclaration {
     read: NamePattern.names([Topology.Queues.commands, Topology.Queues.commandsLock, Topology.Queues.results]),
     topics: [events(of: ["verification", "app", "operation", "conversion"])])
 
-  /// The accounts service: sends commands, as services do, and mail. Answers commands, and publishes events about
-  /// accounts and keys.
   private static let accounts = UserDeclaration(
     name: Topology.Users.accounts, configure: NamePattern.nothing,
     write: NamePattern.names(
@@ -39,7 +37,6 @@ extension UserDeclaration {
     read: NamePattern.names(Topology.Queues.accounts + [Topology.Queues.accountsCommandsLock]),
     topics: [events(of: ["account", "keys"])])
 
-  /// Right to write events whose name begins with one of the words.
   private static func events(of families: [String]) -> TopicRight {
     TopicRight(
       exchange: Topology.Exchanges.events,
@@ -52,7 +49,6 @@ extension UserDeclaration {
     write: NamePattern.names([NamePattern.defaultExchange], or: everythingAlternatives),
     read: everything)
 
-  /// User of a worker, which takes and delays the jobs of its queues and reports results of these jobs only.
   private static func worker(
     _ name: String, queues: [String], alsoReports reports: [String] = [], alsoWrites exchanges: [String] = []
   ) -> UserDeclaration {
@@ -69,7 +65,6 @@ extension UserDeclaration {
       ])
   }
 
-  /// Pattern for the routing keys of the results of a queue's jobs.
   private static func resultKeys(_ queue: String) -> String {
     NamePattern.escaped(queue) + "\\.[^.]+"
   }

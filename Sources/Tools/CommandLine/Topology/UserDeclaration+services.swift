@@ -1,8 +1,6 @@
 import CountersignMessages
 
-/// Rights of the services that use Countersign, each with a user of its own or one of the declared ones.
 enum ServiceRights {
-  /// First part of the routing keys of delivery reports.
   static let deliveries = "sms.delivery"
 
   static let deliveryBindings = NamePattern.names([], or: [NamePattern.escaped(deliveries) + "\\.([a-z]+|[*#])"])
@@ -10,14 +8,13 @@ enum ServiceRights {
   /// Pattern for queues named by the broker, whose names cannot be guessed and do not depend on the user.
   static let brokerNamedQueues = "amq\\.gen-.*"
 
-  /// Patterns for the queues that a user may own.
   static func ownQueues(of user: String) -> [String] {
     [brokerNamedQueues, NamePattern.escaped(Topology.Queues.ownPrefix(of: user)) + ".*"]
   }
 }
 
 extension UserDeclaration {
-  /// User of a service that sends commands. It may bind and read its queue of events, if the operator declares one.
+  /// It may bind and read its queue of events, if the operator declares one.
   static func service(_ name: String) -> UserDeclaration {
     client(name, writes: [Topology.Exchanges.commands], reads: [Topology.Exchanges.events])
   }
@@ -42,8 +39,7 @@ extension UserDeclaration {
       exchange: Topology.Exchanges.events, write: NamePattern.nothing, read: NamePattern.names(["keys.published"])),
     keepsEvents: false)
 
-  /// User that declares queues of its own.
-  /// - Parameter keepsEvents: whether it may bind and read a queue of events that the operator declares.
+  /// With `keepsEvents`, it may bind and read a queue of events that the operator declares.
   private static func client(
     _ name: String, writes: [String], reads: [String], binds topic: TopicRight? = nil, keepsEvents: Bool = true
   ) -> UserDeclaration {

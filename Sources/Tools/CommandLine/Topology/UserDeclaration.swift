@@ -1,8 +1,7 @@
 import CountersignEncoding
 
-/// User of the broker and its rights. Passwords are set on the broker, never here.
+/// Passwords are set on the broker, never here.
 struct UserDeclaration: Sendable, Hashable {
-  /// Right to routing keys of a topic exchange.
   struct TopicRight: Sendable, Hashable {
     let exchange: String
     /// Regular expression over routing keys.
@@ -19,7 +18,7 @@ struct UserDeclaration: Sendable, Hashable {
   let write: String
   let read: String
   var topics: [TopicRight] = []
-  /// Maximum number of connections and channels open at once, by RabbitMQ's names. Empty for no limits.
+  /// By RabbitMQ's names. Empty for no limits.
   var limits: [String: Int64] = [:]
 
   /// Room for 500 processes of one user, as a client holds two connections. A connection takes about 100 KB of the
@@ -45,7 +44,6 @@ struct UserDeclaration: Sendable, Hashable {
 
   var rights: [BrokerObject] { [permissions] + topicPermissions }
 
-  /// Requests that set the user's limits.
   var limitWrites: [ManagementWrite] {
     limits.sorted { $0.key < $1.key }.map {
       ManagementWrite(["user-limits", name, $0.key], ["value": .integer($0.value)])
@@ -53,7 +51,6 @@ struct UserDeclaration: Sendable, Hashable {
   }
 }
 
-/// Limits of the virtual host.
 enum VirtualHostLimits {
   /// Maximum number of queues, of the topology and of services together. RabbitMQ counts queues by virtual host and not
   /// by user, so a service that declares them all keeps others from declaring queues, but not from direct reply-to,

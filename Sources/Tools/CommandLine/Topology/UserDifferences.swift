@@ -1,14 +1,13 @@
 import CountersignEncoding
 import CountersignMessages
 
-/// Compares the users of the broker with the declared ones.
 struct UserDifferences {
   let declared = UserDeclaration.countersign
-  /// All users of the broker, including those of other virtual hosts.
+  /// Including those of other virtual hosts.
   var users: [BrokerUser]
   /// Permissions in the virtual host, and permissions on routing keys.
   var rights: [BrokerObject]
-  /// Limits of the virtual host: none, or one row.
+  /// None, or one row.
   var hostLimits: [[String: JSONValue]]
   let virtualHost: String
 
@@ -16,7 +15,6 @@ struct UserDifferences {
     impersonators() + declared.flatMap(differences) + further.flatMap(differences(ofFurther:)) + queueLimit()
   }
 
-  /// Notes about permitted further users: those of services, and administrators.
   func notes() -> [String] {
     further.compactMap { permission in
       let name = permission["user"]
@@ -65,7 +63,7 @@ struct UserDifferences {
     }
   }
 
-  /// Missing limits. A different number is the site's own choice.
+  /// A different number is the site's own choice.
   private func limits(of user: UserDeclaration, _ found: BrokerUser) -> [TopologyDifference] {
     let missing = user.limits.keys.filter { (found.limits[$0] ?? -1) < 0 }.sorted()
     guard !missing.isEmpty else { return [] }
@@ -78,7 +76,6 @@ struct UserDifferences {
 
   // MARK: - Other users
 
-  /// Users with rights in the virtual host that are not declared.
   private var further: [BrokerObject] {
     rights.all(.permissions).filter { permission in
       !declared.contains { $0.name == permission["user"] }
@@ -103,7 +100,6 @@ struct UserDifferences {
     ]
   }
 
-  /// Declaration whose rights a further user has, and the word for its kind.
   private func model(of permission: BrokerObject) -> (word: String, user: UserDeclaration)? {
     let name = permission["user"]
     let models: [(word: String, user: UserDeclaration)] = [

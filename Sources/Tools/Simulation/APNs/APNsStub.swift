@@ -7,7 +7,7 @@ import HTTPServer
 /// `POST /3/device/{token}`: Apple's push service, for provider tokens
 /// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns).
 struct APNsStub: ProviderStub {
-  /// Maximum size of a payload in bytes, for all push types but VoIP.
+  /// For all push types but VoIP.
   private static let maxPayloadBytes = 4_096
   private static let maxCollapseIDBytes = 64
   private static let headers: Set<String> = [
@@ -81,7 +81,6 @@ struct APNsStub: ProviderStub {
 // MARK: - Header fields
 
 extension APNsStub {
-  /// Topic of a push with valid header fields. Throws the first problem.
   private func topic(_ headers: HTTPServerHeaders) throws(ProviderError) -> String {
     let given = headers.fields.map { $0.name.lowercased() }.filter(Self.headers.contains)
     guard Set(given).count == given.count else { throw .apns("DuplicateHeaders") }
@@ -98,7 +97,7 @@ extension APNsStub {
     return topic
   }
 
-  /// ID of a push. Apple generates one in capitals in place of a missing or invalid one.
+  /// Apple generates one in capitals in place of a missing or invalid one.
   private static func id(_ request: HTTPServerRequest) -> String {
     guard let id = request.headers["apns-id"], isUUID(id) else { return UUID().uuidString }
     return id
@@ -132,10 +131,9 @@ extension ProviderError {
   static func apns(_ reason: String) -> ProviderError { ProviderError(reason, status: apnsStatuses[reason] ?? 400) }
 }
 
-/// Push that APNs has accepted.
 struct ReceivedPush: Sendable {
   let deviceToken: String
-  /// Host and header fields of APNs, names in lower case, without the provider token.
+  /// Names in lower case, without the provider token.
   let headers: [(name: String, value: String)]
   let payload: String
   let receivedAt: UnixTime

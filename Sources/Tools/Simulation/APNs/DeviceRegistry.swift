@@ -2,23 +2,23 @@ import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// Registered devices. Apple does not know any other token.
+/// Apple does not know any other token.
 final class DeviceRegistry: Sendable {
   static let maxDevices = 200_000
 
   private struct Device: Sendable {
-    /// Environment in which its token is valid. `nil` means both, which no real token is.
+    /// `nil` means both, which no real token is.
     let environment: SimulatedAPNsEnvironment?
-    /// App that its token is for. `nil` means any, which no real token is.
+    /// `nil` means any, which no real token is.
     let topic: String?
     let reason: ProviderError?
-    /// Number of pushes still to refuse. `nil` means all.
+    /// `nil` means all.
     var remaining: Int?
   }
 
   private let devices = Mutex(RecentMap<String, Device>(capacity: DeviceRegistry.maxDevices))
 
-  /// Registers a device, replacing an earlier registration of the token. Returns it as JSON.
+  /// Replaces an earlier registration of the token. Returns it as JSON.
   func add(_ order: DeviceOrder) -> String {
     let token = SimulatedDeviceToken.normalized(order.deviceToken) ?? ""
     let device = Device(
@@ -33,7 +33,6 @@ final class DeviceRegistry: Sendable {
 
   func clear() { devices.withLock { $0.removeAll() } }
 
-  /// Throws the reason if a device does not get a push.
   func check(
     _ token: String, _ environment: SimulatedAPNsEnvironment, topic: String, now: UnixTime
   ) throws(ProviderError) {
@@ -50,7 +49,7 @@ final class DeviceRegistry: Sendable {
   }
 }
 
-/// Body of `POST /control/devices`: registers a device token, and the outcome of its pushes.
+/// Body of `POST /control/devices`.
 struct DeviceOrder: ControlOrder {
   static let fields: Set<String> = ["deviceToken", "environment", "topic", "reason", "status", "timestamp", "count"]
 
@@ -76,10 +75,8 @@ struct DeviceOrder: ControlOrder {
     try Self.require(count, in: 1...10_000_000, "count")
   }
 
-  /// `nil` means both environments.
   var place: SimulatedAPNsEnvironment? { SimulatedAPNsEnvironment(rawValue: environment ?? "production") }
 
-  /// `nil` means any app.
   var app: String? { topic == "*" ? nil : topic }
 
   var refusal: ProviderError? {
@@ -90,7 +87,7 @@ struct DeviceOrder: ControlOrder {
   }
 }
 
-/// Environment of APNs. A device token belongs to one of the two.
+/// A device token belongs to one of the two.
 enum SimulatedAPNsEnvironment: String, Sendable, Decodable {
   case production
   case sandbox
@@ -102,12 +99,12 @@ enum SimulatedAPNsEnvironment: String, Sendable, Decodable {
   }
 }
 
-/// Form of device tokens: in practice 32 bytes, although Apple asks not to rely on their length.
+/// In practice 32 bytes, although Apple asks not to rely on their length.
 enum SimulatedDeviceToken {
   private static let hexDigits = 64...200
   static let description = "an even number of hexadecimal digits, \(hexDigits.lowerBound) to \(hexDigits.upperBound)"
 
-  /// The token in lower case, or `nil` if it is not one.
+  /// In lower case. `nil` if it is not a token.
   static func normalized(_ text: some StringProtocol) -> String? {
     let isToken =
       hexDigits.contains(text.utf8.count) && text.utf8.count % 2 == 0

@@ -12,7 +12,6 @@ final class ProviderTokenCheck: Sendable {
   static let maxAge = Duration.seconds(3_600)
   /// Minimum time between different tokens on a connection.
   static let shortestUse = Duration.seconds(1_200)
-  /// Maximum time that the sender's clock may be ahead.
   static let clockTolerance = Duration.seconds(60)
   private static let maxConnections = 4_096
   private static let maxTokens = 256
@@ -43,7 +42,6 @@ final class ProviderTokenCheck: Sendable {
     self.teamID = teamID
   }
 
-  /// Throws the reason if the request is not authorized.
   func check(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) {
     guard let field = request.headers["authorization"] else { throw .apns("MissingProviderToken") }
     let words = field.split(separator: " ")
@@ -74,7 +72,7 @@ final class ProviderTokenCheck: Sendable {
     }
   }
 
-  /// The token, with signature and claims checked, but not its age.
+  /// Signature and claims are checked, but not its age.
   private func known(_ text: String) throws(ProviderError) -> Token {
     if let token = state.withLock({ $0.tokens[text] }) { return token }
     guard let (keyID, claims) = keys.verify(text), claims.iss == teamID, let issuedAt = claims.iat else {

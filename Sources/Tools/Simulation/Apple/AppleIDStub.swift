@@ -10,9 +10,8 @@ struct AppleIDStub: ProviderStub {
     "invalid_scope",
   ]
   private static let accessTokenSeconds = 3_600
-  /// Maximum lifetime of a client secret: six months, in Apple's own number.
+  /// Six months, in Apple's own number.
   private static let maxLifetimeSeconds: Int64 = 15_777_000
-  /// Maximum time that the sender's clock may be ahead.
   private static let clockToleranceSeconds: Int64 = 60
 
   /// `appleToken` or `appleRevoke`: the request that it answers.
@@ -102,12 +101,11 @@ struct AppleIDStub: ProviderStub {
   }
 }
 
-/// Call of `/auth/revoke` that was answered with 200.
 struct ReceivedRevocation: Sendable {
   let clientID: String
   let token: String
   let tokenTypeHint: String?
-  /// Authorization code that the token came from. `nil` for a token that was not issued here.
+  /// `nil` for a token that was not issued here.
   let code: String?
   let receivedAt: UnixTime
 

@@ -2,13 +2,13 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Authorization code, valid once and for five minutes.
+/// Valid once and for five minutes.
 struct AuthorizationCode: Sendable {
   static let lifetime = Duration.seconds(300)
 
   let text: String
   let clientID: String
-  /// Redirect URI of the authorization request. `nil` for a code that an app got.
+  /// `nil` for a code that an app got.
   let redirectURI: String?
   let expiresAt: UnixTime
   /// Error that the exchange is answered with.
@@ -23,12 +23,10 @@ struct AuthorizationCode: Sendable {
     self.error = error
   }
 
-  /// Random text in the form of Apple's codes and tokens.
   static func random(_ prefix: String) -> String {
     "\(prefix)\(Hexadecimal.encode(SecureRandom.bytes(16))).0.\(Base64URL.encode(SecureRandom.bytes(16)))"
   }
 
-  /// Throws the reason if it cannot be exchanged.
   func check(clientID: String, redirectURI given: String?, now: UnixTime) throws(ProviderError) {
     if let error { throw ProviderError(error) }
     guard clientID == self.clientID else {
@@ -52,7 +50,7 @@ struct AuthorizationCode: Sendable {
   }
 }
 
-/// Body of `POST /control/apple/codes`: issues an authorization code, as after a sign-in.
+/// Body of `POST /control/apple/codes`.
 struct CodeOrder: ControlOrder {
   static let fields: Set<String> = ["clientID", "redirectURI", "lifetimeSeconds", "error"]
 

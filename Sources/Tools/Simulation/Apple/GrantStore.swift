@@ -1,11 +1,9 @@
 import CountersignTelemetry
 import Synchronization
 
-/// Issued authorization codes, and the tokens they were exchanged for.
 final class GrantStore: Sendable {
   static let maxGrants = 200_000
 
-  /// Grant of a user to a client.
   private struct Grant {
     let clientID: String
     let code: String
@@ -46,7 +44,6 @@ final class GrantStore: Sendable {
     }
   }
 
-  /// Issues another access token for a refresh token that is not revoked.
   func refresh(token: String, clientID: String) throws(ProviderError) -> Tokens {
     try state.withLock { state throws(ProviderError) in
       guard let code = state.refreshTokens[token], let grant = state.grants[code], !grant.isRevoked,
@@ -58,7 +55,7 @@ final class GrantStore: Sendable {
     }
   }
 
-  /// Ends the grant of a token. Returns the code that it came from, if it was issued here to that client.
+  /// Returns the code that it came from, if it was issued here to that client.
   func revoke(token: String, clientID: String) -> String? {
     state.withLock { state in
       guard let code = state.refreshTokens[token] ?? state.accessTokens[token],

@@ -2,9 +2,7 @@ import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
 
-/// `/control`: shows what the providers received, and takes orders for their answers and faults.
 struct ControlAPI: Sendable {
-  /// Default number of elements in one answer.
   static let defaultLimit = 10_000
 
   let store: MessageStore
@@ -79,14 +77,13 @@ struct ControlAPI: Sendable {
     .json(status: 200, "[\(elements.joined(separator: ",\n"))]\n")
   }
 
-  /// Number of elements requested, the newest ones.
   private func limit(_ request: HTTPServerRequest) throws(ControlProblem) -> Int {
     guard let text = request.parameter("limit") else { return Self.defaultLimit }
     guard let number = Int(text), number > 0 else { throw ControlProblem("limit must be a number above 0") }
     return number
   }
 
-  /// Number from a query. A `+` that was not percent-encoded arrives as a space, an omitted one not at all.
+  /// A `+` that was not percent-encoded arrives as a space, an omitted one not at all.
   private static func number(_ text: String) -> String {
     let trimmed = text.drop { $0 == " " }
     return trimmed.first?.isNumber == true ? "+\(trimmed)" : String(trimmed)

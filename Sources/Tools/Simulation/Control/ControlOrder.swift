@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// Problem of an order to the control API. Its sender gets the text.
+/// Its sender gets the text.
 struct ControlProblem: Error {
   let status: Int
   let text: String
@@ -14,11 +14,10 @@ struct ControlProblem: Error {
   var response: HTTPServerResponse { .json(status: status, "{\"error\":\(JSONString.quote(text))}") }
 }
 
-/// Body of an order to the control API: a JSON object whose fields are all known.
+/// A JSON object whose fields are all known.
 protocol ControlOrder: Decodable {
   static var fields: Set<String> { get }
 
-  /// Throws the first problem of the values.
   func check() throws(ControlProblem)
 }
 

@@ -1,7 +1,6 @@
 import CountersignEncoding
 import Synchronization
 
-/// Way in which a simulated provider fails on demand.
 struct Fault: Sendable, Equatable {
   enum Kind: Sendable, Equatable {
     case latency
@@ -30,13 +29,13 @@ struct Fault: Sendable, Equatable {
 
   let id: Int
   let kind: Kind
-  /// Provider that fails. `nil` means any.
+  /// `nil` means any.
   let provider: Provider?
-  /// Number whose messages fail. `nil` means any.
+  /// `nil` means any.
   let recipient: String?
-  /// Number of requests still to hit. `nil` means no limit.
+  /// `nil` means no limit.
   var remaining: Int?
-  /// Probability that it hits a matching request, 0 to 1.
+  /// 0 to 1.
   let probability: Double
   let delay: Duration
   let retryAfterSeconds: Int?
@@ -56,7 +55,7 @@ struct Fault: Sendable, Equatable {
 
 /// Body of `POST /control/faults`.
 struct FaultOrder: ControlOrder {
-  /// Default time to hold a hanging request: longer than any caller waits.
+  /// Longer than any caller waits.
   private static let hangSeconds = 600.0
 
   static let fields: Set<String> = [
@@ -110,7 +109,7 @@ struct FaultOrder: ControlOrder {
   }
 }
 
-/// Active faults, in the order of their orders. A request gets the first one that matches.
+/// A request gets the first one that matches.
 final class FaultRegistry: Sendable {
   static let maxFaults = 100
 
@@ -136,7 +135,7 @@ final class FaultRegistry: Sendable {
     }
   }
 
-  /// Fault for a request, if there is one. A fault that has hit often enough is removed.
+  /// A fault that has hit often enough is removed.
   func take(_ provider: Provider, to recipient: String) -> Fault? {
     state.withLock { state in
       guard let index = state.faults.firstIndex(where: { hits($0, provider, recipient) }) else { return nil }
@@ -152,7 +151,6 @@ final class FaultRegistry: Sendable {
 
   func all() -> [Fault] { state.withLock { $0.faults } }
 
-  /// Removes one fault, or all. Returns their number.
   func clear(id: Int? = nil) -> Int {
     state.withLock { state in
       let before = state.faults.count

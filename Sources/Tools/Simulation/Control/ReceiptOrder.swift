@@ -15,7 +15,7 @@ struct ReceiptOrder: ControlOrder, Sendable {
   /// Reports of a number without an order: delivered.
   init(to: String) { self.to = to }
 
-  /// Final state. `nil` means that no report on it is sent.
+  /// `nil` means that no report on it is sent.
   var state: ReceiptState? { ReceiptState(rawValue: (status ?? .delivered).rawValue) }
 
   var delay: Duration { delaySeconds.map { .milliseconds(Int64($0 * 1_000)) } ?? Self.usualDelay }

@@ -21,7 +21,6 @@ struct AssessmentStub: ProviderStub {
     var hasPhoneNumber: Bool { userInfo?.userIds?.contains { $0.phoneNumber != nil } ?? false }
   }
 
-  /// Default risk of toll fraud of a token.
   private static let lowRisk = 0.05
 
   let provider = Provider.recaptcha
@@ -47,7 +46,6 @@ struct AssessmentStub: ProviderStub {
     return ProviderCall(recipient: event.token ?? "") { now in .json(status: 200, text(assess(event), event, now)) }
   }
 
-  /// Checks the access token of the service account, or the API key.
   private func checkCaller(_ request: HTTPServerRequest, _ now: UnixTime) throws(ProviderError) {
     let expected = "Expected OAuth 2 access token, login cookie or other valid authentication credential."
     if let field = request.headers["Authorization"] {

@@ -8,7 +8,7 @@ import HTTPServer
 struct GoogleTokenStub: ProviderStub {
   private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
   private static let maxLifeSeconds: Int64 = 3_600
-  /// Maximum time that the sender's clock may be ahead: Google was seen to accept five minutes.
+  /// Google was seen to accept five minutes.
   private static let clockToleranceSeconds: Int64 = 300
   /// The only known scope. For an unknown one, Google returns an ID token and no access token.
   private static let scope = "https://www.googleapis.com/auth/cloud-platform"

@@ -3,9 +3,8 @@ import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// Issued access tokens, and their validity.
 final class IssuedTokens: Sendable {
-  /// Lifetime of a token: one hour, as Google's.
+  /// One hour, as Google's.
   static let life = Duration.seconds(3_600)
   private static let maxTokens = 10_000
   private static let randomBytes = 32

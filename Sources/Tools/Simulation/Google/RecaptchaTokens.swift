@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Synchronization
 
-/// Verdicts of tokens, and the tokens already assessed: each one can be assessed once.
+/// Each token can be assessed once.
 final class RecaptchaTokens: Sendable {
   private static let maxTokens = 200_000
 
@@ -26,16 +26,15 @@ final class RecaptchaTokens: Sendable {
   }
 }
 
-/// Verdict of a token.
 struct RecaptchaVerdict: Sendable, Equatable {
-  /// Reason why it is not valid, in the words of reCAPTCHA Enterprise.
+  /// In the words of reCAPTCHA Enterprise.
   var invalidReason: String?
   var score: Double
-  /// Action that the app named when it made the token. `nil` means none.
+  /// `nil` means none.
   var action: String?
-  /// App that the token was made in. `nil` means none, as on a web page.
+  /// `nil` means none, as on a web page.
   var bundleID: String?
-  /// Risk of toll fraud. `nil` means low, if it is assessed.
+  /// `nil` means low, if it is assessed.
   var tollFraudRisk: Double?
 
   static let malformed = RecaptchaVerdict(invalidReason: "MALFORMED", score: 0)
@@ -61,7 +60,7 @@ extension RecaptchaVerdict {
   }
 }
 
-/// Body of `POST /control/recaptcha`: the verdict of a token.
+/// Body of `POST /control/recaptcha`.
 struct RecaptchaOrder: ControlOrder {
   static let fields: Set<String> = ["token", "score", "action", "invalidReason", "bundleID", "tollFraudRisk"]
   private static let invalidReasons: Set<String> = [

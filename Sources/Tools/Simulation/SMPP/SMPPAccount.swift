@@ -3,9 +3,8 @@ import CountersignEncoding
 import CountersignTelemetry
 import Synchronization
 
-/// Account of the simulated SMPP server: accepts submissions, and assembles segments.
 final class SMPPAccount: Sendable {
-  /// Maximum number of incomplete messages. The oldest are forgotten.
+  /// The oldest are forgotten.
   private static let maxIncomplete = 1_000
 
   private struct Key: Hashable, Sendable {
@@ -31,7 +30,6 @@ final class SMPPAccount: Sendable {
     self.gate = gate
   }
 
-  /// Status of a bind, by its body.
   func admit(_ body: [UInt8]) -> UInt32 {
     var fields = SMPPFields(body)
     guard let systemID = fields.text(16), let password = fields.text(9), let systemType = fields.text(13),
@@ -80,7 +78,7 @@ final class SMPPAccount: Sendable {
     }
   }
 
-  /// Octets of the whole message, or `nil` until its segments are complete.
+  /// `nil` until its segments are complete.
   private func join(_ submission: SMPPSubmission) -> [UInt8]? {
     guard let part = submission.part else { return submission.octets }
     let key = Key(

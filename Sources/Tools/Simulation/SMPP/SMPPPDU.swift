@@ -1,7 +1,7 @@
 /// One PDU (SMPP 3.4, 3.2). Independent of the worker's own code, which the simulator verifies.
 struct SMPPPDU: Sendable {
   static let headerBytes = 16
-  /// Maximum length: a payload of 64 KiB, and as much again for the other fields.
+  /// A payload of 64 KiB, and as much again for the other fields.
   static let maxBytes = 0x1_1000
 
   static let bindTransceiver: UInt32 = 0x09
@@ -28,7 +28,6 @@ struct SMPPPDU: Sendable {
   }
 }
 
-/// Reads the fields of a body, one after the other.
 struct SMPPFields {
   private var rest: ArraySlice<UInt8>
 
@@ -49,7 +48,7 @@ struct SMPPFields {
     return Array(rest.prefix(count))
   }
 
-  /// C-octet string of ASCII, with a maximum length that includes its NUL.
+  /// C-octet string of ASCII. The limit includes its NUL.
   mutating func text(_ limit: Int) -> String? {
     guard let end = rest.prefix(limit).firstIndex(of: 0) else { return nil }
     defer { rest = rest[(end + 1)...] }

@@ -3,12 +3,11 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Session with the simulated SMPP server, on its own queue, which reads and blocks.
+/// On its own queue, which reads and blocks.
 final class SMPPPeer: Sendable {
   /// Time of silence after which a client counts as gone. A bound one sends enquire_link more often.
   private static let bindSeconds = 10
   private static let idleSeconds = 300
-  /// Maximum time for a client to read.
   private static let writeSeconds = 5
 
   private struct State {
@@ -31,7 +30,7 @@ final class SMPPPeer: Sendable {
     self.receipts = receipts
   }
 
-  /// Serves the session until it ends. Blocks.
+  /// Blocks until the session ends.
   func serve() {
     setTimeout(SO_RCVTIMEO, Self.bindSeconds)
     setTimeout(SO_SNDTIMEO, Self.writeSeconds)

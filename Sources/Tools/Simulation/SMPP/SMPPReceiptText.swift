@@ -2,7 +2,6 @@ import CountersignTelemetry
 
 /// Writes delivery receipts (SMPP 3.4, appendix B).
 enum SMPPReceiptText {
-  /// Body of a `deliver_sm`.
   static func body(_ report: DeliveryReport, to source: SMPPSubmission.Address) -> [UInt8] {
     let message = report.message
     let (word, code) = word(report.state)

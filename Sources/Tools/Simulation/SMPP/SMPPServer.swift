@@ -2,9 +2,9 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Simulated SMPP 3.4 server: transceiver sessions of one account, on its own port.
+/// Transceiver sessions of one account, on its own port.
 final class SMPPServer: Sendable {
-  /// Maximum number of sessions, each with a thread: more than all workers of a development stack have.
+  /// Each has a thread. More than all workers of a development stack have.
   private static let maxSessions = 16
 
   private struct State {
@@ -19,7 +19,6 @@ final class SMPPServer: Sendable {
   private let receipts: ReceiptReporter
   private let state = Mutex(State())
 
-  /// Listens, and answers from now on.
   init(host: String, account: SMPPAccount, receipts: ReceiptReporter) throws(SimulationError) {
     (listener, port) = try Self.listen(host, account.settings.port)
     self.account = account

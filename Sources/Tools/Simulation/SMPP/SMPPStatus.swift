@@ -1,4 +1,4 @@
-/// Statuses in the server's answers (SMPP 3.4, 5.1.3).
+/// SMPP 3.4, 5.1.3.
 enum SMPPStatusCode {
   static let ok: UInt32 = 0x00
   static let invalidMessageLength: UInt32 = 0x01

@@ -1,16 +1,14 @@
-/// Reason to refuse a submission.
 struct SMPPRefusal: Error { let status: UInt32 }
 
 /// Checks a `submit_sm` as a careful server does (SMPP 3.4, 4.4.1 and 5.2).
 struct SMPPSubmission: Sendable {
-  /// Address with its type of number and numbering plan.
   struct Address: Sendable, Hashable {
     let ton: UInt8
     let npi: UInt8
     let text: String
   }
 
-  /// One of several segments (3GPP TS 23.040, 9.2.3.24.1).
+  /// 3GPP TS 23.040, 9.2.3.24.1.
   struct Part: Sendable, Hashable {
     let reference: UInt8
     let total: UInt8
@@ -21,16 +19,16 @@ struct SMPPSubmission: Sendable {
   let destination: Address
   let dataCoding: UInt8
   let wantsReceipt: Bool
-  /// Octets of the text, without the user data header.
+  /// Without the user data header.
   let octets: [UInt8]
   let part: Part?
 
-  /// Recipient in E.164.
+  /// In E.164.
   var recipient: String { "+" + destination.text }
 
   private static let payload = 0x0424
   private static let userDataHeader: UInt8 = 0x40
-  /// Maximum number of octets of a segment, including the user data header.
+  /// Including the user data header.
   private static let segmentOctets = 140
 
   init(_ body: [UInt8]) throws(SMPPRefusal) {

@@ -8,7 +8,6 @@ import HTTPServer
 /// https://docs.aws.amazon.com/pinpoint/latest/apireference_smsvoicev2/CommonErrors.html. Independent of the worker's
 /// own signer, which it verifies.
 struct AWSSignatureCheck: Sendable {
-  /// Maximum difference between the time of a request and AWS's own.
   static let tolerance = Duration.seconds(300)
   static let service = "sms-voice"
   private static let scheme = "AWS4-HMAC-SHA256"
@@ -27,7 +26,6 @@ struct AWSSignatureCheck: Sendable {
     var scope: String { "\(day)/\(region)/\(service)/aws4_request" }
   }
 
-  /// Throws the reason if a request is not proven to come from the account.
   func check(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) {
     guard let authorization = request.headers["Authorization"] else {
       throw ProviderError("MissingAuthenticationTokenException", "Missing Authentication Token")

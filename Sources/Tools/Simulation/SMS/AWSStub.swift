@@ -30,7 +30,6 @@ struct AWSStub: ProviderStub {
     let context: [String: String]?
     let maxPrice: String?
     let configurationSet: String?
-    /// Whether the message is only validated.
     let dryRun: Bool?
 
     enum CodingKeys: String, CodingKey {
@@ -45,7 +44,7 @@ struct AWSStub: ProviderStub {
       case dryRun = "DryRun"
     }
 
-    /// Recipient in E.164.
+    /// In E.164.
     var recipient: String { destination.map { $0.hasPrefix("+") ? $0 : "+\($0)" } ?? "" }
   }
 

@@ -11,7 +11,7 @@ struct MessageBirdStub: ProviderStub {
   private static let maxReferenceLength = 128
   /// Nine segments: 153 septets each, or 67 characters of Unicode.
   private static let maxSegments = 9
-  /// Lifetime of a report's signature in seconds.
+  /// In seconds.
   private static let signatureLifetime: Int64 = 60
 
   private struct Order: Decodable {
@@ -23,7 +23,7 @@ struct MessageBirdStub: ProviderStub {
     let reference: String?
     let reportUrl: String?
 
-    /// Recipient in E.164.
+    /// In E.164.
     var recipient: String { "+" + (recipients?.first ?? "") }
 
     /// The text as it arrives: `plain` is converted to the GSM alphabet.

@@ -3,7 +3,6 @@ import CountersignTelemetry
 import HTTPClient
 import Synchronization
 
-/// State of a message in a delivery report.
 enum ReceiptState: String, Sendable { case sent, delivered, undelivered, failed }
 
 /// Form of Vonage's delivery reports, which its customers choose.
@@ -18,7 +17,6 @@ enum ReceiptForm: String, Sendable, Decodable {
   case token
 }
 
-/// Report on the fate of an accepted message.
 struct DeliveryReport: Sendable {
   let message: ReceivedMessage
   let state: ReceiptState
@@ -27,11 +25,10 @@ struct DeliveryReport: Sendable {
   var time: UnixTime
 }
 
-/// Reports the fate of accepted messages: sent, then the final state.
+/// Sent, then the final state.
 final class ReceiptReporter: Sendable {
-  /// Maximum number of reports in progress. Further ones are dropped, as by a provider that gives up.
+  /// Further ones are dropped, as by a provider that gives up.
   private static let maxOpen = 4_096
-  /// Maximum number of numbers with an order of their own.
   private static let maxOrders = 10_000
   /// Number of times that a refused report is repeated, each after a second.
   private static let tries = 3
@@ -51,12 +48,12 @@ final class ReceiptReporter: Sendable {
       labels: ["status"])
   }
 
-  /// Sets the reports for a number, replacing an earlier order.
+  /// Replaces an earlier order.
   func add(_ order: ReceiptOrder) { orders.withLock { $0[order.to] = order } }
 
   func clear() { orders.withLock { $0.removeAll() } }
 
-  /// Reports on an accepted message, in the background, over HTTP.
+  /// In the background.
   func post(_ message: ReceivedMessage, _ write: @escaping @Sendable (DeliveryReport) -> HTTPRequest) {
     report(message) { await self.send($0, write) }
   }
@@ -92,12 +89,11 @@ final class ReceiptReporter: Sendable {
     }
   }
 
-  /// Status of the answer, 0 without one.
+  /// 0 without an answer.
   private func answer(_ request: HTTPRequest) async -> Int {
     do { return try await http.send(request).status } catch { return 0 }
   }
 
-  /// Token with these claims, signed with a shared secret (HS256).
   static func token(_ claims: String, secret: [UInt8]) -> String {
     do {
       return try JWS.sign(Array(claims.utf8), secret: secret)

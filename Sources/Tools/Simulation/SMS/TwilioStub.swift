@@ -7,7 +7,7 @@ import HTTPServer
 /// Twilio's Messages API: `POST /2010-04-01/Accounts/{sid}/Messages.json`
 /// (https://www.twilio.com/docs/messaging/api/message-resource), as strict as Twilio's own.
 struct TwilioStub: ProviderStub {
-  /// Maximum length of the body (https://www.twilio.com/docs/errors/21617).
+  /// See https://www.twilio.com/docs/errors/21617.
   private static let maxBodyLength = 1_600
   /// Seconds (message resource, `ValidityPeriod`).
   private static let validityPeriods = 1...36_000

@@ -120,7 +120,6 @@ extension VonageStub {
 // MARK: - Reports
 
 extension VonageStub {
-  /// Delivery report, in any of the forms that Vonage's customers can choose.
   private func report(_ report: DeliveryReport, to url: String, reference: String?) -> HTTPRequest {
     let (message, time) = (report.message, report.time.rfc3339)
     var fields: [(name: String, value: String)] = [

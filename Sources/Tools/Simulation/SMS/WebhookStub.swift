@@ -5,7 +5,7 @@ import HTTPServer
 
 /// `POST /webhook/sms`: a receiver as an operator of an SMS gateway would write it.
 struct WebhookStub: ProviderStub {
-  /// Maximum length of a text, in UTF-16 code units.
+  /// In UTF-16 code units.
   private static let maxTextLength = 1_600
 
   private struct Payload: Decodable {
@@ -66,9 +66,8 @@ struct WebhookStub: ProviderStub {
 /// Checks the headers of a webhook (Standard Webhooks 1.0.0, "Verifying signatures").
 struct WebhookVerifier: Sendable {
   static let secretPrefix = "whsec_"
-  /// Allowed length of a secret, in bytes.
+  /// In bytes.
   static let secretLength = 24...64
-  /// Maximum number of signatures examined per webhook.
   static let maxSignatures = 10
 
   private let secrets: [[UInt8]]
@@ -89,7 +88,6 @@ struct WebhookVerifier: Sendable {
     }
   }
 
-  /// ID of the webhook. Throws the reason if it is not authentic.
   func verify(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> String {
     guard let id = request.headers["webhook-id"], !id.isEmpty, let timestamp = request.headers["webhook-timestamp"],
       let signatures = request.headers["webhook-signature"]

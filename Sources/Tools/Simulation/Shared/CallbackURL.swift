@@ -1,4 +1,3 @@
-/// Rules of providers for addresses to report to.
 struct CallbackURL: Sendable {
   /// Whether addresses of this machine or of a private network are allowed, which no provider can reach.
   let allowsLocal: Bool
@@ -13,7 +12,7 @@ struct CallbackURL: Sendable {
     return Self.isHost(host) && (allowsLocal || !Self.isLocal(host))
   }
 
-  /// Host without its port. `nil` if the port is not valid.
+  /// `nil` if the port is not valid.
   private static func host(_ authority: Substring) -> Substring? {
     guard let colon = authority.lastIndex(of: ":"), !authority.hasSuffix("]") else { return authority }
     guard let port = Int(authority[authority.index(after: colon)...]), (1...65_535).contains(port) else { return nil }

@@ -3,11 +3,11 @@ import CountersignEncoding
 import CountersignTelemetry
 
 extension Secret {
-  /// Whether a client gave this secret. Takes the same time for every text of a length.
+  /// Takes the same time for every text of a length.
   func matches(_ given: String?) -> Bool { constantTimeEquals(Array((given ?? "").utf8), Array(reveal().utf8)) }
 }
 
-/// Claims of signed tokens (RFC 7519, section 4.1). Times are whole seconds, as Apple requires.
+/// RFC 7519, section 4.1. Times are whole seconds, as Apple requires.
 struct TokenClaims: Decodable, Sendable {
   let iss: String?
   let sub: String?
@@ -17,7 +17,7 @@ struct TokenClaims: Decodable, Sendable {
   let scope: String?
 }
 
-/// Keys of a team that verify signed tokens (ES256 only).
+/// ES256 only.
 struct TokenKeys: Sendable {
   private let keys: [VerifyingKey]
 
@@ -32,7 +32,7 @@ struct TokenKeys: Sendable {
     return key
   }
 
-  /// Key ID and claims of a token. `nil` unless the signature is valid and names its key.
+  /// `nil` unless the signature is valid and names its key.
   func verify(_ token: String) -> (keyID: String, claims: TokenClaims)? {
     for key in keys {
       // Signed with another key, or not at all: Apple does not distinguish, and the next key may match.

@@ -1,7 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 
-/// Fields of a form (`application/x-www-form-urlencoded`).
+/// `application/x-www-form-urlencoded`.
 struct Form: Sendable {
   static let mediaType = "application/x-www-form-urlencoded"
 
@@ -9,15 +9,13 @@ struct Form: Sendable {
 
   init(_ body: [UInt8]) { fields = FormEncoding.decode(body) }
 
-  /// Value of a field. An empty one counts as missing.
+  /// An empty one counts as missing.
   subscript(_ name: String) -> String? {
     fields.first { $0.name == name && !$0.value.isEmpty }?.value
   }
 
-  /// First field that is not one of these.
   func stranger(to known: Set<String>) -> String? { fields.first { !known.contains($0.name) }?.name }
 
-  /// Whether a field occurs more than once.
   var hasRepeatedField: Bool { Set(fields.map(\.name)).count < fields.count }
 }
 
@@ -28,7 +26,7 @@ extension FormEncoding {
 }
 
 extension HTTPServerRequest {
-  /// Media type of the body, in lower case and without parameters.
+  /// In lower case and without parameters.
   var mediaType: String? { headers["Content-Type"]?.split(separator: ";").first?.lowercased() }
 }
 

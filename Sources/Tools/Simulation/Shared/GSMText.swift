@@ -4,12 +4,11 @@ enum GSMText {
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞ\u{1B}ÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
       .unicodeScalars)
   private static let escape: UInt8 = 0x1B
-  /// Characters by the septet after an escape.
+  /// By the septet after an escape.
   private static let escaped: [UInt8: Unicode.Scalar] = [
     0x0A: "\u{0C}", 0x14: "^", 0x28: "{", 0x29: "}", 0x2F: "\\", 0x3C: "[", 0x3D: "~", 0x3E: "]", 0x40: "|",
     0x65: "€",
   ]
-  /// Number of septets that a character takes.
   private static let septets: [Unicode.Scalar: Int] = {
     var septets = Dictionary(alphabet.map { ($0, 1) }) { first, _ in first }
     septets["\u{1B}"] = nil
@@ -17,13 +16,12 @@ enum GSMText {
     return septets
   }()
 
-  /// The text as it arrives if it is sent in this alphabet: a question mark replaces every other character.
+  /// A question mark replaces every character that the alphabet lacks.
   static func arriving(_ text: String) -> String {
     String(String.UnicodeScalarView(text.unicodeScalars.map { septets[$0] == nil ? "?" : $0 }))
   }
 
-  /// Number of segments that a provider bills, at least 1. Escapes and surrogate pairs on a border may take one segment
-  /// more than counted here.
+  /// At least 1. Escapes and surrogate pairs on a border may take one segment more than counted here.
   static func segments(_ text: String) -> Int {
     let counts = text.unicodeScalars.map { septets[$0] }
     if counts.contains(nil) { return segments(text.utf16.count, single: 70, part: 67) }
@@ -34,7 +32,7 @@ enum GSMText {
     units <= single ? 1 : (units + part - 1) / part
   }
 
-  /// Text of a message with one septet per octet. `nil` for octets outside the alphabet.
+  /// One septet per octet. `nil` for octets outside the alphabet.
   static func decode(_ octets: [UInt8]) -> String? {
     var text = String.UnicodeScalarView()
     var isEscaped = false

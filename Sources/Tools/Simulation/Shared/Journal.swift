@@ -30,7 +30,7 @@ struct Ring<Element: Sendable>: Sendable {
     set { entries[number % capacity].element = newValue }
   }
 
-  /// Adds an element. A full ring forgets the oldest one, and returns it.
+  /// A full ring forgets the oldest one, and returns it.
   @discardableResult mutating func append(_ element: Element, key: String) -> Element? {
     let entry = Entry(element: element, key: key, previous: newest[key] ?? -1)
     var forgotten: Entry?
@@ -46,7 +46,7 @@ struct Ring<Element: Sendable>: Sendable {
     return forgotten?.element
   }
 
-  /// The newest elements, oldest first. Of one key, if given.
+  /// Oldest first. Of one key, if given.
   func elements(of key: String?, limit: Int) -> [Element] {
     guard let key else { return (max(oldest, next - min(limit, capacity))..<next).map { self[$0] } }
     var found: [Element] = []
@@ -60,7 +60,6 @@ struct Ring<Element: Sendable>: Sendable {
   }
 }
 
-/// The newest received elements.
 final class Journal<Element: Sendable>: Sendable {
   private let capacity: Int
   private let ring: Mutex<Ring<Element>>

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import HTTPServer
 
-/// Common path of all requests to simulated providers: ordered faults, time, counters and received messages.
 struct ProviderGate: Sendable {
   let store: MessageStore
   let clock: any WallClock
@@ -19,7 +18,6 @@ struct ProviderGate: Sendable {
       "countersign_simulator_faults_total", "Faults that were injected.", labels: ["provider", "fault"])
   }
 
-  /// Answers a request, unless a fault is due.
   func reply(_ request: HTTPServerRequest, by stub: any ProviderStub) async -> HTTPServerReply {
     let call: ProviderCall
     do throws(ProviderError) { call = try stub.call(request, now: clock.now()) } catch {
@@ -62,7 +60,6 @@ struct ProviderGate: Sendable {
 
   func count(_ status: String, _ provider: Provider) { answers.with(provider.rawValue, status).increment() }
 
-  /// Fault that is due for a request.
   func fault(_ provider: Provider, to recipient: String) -> Fault? {
     guard let fault = faults.take(provider, to: recipient) else { return nil }
     injected.with(provider.rawValue, fault.kind.name).increment()

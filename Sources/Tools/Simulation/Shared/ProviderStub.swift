@@ -1,11 +1,10 @@
 import CountersignTelemetry
 import HTTPServer
 
-/// HTTP interface of a simulated provider: whom it serves, what it accepts, and how it writes its errors.
 protocol ProviderStub: Sendable {
   var provider: Provider { get }
 
-  /// Reads a request and checks its sender. Faults do not hit what is refused here.
+  /// Faults do not hit what is refused here.
   func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall
 
   func failure(_ status: Int) -> ProviderError
@@ -13,7 +12,7 @@ protocol ProviderStub: Sendable {
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse
 }
 
-/// Request of a known sender, not yet carried out.
+/// Not yet carried out.
 struct ProviderCall {
   /// Name for faults: phone number, device token, reCAPTCHA token, service account or client ID. Faults leave a call
   /// without one alone.
@@ -21,9 +20,8 @@ struct ProviderCall {
   let carryOut: (UnixTime) throws(ProviderError) -> HTTPServerResponse
 }
 
-/// Error of a provider's API.
 struct ProviderError: Error, Sendable, Equatable {
-  /// The provider's own name or number of the error. Empty if it has none.
+  /// Empty if it has none.
   let code: String
   let text: String
   let status: Int
@@ -41,7 +39,7 @@ struct ProviderError: Error, Sendable, Equatable {
   }
 }
 
-/// Simulated providers, by their names in faults and metrics.
+/// By their names in faults and metrics.
 enum Provider: String, Sendable, CaseIterable {
   case twilio
   case webhook
@@ -55,7 +53,6 @@ enum Provider: String, Sendable, CaseIterable {
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
 
-  /// Providers that take messages for phone numbers.
   static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
 
   static var names: String { allCases.map(\.rawValue).joined(separator: ", ") }

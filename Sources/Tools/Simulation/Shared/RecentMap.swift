@@ -1,4 +1,4 @@
-/// Dictionary that forgets its oldest entries when it is full.
+/// Forgets its oldest entries when it is full.
 struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Entry {
     var value: Value
@@ -6,7 +6,7 @@ struct RecentMap<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private var entries: [Key: Entry] = [:]
-  /// Ring of keys: entry number n is at n modulo the capacity.
+  /// Entry number n is at n modulo the capacity.
   private var ring: [Key] = []
   private var next = 0
   private let capacity: Int

@@ -1,13 +1,11 @@
 /// Numbers with special behavior: those of Twilio's test credentials
 /// (https://www.twilio.com/docs/iam/test-credentials), for every simulated provider.
 enum Recipients {
-  /// Reason of a provider to refuse messages for a number.
   struct Refusal: Sendable {
     let code: Int
     let message: String
   }
 
-  /// Refusal of a recipient, if there is one.
   static func refusal(_ number: String) -> Refusal? {
     switch number {
     case "+15005550001": invalid

@@ -19,10 +19,10 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
   public let senders: [SenderSettings]
   /// Lanes in the order in which they are tried.
   let lanes: [LaneSettings<SMTPProvider>]
-  /// The meaning of the servers' replies. `nil` for a table with a problem, which was reported.
+  /// `nil` for a table with a problem, which was reported.
   let table: ReplyTable?
 
-  /// Maximum number of lanes of one worker. Each has connections and metrics of its own.
+  /// Each has connections and metrics of its own.
   static let maxLanes = 16
 
   public init(_ section: ConfigurationSection) {

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// Makes the text of a job: opens sealed values, fills in the template, checks the bounds.
 struct MailComposer: Sendable {
   enum Outcome {
     case text(MailText)
@@ -15,7 +14,7 @@ struct MailComposer: Sendable {
   let keys: KeyRing
   let appName: String?
 
-  /// Maximum length of a subject, in Unicode scalars.
+  /// In Unicode scalars.
   static let maxSubjectLength = 400
 
   func compose(_ job: MailRelayJob, messageID: String) -> Outcome {

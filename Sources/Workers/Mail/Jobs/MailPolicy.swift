@@ -13,7 +13,6 @@ struct MailPolicy: Sendable {
   let relay: RelayRules
   let composer: MailComposer
 
-  /// The mail of a job, or the reason why it may not leave.
   func mail(for body: MailRelayJob, messageID: String) -> Outcome {
     guard let to = MailAddress(body.to) else {
       return .refused(
@@ -37,7 +36,7 @@ struct MailPolicy: Sendable {
     }
   }
 
-  /// The sender of a job. The first one if the job names none.
+  /// The first one if the job names none.
   private func sender(_ from: String?) -> Sender? {
     guard let from else { return senders.first }
     guard let address = MailAddress(from) else { return nil }

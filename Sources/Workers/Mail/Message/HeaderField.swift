@@ -1,18 +1,16 @@
 /// Header fields as they are sent (RFC 5322), folded, without the CRLF at their ends.
 enum HeaderField {
-  /// Length that lines should not exceed (RFC 5322, 2.1.1).
+  /// RFC 5322, 2.1.1.
   private static let columns = 78
-  /// Maximum length of a plain word. A longer one cannot be folded, and is encoded.
+  /// A longer one cannot be folded, and is encoded.
   private static let longestWord = 76
 
-  /// A text for people: `Subject`.
   static func text(_ name: String, _ value: String) -> String {
     if isPlain(value) { return folded(name, value.split(separator: " ", omittingEmptySubsequences: false)) }
     let words = EncodedWords.encode(value, firstRoom: columns - name.utf8.count - 2)
     return "\(name): " + words.joined(separator: "\r\n ")
   }
 
-  /// An address with a display name: `From`, `To`, `Reply-To`.
   static func address(_ name: String, _ address: MailAddress, displayName: String? = nil) -> String {
     guard let displayName, !displayName.isEmpty else { return "\(name): \(address.text)" }
     let phrase: String

@@ -53,7 +53,6 @@ public struct MailWriter: Sendable {
     return fields
   }
 
-  /// The header fields that describe the body, and the body.
   private static func content(_ text: MailText, boundary: String) -> ([String], [UInt8]) {
     let plain = part(text.text, "plain")
     guard let html = text.html else { return plain }

@@ -42,12 +42,10 @@ extension MailText: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// Characters that the texts of a mail may have.
 enum MailPlainText {
-  /// Whether a text is one printable line: no controls, no line breaks, no change of direction.
   static func isLine(_ text: String) -> Bool { PrintedText.isCleanLine(text) }
 
-  /// Whether a text has printable lines only, with tabs. A lone CR or LF counts as a line break.
+  /// A lone CR or LF counts as a line break.
   static func isText(_ text: String) -> Bool { PrintedText.isClean(text) }
 
   /// Whether a text is an `https` address of visible ASCII characters that can stand in a text, in an attribute and
@@ -61,6 +59,6 @@ enum MailPlainText {
       && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) && !#"<>"\^`{|},"#.utf8.contains($0) }
   }
 
-  /// Maximum length of a link. A line of a mail has at most 998 characters (RFC 5322, 2.1.1).
+  /// A line of a mail has at most 998 characters (RFC 5322, 2.1.1).
   static let maxLinkBytes = 900
 }

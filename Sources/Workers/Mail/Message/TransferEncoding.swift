@@ -7,12 +7,11 @@ enum TransferEncoding: String {
   case quotedPrintable = "quoted-printable"
   case base64
 
-  /// Maximum length of a line that is sent as it is.
   private static let maxPlainLine = 78
   /// RFC 2045, 6.7 and 6.8.
   private static let maxEncodedLine = 76
 
-  /// Encodes a text. Every line break of any system becomes CRLF, and one is added at the end.
+  /// Every line break of any system becomes CRLF, and one is added at the end.
   static func encode(_ text: String) -> (encoding: TransferEncoding, bytes: [UInt8]) {
     let lines = lines(text)
     if lines.allSatisfy(isPlain) { return (.sevenBit, join(lines)) }
@@ -23,7 +22,6 @@ enum TransferEncoding: String {
     return (.base64, base64(join(lines)))
   }
 
-  /// CRLF, a lone CR and a lone LF each end a line.
   private static func lines(_ text: String) -> [ArraySlice<UInt8>] {
     let bytes = Array(text.utf8)
     var lines: [ArraySlice<UInt8>] = []

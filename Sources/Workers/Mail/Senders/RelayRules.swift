@@ -41,7 +41,6 @@ public struct RelayRules: Sendable, Hashable {
 }
 
 extension RelayRules {
-  /// Reads the section `relay`.
   init(_ section: ConfigurationSection) {
     let domains = section.strings(
       "domains", default: Self.appleDomains.sorted(),

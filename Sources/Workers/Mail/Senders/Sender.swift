@@ -20,7 +20,7 @@ public struct SenderSettings: Sendable {
     public let pem: Secret
   }
 
-  /// Maximum length of a sender's name, in Unicode scalars.
+  /// In Unicode scalars.
   static let maxNameLength = 64
 
   init(_ section: ConfigurationSection) {
@@ -40,7 +40,7 @@ public struct SenderSettings: Sendable {
     keys = entries.map { Self.key($0, from?.domain ?? "") }
   }
 
-  /// Maximum number of keys: RSA and Ed25519, old and new.
+  /// RSA and Ed25519, old and new.
   static let maxKeys = 4
 
   private static func key(_ section: ConfigurationSection, _ domain: String) -> Key {
@@ -61,7 +61,7 @@ public struct SenderSettings: Sendable {
   /// Sizes of RSA keys (RFC 8301, section 3.2): verifiers take none below the first, and signers should use the second.
   private static let rsaBits = (least: 1024, good: 2048)
 
-  /// Reports the size of a weak key. An invalid key is found by its trial signature.
+  /// An invalid key is found by its trial signature.
   private static func check(_ pem: Secret, _ section: ConfigurationSection) {
     guard !pem.isEmpty, let bits = try? PublicKeyFile.rsaBits(ofPrivateKey: Array(pem.reveal().utf8)) else { return }
     let remedy = "make one with: openssl genpkey -algorithm RSA -pkeyopt rsa_keygen_bits:\(rsaBits.good)"

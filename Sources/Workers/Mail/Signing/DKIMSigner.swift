@@ -75,7 +75,6 @@ public final class DKIMSigner: @unchecked Sendable {
     return name + String(decoding: UnsafeBufferPointer(start: text, count: length), as: UTF8.self)
   }
 
-  /// Whether a key is one of its algorithm.
   func canSign(with key: DKIMKey) -> Bool {
     // The reason does not matter: the key has the other algorithm, or is not a key.
     (try? signature(headers: ["From: a@example.com"], body: [], key: key)) != nil

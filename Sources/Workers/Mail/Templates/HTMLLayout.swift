@@ -1,10 +1,7 @@
-/// The HTML around the blocks of a mail, from `layout.html`, and the form of each block.
-///
 /// Styles are attributes of the elements, because many mail clients drop style sheets.
 struct HTMLLayout: Sendable {
   private let source: String
 
-  /// Marks the file must contain.
   static let marks = ["{language}", "{direction}", "{title}", "{content}"]
 
   init(_ source: String) throws(MailTemplateText.Problem) {
@@ -56,7 +53,6 @@ struct HTMLLayout: Sendable {
       + #"<p style="margin:0 0 16px;font-size:13px;line-height:1.5;color:#6b7280;word-break:break-all" dir="ltr">\#(address)</p>"#
   }
 
-  /// A text for use between tags and in attributes.
   static func escaped(_ text: String) -> String {
     var result = ""
     for scalar in text.unicodeScalars {

@@ -1,4 +1,3 @@
-/// One template in one language.
 struct MailTemplate: Sendable {
   enum Kind: Sendable { case text, code, button, small }
 
@@ -58,7 +57,7 @@ struct MailTemplate: Sendable {
     }
   }
 
-  /// The variables a mail with these values lacks. Where one of several is enough, all of them.
+  /// All of them, if one of several is enough.
   func missing(_ values: [MailVariable: String]) -> [MailVariable] {
     if !alternatives.isEmpty, alternatives.allSatisfy({ values[$0] == nil }) { return alternatives }
     return (subject.variables + shown(values).flatMap(\.variables)).filter { values[$0] == nil }

@@ -2,7 +2,6 @@
 struct MailTemplateFile: Decodable, Sendable {
   /// The language tag (BCP 47). Its file has the same name.
   let language: String
-  /// Further tags that this language serves.
   let aliases: [String]?
   /// `rtl` for scripts that are written from right to left.
   let direction: Direction?
@@ -25,7 +24,6 @@ struct MailTemplateFile: Decodable, Sendable {
     /// Label of a button that leads to `{link}`. In plain text, the line before the address.
     let button: String?
     let small: String?
-    /// A variable without which the block is left out.
     let `if`: String?
   }
 }

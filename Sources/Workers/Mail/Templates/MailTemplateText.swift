@@ -1,4 +1,4 @@
-/// A text with variables in braces, parsed once so that a job only joins pieces.
+/// Parsed once, so that a job only joins pieces.
 struct MailTemplateText: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case literal(String)
@@ -7,7 +7,7 @@ struct MailTemplateText: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Maximum length of a text, in Unicode scalars.
+  /// In Unicode scalars.
   static let maxLength = 1000
 
   struct Problem: Error {

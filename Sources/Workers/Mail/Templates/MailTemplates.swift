@@ -146,9 +146,8 @@ extension MailTemplates {
   }
 }
 
-/// Reason why a job's template cannot be rendered. It is the sender's mistake: a later attempt fails as well.
+/// It is the sender's mistake: a later attempt fails as well.
 struct MailTemplateProblem: Error, Sendable, Hashable {
-  /// Kind of problem.
   enum Code: String, Sendable {
     case unknownTemplate = "UNKNOWN_TEMPLATE"
     case missingVariable = "MISSING_VARIABLE"
@@ -156,6 +155,6 @@ struct MailTemplateProblem: Error, Sendable, Hashable {
   }
 
   let code: Code
-  /// The problem and its fix. Never the value of a variable.
+  /// Never the value of a variable.
   let detail: String
 }

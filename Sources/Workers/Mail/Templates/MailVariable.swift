@@ -1,15 +1,15 @@
 import ServiceRuntime
 
-/// A variable of templates, with the rules that keep its value from changing more than its own place.
+/// The rules keep a value from changing more than its own place.
 enum MailVariable: String, CaseIterable, Sendable {
   case code, link, appName, change
 
   static let maxCodeLength = 16
   static let maxAppNameLength = 64
-  /// Maximum length of a sentence, in Unicode scalars.
+  /// In Unicode scalars.
   static let maxChangeLength = 500
 
-  /// Problem of a value, or `nil`. The text never repeats the value.
+  /// The text never repeats the value.
   func problem(with value: String) -> String? {
     switch self {
     case .code:

@@ -1,7 +1,6 @@
 import JobEngine
 import ServiceRuntime
 
-/// One entry of `apps`.
 struct AppSettings: Sendable {
   let bundleID: String
   /// `nil` for an app that is not pushed to.

@@ -10,7 +10,6 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   public let worker: WorkerSettings
   let memory: PushMemorySettings
   let tables: ProviderTables
-  /// Registry of the providers that lanes can be configured for.
   let providers: [any PushProvider.Type]
   /// Age at which a provider token is renewed.
   let tokenLife: Duration
@@ -79,10 +78,8 @@ public struct PushWorkerConfiguration: ProcessConfiguration {
   }
 }
 
-/// Section `memory`: the place of ``PushMemory``.
 struct PushMemorySettings: Sendable, Hashable {
   let table: TableSettings
-  /// Time the environment of a device token is remembered.
   let environmentLife: Duration
 
   init(_ section: ConfigurationSection, ledger: LedgerSettings) {

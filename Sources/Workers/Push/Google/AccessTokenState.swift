@@ -10,8 +10,7 @@ import CountersignTelemetry
 /// | none, or expired | no | starts the renewal and waits |
 /// | none, or expired | yes | waits |
 struct AccessTokenState: Sendable {
-  /// Time before its expiry at which a token is renewed. Google's own libraries take from 3:45 (Python) to 5 minutes
-  /// (Node).
+  /// Google's own libraries take from 3:45 (Python) to 5 minutes (Node).
   static let renewalLead: Duration = .seconds(300)
   /// Minimum remaining life of a token that is shown: it might expire on the way.
   static let shortestUse: Duration = .seconds(10)
@@ -48,7 +47,7 @@ struct AccessTokenState: Sendable {
     renewsAt = new.expiresAt - min(Self.renewalLead, (new.expiresAt - now) / 2)
   }
 
-  /// Ends a renewal that brought no token. The old one is used as long as it is good.
+  /// The old token is used as long as it is good.
   mutating func failRenewal(now: MonotonicTime) {
     isRenewing = false
     renewsAt = now + Self.pause

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import JobEngine
 import Synchronization
 
-/// A token that identifies the caller to Google's APIs (RFC 6750).
+/// RFC 6750.
 struct AccessToken: Sendable {
   let text: Secret
   /// Identifies the token, whatever its text.
@@ -10,14 +10,13 @@ struct AccessToken: Sendable {
   let expiresAt: MonotonicTime
 }
 
-/// Reason why there is no access token. The API the token is for was not called.
+/// The API the token is for was not called.
 enum AccessTokenFailure: Error, Sendable, Hashable {
   /// A token may come later.
   case transient(Reason, after: Duration?)
   /// The account, its key, or this machine has to be fixed.
   case permanent(Reason)
 
-  /// The meaning for a job that needed the token.
   var classification: Classification {
     switch self {
     case .transient(let reason, let after): .retry(reason, after: after)
@@ -32,7 +31,7 @@ enum AccessTokenFailure: Error, Sendable, Hashable {
   }
 }
 
-/// The access token of one service account, renewed before it expires by one request for all callers.
+/// Renewed before it expires by one request for all callers.
 final class AccessTokens: Sendable {
   typealias Answer = Result<AccessToken, AccessTokenFailure>
   typealias Source = @Sendable (_ number: Int) async -> Answer
@@ -62,8 +61,7 @@ final class AccessTokens: Sendable {
   var failed: Int { state.withLock { $0.requested - $0.given - ($0.token.isRenewing ? 1 : 0) } }
   var waiting: Int { state.withLock { $0.waiting.count } }
 
-  /// The token to show now. It is available at once, except the first time and after a rejection; then all callers wait
-  /// for the same request.
+  /// Available at once, except the first time and after a rejection: then all callers wait for the same request.
   func current() async -> Answer {
     if let token = available() { return .success(token) }
     return await next()
@@ -76,7 +74,7 @@ final class AccessTokens: Sendable {
   /// Waits for a request in progress. Its transport was shut down before.
   func shutdown() async { await state.withLock { $0.renewal }?.value }
 
-  /// The token, if there is one. A caller that finds it about to expire starts the renewal and does not wait for it.
+  /// A caller that finds it about to expire starts the renewal and does not wait for it.
   private func available() -> AccessToken? {
     state.withLock { state in
       switch state.token.step(now: clock.now()) {
@@ -89,7 +87,6 @@ final class AccessTokens: Sendable {
     }
   }
 
-  /// The token of the request in progress, which is started if necessary.
   private func next() async -> Answer {
     let id = state.withLock { state in
       state.nextWaiter += 1

@@ -1,7 +1,6 @@
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Credential for assessments: an API key, or a service account.
 enum GoogleCredential: Sendable {
   case apiKey(Secret)
   case serviceAccount(ServiceAccount, tokenURL: String)

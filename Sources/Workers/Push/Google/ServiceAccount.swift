@@ -4,21 +4,18 @@ import CountersignTelemetry
 import FoundationEssentials
 import ServiceRuntime
 
-/// A service account of Google Cloud, as the JSON file of one of its keys describes it
-/// (https://cloud.google.com/iam/docs/keys-create-delete).
+/// The JSON file of a key (https://cloud.google.com/iam/docs/keys-create-delete).
 struct ServiceAccount: Sendable {
-  /// Address of the account, which names the signer to Google.
   let email: String
-  /// Key for assertions (RS256), with the ID Google gave it.
   let key: SigningKey
-  /// Address at which Google exchanges assertions for access tokens. Also the audience of an assertion.
+  /// Also the audience of an assertion.
   let tokenURI: String
 
-  /// Maximum length of an address (RFC 5321, 4.5.3.1: 64 and 255 octets).
+  /// RFC 5321, 4.5.3.1: 64 and 255 octets.
   private static let maxEmailLength = 320
   /// Google's IDs of keys are 40 hexadecimal digits.
   private static let maxKeyIDLength = 128
-  /// `type` of a service account's key, as opposed to `authorized_user` or `external_account`.
+  /// As opposed to `authorized_user` or `external_account`.
   private static let type = "service_account"
 
   private struct File: Decodable {
@@ -59,7 +56,7 @@ struct ServiceAccount: Sendable {
     guard key.algorithm == .rs256 else { throw ServiceAccountProblem("has a private_key that is not of type RSA") }
   }
 
-  /// Maximum size, as of any file with a secret. Google's has about 2,400 bytes.
+  /// Google's has about 2,400 bytes.
   private static let maxFileBytes = 64 << 10
 
   private static func read(_ file: Secret) throws(ServiceAccountProblem) -> File {
@@ -84,7 +81,7 @@ struct ServiceAccount: Sendable {
   }
 }
 
-/// Reason why a file is not a key of a service account. Safe to show.
+/// Safe to show.
 struct ServiceAccountProblem: Error, Sendable, Hashable, CustomStringConvertible {
   /// Text that follows the name of the file.
   let description: String

@@ -4,11 +4,11 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// Answer of the token endpoint (RFC 6749, sections 5.1 and 5.2).
+/// RFC 6749, sections 5.1 and 5.2.
 struct TokenAnswer: Sendable {
-  /// Maximum length of a token that is taken. Google's have at most 2048 bytes.
+  /// Google's have at most 2048 bytes.
   static let maxTokenLength = 8192
-  /// Maximum life that is believed. Google's tokens live for an hour, by exception for twelve
+  /// Google's tokens live for an hour, by exception for twelve
   /// (https://cloud.google.com/iam/docs/create-short-lived-credentials-direct, "Extend the lifetime of an access
   /// token").
   static let longestLifeSeconds: Double = 12 * 3600

@@ -8,15 +8,15 @@ import JobEngine
 /// Google's token endpoint, which exchanges the assertion of a service account for an access token (RFC 7523, section
 /// 2.1. Https://developers.google.com/identity/protocols/oauth2/service-account, "Making the access token request").
 struct TokenEndpoint: Sendable {
-  /// Grant type of an assertion (RFC 7523, section 2.1).
+  /// RFC 7523, section 2.1.
   static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-  /// Maximum time of one request: half of the default for a call, so that the other half is left for the assessment.
+  /// Half of the default for a call, so that the other half is left for the assessment.
   static let timeout: Duration = .seconds(5)
   /// An access token has at most 2048 bytes (https://developers.google.com/identity/protocols/oauth2, "Token size").
   private static let maxResponseBytes = 16 * 1024
 
   let account: ServiceAccount
-  /// Address of the endpoint. The account's own `token_uri`, unless the configuration has another one.
+  /// The account's own `token_uri`, unless the configuration has another one.
   let url: String
   let table: ProviderTable
   let http: any HTTPCaller

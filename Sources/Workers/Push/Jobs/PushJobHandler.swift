@@ -96,7 +96,7 @@ public struct PushJobHandler: JobHandler {
 
 /// An app that is pushed to.
 public struct PushApp: Sendable {
-  /// Name of the app at APNs. The bundle ID, most often.
+  /// The bundle ID, most often.
   let topic: String
   let payload: PushPayload
   var lanes: [DeviceEnvironment: String] = [:]
@@ -107,14 +107,11 @@ public struct PushApp: Sendable {
 /// It holds a device token and a secret: it does not print.
 public struct SilentPush: Sendable, Hashable {
   let app: String
-  /// Token in lower case.
+  /// In lower case.
   let deviceToken: String
-  /// Name of the app at APNs.
   let topic: String
   let payload: [UInt8]
-  /// Time after which APNs discards the push.
   let expiration: UnixTime
-  /// Whether the job states the environment of the token.
   let isEnvironmentStated: Bool
 }
 
@@ -123,10 +120,8 @@ extension SilentPush: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// The token that identifies an app on a device to APNs. Apple asks not to rely on its length, which has been 32 bytes
-/// so far.
+/// Apple asks not to rely on its length, which has been 32 bytes so far.
 enum APNsDeviceToken {
-  /// Maximum length that is taken, in bytes.
   static let maxBytes = 200
 
   static func normalized(_ text: String) -> String? {

@@ -3,12 +3,10 @@ import CountersignTelemetry
 import RecordStore
 import Synchronization
 
-/// Environments of device tokens and verdicts on reCAPTCHA tokens, which all push-workers of a host share, or of all
-/// hosts. Only hashes of tokens are stored.
+/// Shared by all push-workers of a host, or of all hosts. Only hashes of tokens are stored.
 final class PushMemory: Sendable {
-  /// Time an assessed token is remembered. reCAPTCHA's tokens live two minutes.
+  /// Tokens of reCAPTCHA live two minutes.
   static let assessmentLife: Duration = .seconds(48 * 3600)
-  /// Interval between searches for old rows.
   static let purgeInterval: Duration = .seconds(600)
   private static let environments = RecordKind("deviceEnvironment")
   private static let assessments = RecordKind("assessment")
@@ -50,7 +48,7 @@ final class PushMemory: Sendable {
 // MARK: - Environments
 
 extension PushMemory {
-  /// The push service that a device token belongs to, for apps that do not state it.
+  /// For apps that do not state it.
   func environment(of deviceToken: String, app: String) async -> DeviceEnvironment? {
     do throws(StoreError) {
       let found = try await table.find(Self.environments, [Self.key(deviceToken, app)]).first
@@ -61,7 +59,7 @@ extension PushMemory {
     }
   }
 
-  /// Remembers the environment. A failure costs another try the next time.
+  /// A failure costs another try the next time.
   func remember(_ environment: DeviceEnvironment, of deviceToken: String, app: String, at now: UnixTime) async {
     do throws(StoreError) {
       let record = TableRecord(
@@ -78,7 +76,6 @@ extension PushMemory {
   }
 }
 
-/// State of a token that a job claims.
 enum AssessmentStart: Sendable, Hashable {
   /// The token is new, and now claimed by the job.
   case fresh
@@ -122,7 +119,6 @@ extension PushMemory {
     _ = try await table.remove(Self.assessments, token, holding: Self.claim(of: jobID))
   }
 
-  /// The verdict of a job, if there is one.
   func verdict(of token: [UInt8], jobID: String) async throws(StoreError) -> AssessmentVerdict? {
     let claim = Self.claim(of: jobID)
     return try await table.find(Self.assessments, [token]).first.flatMap { Self.verdict(behind: claim, in: $0) }

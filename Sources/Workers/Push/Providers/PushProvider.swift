@@ -1,12 +1,12 @@
 import CountersignTelemetry
 import JobEngine
 
-/// A provider of the push-worker: one `type` of the entries of `lanes`. An instance holds the keys of one entry.
+/// An instance holds the keys of one entry of `lanes`.
 ///
 /// A provider is a folder next to this file, a line in ``PushProviders/all``, and its tables in `Config/providers/`. Its
 /// lanes take calls of one of two kinds: a ``SilentPush`` or an ``AssessmentCall``.
 protocol PushProvider: LaneProvider {
-  /// Whether its lanes push to devices. The default is `false`.
+  /// The default is `false`.
   static var pushes: Bool { get }
 
   /// A key whose value only one lane may have. The default is `nil`.
@@ -20,7 +20,6 @@ protocol PushProvider: LaneProvider {
   static func register(_ lanes: PushLanes, in metrics: MetricsRegistry)
 }
 
-/// One entry of `lanes`.
 typealias PushLaneSettings = LaneSettings<any PushProvider>
 
 extension PushProvider {
@@ -31,9 +30,8 @@ extension PushProvider {
   static func register(_ lanes: PushLanes, in metrics: MetricsRegistry) {}
 }
 
-/// Registry of the providers that the worker ships with.
 enum PushProviders {
-  /// All of them, in the order in which messages to the operator list them.
+  /// In the order in which messages to the operator list them.
   static let all: [any PushProvider.Type] = [
     APNsProvider.self, EnterpriseProvider.self, RecaptchaV3Provider.self, RecaptchaV2Provider.self,
   ]
@@ -45,7 +43,6 @@ extension PushLaneSettings {
   }
 }
 
-/// Parts of the worker that providers make lanes from.
 struct PushLaneContext: Sendable {
   let apps: [AppSettings]
   /// Age at which a token that the worker signs is renewed.
@@ -55,7 +52,6 @@ struct PushLaneContext: Sendable {
   let logger: Logger
 }
 
-/// The lanes of a worker, by the jobs they serve.
 struct PushLanes: Sendable {
   /// Lanes for `push.verify`.
   var pushing: PushRoutes

@@ -1,7 +1,7 @@
 import CountersignMessages
 import JobEngine
 
-/// Environment an app is signed for. Each device token belongs to one of them.
+/// Each device token belongs to one of them.
 enum DeviceEnvironment: String, Sendable, Hashable, CaseIterable {
   case production, sandbox
 
@@ -14,8 +14,6 @@ enum DeviceEnvironment: String, Sendable, Hashable, CaseIterable {
   }
 }
 
-/// A way to devices: a push service with one credential.
-///
 /// It takes the pushes of one environment. Pushing the same receipt and secret twice must be harmless, since a job may be
 /// delivered twice.
 struct PushRoute: Sendable {
@@ -23,11 +21,10 @@ struct PushRoute: Sendable {
   let environment: DeviceEnvironment
 }
 
-/// The lanes to devices, and the apps they serve.
 struct PushRoutes: Sendable {
   private(set) var routes: [PushRoute] = []
   private(set) var configurations: [LaneConfiguration] = []
-  /// The apps that are pushed to, by bundle ID, with the lanes added so far.
+  /// By bundle ID, with the lanes added so far.
   private(set) var apps: [String: PushApp]
 
   var lanes: [any ProviderLane<SilentPush>] { routes.map(\.lane) }

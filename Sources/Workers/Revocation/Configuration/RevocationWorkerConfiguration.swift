@@ -13,7 +13,7 @@ public struct RevocationWorkerConfiguration: ProcessConfiguration {
   let lanes: [LaneSettings<AppleProvider>]
   let tables: ProviderTables
 
-  /// Maximum number of lanes of one worker. Each has connections and metrics of its own.
+  /// Each has connections and metrics of its own.
   static let maxLanes = 64
 
   public init(_ section: ConfigurationSection) {

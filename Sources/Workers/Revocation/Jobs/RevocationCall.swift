@@ -3,24 +3,21 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// The holder of a token, and the app it uses.
 struct RevocationClient: Sendable, Hashable {
   let app: String
   let clientID: String
 }
 
-/// One step of a job.
 struct RevocationCall: Sendable {
   let step: RevocationJob.Step
   /// Earlier calls of the job with an unknown outcome.
   var unknownCalls = 0
-  /// Writes the next stage of the job. `nil` for a step that yields no token.
+  /// `nil` for a step that yields no token.
   var nextStage: NextStageWriter?
 }
 
-/// Writes the next stage of a job: the same job with the token in the place of the code.
+/// The same job with the token in the place of the code.
 struct NextStageWriter: Sendable {
-  /// A token that a code was exchanged for.
   enum Token: Sendable {
     case refreshToken(Secret)
     /// There was no refresh token. Revoking this one ends the grant as well.

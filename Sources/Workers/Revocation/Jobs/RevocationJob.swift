@@ -4,7 +4,6 @@ import JobEngine
 
 /// An `apple.revoke` job, checked and opened.
 public struct RevocationJob: Sendable {
-  /// A request to the provider.
   enum Step: Sendable {
     case exchange(code: Secret, redirectURI: String?)
     case revoke(token: Secret, hint: String)
@@ -16,7 +15,6 @@ public struct RevocationJob: Sendable {
   let step: Step
 }
 
-/// Progress of a revocation, as results name it.
 enum RevocationStage: String {
   case exchange, revoke, revoked
 
@@ -33,7 +31,6 @@ extension Reason {
       + "may exist that this system does not know. The user has to sign in with Apple again for another code, or stop using "
       + "Apple ID with this app: Settings > Apple Account > Sign in with Apple.")
 
-  /// Apple did not confirm the revocation in any of the calls.
   static let notConfirmed = Reason(
     "NOT_CONFIRMED",
     "Apple was asked to revoke the token and did not confirm it before the deadline. Revoking it again is harmless."

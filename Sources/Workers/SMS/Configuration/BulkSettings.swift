@@ -8,7 +8,7 @@ public struct BulkSettings: Sendable, Hashable {
   /// Number of jobs taken from the queue ahead.
   public let prefetch: Int
 
-  /// Maximum share: codes keep at least half of each lane.
+  /// Codes keep at least half of each lane.
   static let maxShare = 0.5
 
   init?(_ section: ConfigurationSection, lanes: [LaneConfiguration]) {
@@ -25,8 +25,7 @@ public struct BulkSettings: Sendable, Hashable {
 }
 
 extension LaneConfiguration {
-  /// Splits the lane into a share and the rest, which together are the lane as configured. Only a burst of 1 cannot be
-  /// divided, so each part has one then.
+  /// Together they are the lane as configured. Only a burst of 1 cannot be divided, so each part has one then.
   func split(_ share: Double) -> (share: LaneConfiguration, rest: LaneConfiguration) {
     var (part, rest) = (self, self)
     part.concurrency = min(max(1, Int(Double(concurrency) * share)), max(1, concurrency - 1))

@@ -5,9 +5,7 @@ import ServiceRuntime
 struct ReportSettings: Sendable {
   struct Taking: Sendable {
     let addresses: ReportAddresses
-    /// Address on which the worker listens for reports.
     let listen: CommonConfiguration.HTTPConfiguration
-    /// Maximum number of open connections of one client.
     let connectionsPerClient: Int
   }
 
@@ -16,11 +14,10 @@ struct ReportSettings: Sendable {
 
   private static let minSecretLength = 16
 
-  /// Default of `connectionsPerClient`: an eighth of the port's, so that one client cannot take all. Providers keep
-  /// tens of connections.
+  /// An eighth of the port's, so that one client cannot take all. Providers keep tens of connections.
   private static let usualConnectionsPerClient = 128
 
-  /// Default for an address: on loopback the front is the only client, so it may have all connections.
+  /// On loopback the front is the only client, so it may have all connections.
   private static func connectionsPerClient(listeningOn host: String) -> Int {
     LocalHost.contains(host) ? Int(ReportService.maxConnections) : usualConnectionsPerClient
   }

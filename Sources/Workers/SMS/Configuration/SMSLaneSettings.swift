@@ -9,7 +9,6 @@ public struct SMSLaneSettings: Sendable {
   public let rules: RouteRules
   /// Whether a job that pins the lane gets it although the rules do not let it through.
   let allowsPinned: Bool
-  /// Whether a long text may be written with national language tables.
   let nationalShiftTables: Bool
   /// Whether a long text may be spelled differently to stay in GSM 7 bit.
   let transliterate: Bool
@@ -19,7 +18,6 @@ public struct SMSLaneSettings: Sendable {
 
   var provider: (any SMSProvider)? { common.provider }
 
-  /// Reads the keys for SMS. Problems are reported to the section.
   init(_ common: LaneSettings<any SMSProvider>, _ section: ConfigurationSection) {
     self.common = common
     rules = RouteRules(

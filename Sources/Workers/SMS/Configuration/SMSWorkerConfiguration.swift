@@ -18,10 +18,8 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
   /// Minimum time until the deadline. With less nothing is sent, because it would arrive too late.
   public let minValidity: Duration
   let tables: ProviderTables
-  /// Delivery reports over HTTP.
   let reports: ReportSettings
-  /// Table of lanes with `transliterate`. `nil` if there is no such lane, or if the table has a problem, which is
-  /// reported.
+  /// `nil` if no lane has `transliterate`, or if the table has a problem, which is reported.
   let transliteration: Transliteration?
   /// Share of messages that can wait. `nil` if the worker takes none.
   public let bulk: BulkSettings?
@@ -33,7 +31,7 @@ public struct SMSWorkerConfiguration: ProcessConfiguration {
     Set(lanes.filter { $0.provider?.reportsOnItsOwnConnection == true }.map(\.lane.name))
   }
 
-  /// Maximum number of lanes of a worker. Each has connections and metrics of its own.
+  /// Each has connections and metrics of its own.
   static let maxLanes = 32
 
   public init(_ section: ConfigurationSection) { self.init(section, providers: SMSProviders.all) }

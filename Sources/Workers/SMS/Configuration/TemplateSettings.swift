@@ -9,7 +9,7 @@ public struct TemplateSettings: Sendable {
   public let defaultLanguage: String
   /// App name for jobs without one.
   public let appName: String?
-  /// Content of the files. `nil` if one has a problem, which is reported.
+  /// `nil` if one has a problem, which is reported.
   let templates: SMSTemplates?
 
   init(_ section: ConfigurationSection) {

@@ -14,10 +14,8 @@ public struct RecipientRules: Sendable {
     self.overrides = overrides
   }
 
-  /// Decides whether a job's `to` gets messages.
-  ///
-  /// It has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), with an existing country code, and not too
-  /// short for it. Numbering plans grow faster than a machine's tables, so other lengths are left to the provider,
+  /// A number has to be in E.164 (`+` and 7 to 15 digits, ITU-T E.164, 6.2.1), with an existing country code, and not
+  /// too short for it. Numbering plans grow faster than a machine's tables, so other lengths are left to the provider,
   /// unless the overrides list them as gone.
   func judge(_ text: String) -> Verdict {
     if let problem = Self.problem(with: text) { return .refused(problem) }
@@ -42,13 +40,13 @@ public struct RecipientRules: Sendable {
     return .allowed(region: number.regionKey)
   }
 
-  /// Outcome of a judgment. An allowed number comes with its region, by which lanes are chosen.
+  /// An allowed number comes with its region, by which lanes are chosen.
   enum Verdict {
     case allowed(region: String)
     case refused(Reason)
   }
 
-  /// Problem with the form of a number. Checking it costs a twentieth of parsing the number.
+  /// Costs a twentieth of parsing the number.
   private static func problem(with text: String) -> Reason? {
     do {
       switch try PhoneNumber.possibility(ofE164: text) {

@@ -3,7 +3,6 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// Composes the text of a job: opens the code, fills in the template, applies the limits.
 struct SMSComposer: Sendable {
   enum Outcome {
     case text(SMSText)
@@ -64,7 +63,6 @@ struct SMSComposer: Sendable {
     }
   }
 
-  /// Last line that the job asks for.
   private static func domainLine(_ values: [String: String]) -> String? {
     guard let domain = values["domain"], let code = values["code"], values["androidHash"] == nil else { return nil }
     return "@\(domain) #\(code)"

@@ -16,7 +16,7 @@ public struct SMSJobHandler: JobHandler {
   private let lanes: [String: any SMSLane]
   private let recipients: RecipientRules
   private let table: RouteTable
-  /// Changes to texts, by the name of a lane that may make any.
+  /// By the name of a lane that may make any.
   private let textOptions: [String: TextOptions]
   private let composer: SMSComposer
 
@@ -72,7 +72,6 @@ public struct SMSJobHandler: JobHandler {
         extras: text.extras))
   }
 
-  /// Reason that no lane can serve a job.
   private struct NoLane: Error { let reason: Reason }
 
   private func candidateLanes(
@@ -136,7 +135,6 @@ extension Classification {
 }
 
 extension SMSDispatchJob {
-  /// Language that the job asks for, if it has a template.
   fileprivate var languageCode: String? {
     if case .template(_, let languageCode, _) = content { languageCode } else { nil }
   }

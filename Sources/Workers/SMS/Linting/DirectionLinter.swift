@@ -58,7 +58,6 @@ enum DirectionLinter {
 }
 
 extension Unicode.Scalar {
-  /// Whether the letter belongs to a script that is written from right to left.
   fileprivate var isRightToLeftLetter: Bool {
     switch value {
     case 0x590...0x8FF, 0xFB1D...0xFDFF, 0xFE70...0xFEFE, 0x10800...0x10FFF, 0x1E800...0x1EFFF: properties.isAlphabetic
@@ -76,7 +75,6 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Name of the scalar, such as `U+202E`.
   var name: String {
     "U+" + Hexadecimal.text(UInt64(value), width: 4, uppercase: true)
   }

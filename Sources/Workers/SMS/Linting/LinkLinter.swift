@@ -62,7 +62,6 @@ enum LinkLinter {
     return scalars[start..<end]
   }
 
-  /// The text with its variables in braces.
   private static func readable(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
     scalars.reduce(into: "") { text, scalar in
       switch scalar {

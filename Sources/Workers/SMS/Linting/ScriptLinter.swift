@@ -24,7 +24,7 @@ enum ScriptLinter {
     var length = 0
   }
 
-  /// Words with the scripts of their letters. A mark that belongs to all scripts (an accent) does not count.
+  /// A mark that belongs to all scripts (an accent) does not count.
   private static func words(_ scalars: [Unicode.Scalar]) -> [Word] {
     var words: [Word] = []
     var word = Word()
@@ -41,8 +41,7 @@ enum ScriptLinter {
     return word.length > 0 ? words + [word] : words
   }
 
-  /// Words of another alphabet than the text's own. Latin words (SMS) are common in every script; others are
-  /// suspicious.
+  /// Latin words (SMS) are common in every script, others of another alphabet than the text's own are suspicious.
   private static func strangers(_ words: [Word]) -> [String] {
     var lengths: [LetterScript: Int] = [:]
     for word in words where word.scripts.count == 1 {

@@ -1,6 +1,5 @@
-/// Checks one wording of a template.
 enum WordingLinter {
-  /// Problems of a wording, in the order in which to fix them.
+  /// In the order in which to fix them.
   static func problems(_ wording: String, isDomainBound: Bool) -> [String] {
     let text: SMSTemplateText
     do {

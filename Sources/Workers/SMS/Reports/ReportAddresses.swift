@@ -15,7 +15,6 @@ public import JobEngine
 /// theirs alone. The correlation ID may be absent in both. So a report finds its message whichever worker it reaches,
 /// and no worker has to remember what it sent.
 public struct ReportAddresses: Sendable {
-  /// Job that a report is about.
   struct Subject: Sendable, Hashable {
     var job: MessageIdentity
     var correlationID: String?
@@ -29,14 +28,12 @@ public struct ReportAddresses: Sendable {
     case path
   }
 
-  /// Result of resolving the address of a report.
   struct Resolution: Sendable, Hashable {
     let subject: Subject
     /// Address that the provider was given, with the query that it added.
     let url: String
   }
 
-  /// Reason that an address cannot be resolved.
   enum Refusal: Error, Sendable, Hashable {
     /// This system did not make the address.
     case forged
@@ -45,7 +42,7 @@ public struct ReportAddresses: Sendable {
   }
 
   static let path = "/receipts/"
-  /// Length of the code, in bytes: 128 bits.
+  /// 128 bits.
   private static let macBytes = 16
 
   private let base: String
@@ -59,7 +56,6 @@ public struct ReportAddresses: Sendable {
     self.maxAge = maxAge
   }
 
-  /// Address for the reports of one message.
   func url(lane: String, subject: Subject, at now: UnixTime, form: Form = .query) -> String {
     let time = String(now.seconds)
     let jobID = PercentEncoding.encode(subject.job.key)
@@ -73,12 +69,11 @@ public struct ReportAddresses: Sendable {
     }
   }
 
-  /// Name of the lane that a report claims to be for. ``resolve(_:lane:now:)`` verifies it.
+  /// A claim, which ``resolve(_:lane:now:)`` verifies.
   static func lane(of request: HTTPServerRequest) -> String {
     String(request.path.dropFirst(path.count).prefix { $0 != "/" })
   }
 
-  /// Verifies the address of a report, and resolves the job that the report is about.
   func resolve(_ request: HTTPServerRequest, lane: String, now: UnixTime) throws(Refusal) -> Resolution {
     guard let parts = Self.parts(of: request, lane: lane), let seconds = Int64(parts.time) else { throw .forged }
     guard constantTimeEquals(Array(parts.mac.utf8), Array(mac(lane, parts.subject, parts.time).utf8)) else {
@@ -125,7 +120,7 @@ public struct ReportAddresses: Sendable {
     return Base64URL.encode(Array(key.authenticate(text).prefix(Self.macBytes)))
   }
 
-  /// Appends a part after its length, so that different lists of parts never make the same text.
+  /// After its length, so that different lists of parts never make the same text.
   private static func append(_ part: String?, to text: inout [UInt8]) {
     guard let part else {
       text.append(0)

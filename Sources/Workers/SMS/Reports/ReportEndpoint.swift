@@ -5,7 +5,7 @@ import CrashMarks
 import HTTPServer
 import JobEngine
 
-/// Answers the delivery reports of providers: verifies a report, publishes it, and only then confirms it.
+/// Verifies a report, publishes it, and only then confirms it.
 struct ReportEndpoint: Sendable {
   let addresses: ReportAddresses
   let readers: [String: any ProviderReportReader]
@@ -60,7 +60,7 @@ struct ReportEndpoint: Sendable {
     }
   }
 
-  /// Publishes a report. One that the broker does not confirm is refused, so that the provider sends it again.
+  /// One that the broker does not confirm is refused, so that the provider sends it again.
   private func publish(_ report: PendingReport?, _ reader: any ProviderReportReader) async -> HTTPServerResponse {
     guard let report else { return HTTPServerResponse(status: reader.takenStatus) }
     guard await publisher.publish(report, now: clock.now()) else {
@@ -72,11 +72,10 @@ struct ReportEndpoint: Sendable {
   }
 }
 
-/// A verified report that is to be published.
 struct PendingReport: Sendable, Hashable {
   var delivery: SMSDeliveryReport
   var correlationID: String?
-  /// User that sent the job. `nil` if the job is not known.
+  /// `nil` if the job is not known.
   var sender: String?
 }
 

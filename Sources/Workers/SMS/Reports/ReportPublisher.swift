@@ -3,15 +3,13 @@ import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 
-/// Publishes delivery reports to the exchange of the jobs' results.
 struct ReportPublisher: Sendable {
   let sink: any MessageSink
   let author: Author
   let logger: ThrottledLog
 
-  /// Maximum time for the broker's confirm. The provider waits meanwhile, and its report occupies memory and a
-  /// connection, which would last as long as an outage of the broker. Providers repeat reports, and the message ID
-  /// makes them idempotent.
+  /// The provider waits meanwhile, and its report occupies memory and a connection, which would last as long as an
+  /// outage of the broker. Providers repeat reports, and the message ID makes them idempotent.
   static let timeout: Duration = .seconds(5)
 
   func publish(_ report: PendingReport, now: UnixTime) async -> Bool {
@@ -47,7 +45,6 @@ struct ReportPublisher: Sendable {
   }
 }
 
-/// Counts delivery reports.
 struct ReportMetrics: Sendable {
   private let reports: MetricFamily<Counter>
 

@@ -5,18 +5,17 @@ import HTTPServer
 import JobEngine
 import ServiceRuntime
 
-/// Takes delivery reports on a port of its own, which the internet may reach, and publishes them on a broker connection
-/// of its own.
+/// On a port of its own, which the internet may reach, and on a broker connection of its own.
 struct ReportService: Service {
   let name = "receipts"
   private let publisher: Publisher
   private let listener: HTTPListener
 
-  /// Maximum size of a report. Those of providers take less than 4 KiB.
+  /// Those of providers take less than 4 KiB.
   static let maxBodyBytes = 16 * 1024
   /// Maximum number of connections of the port, of which one client has a part only. Others wait until one closes.
   static let maxConnections: UInt32 = 1_024
-  /// Maximum time for a report to arrive. Providers give up after 5 to 15 s.
+  /// Providers give up after 5 to 15 s.
   private static let requestTime: Duration = .seconds(10)
 
   init(

@@ -62,7 +62,6 @@ struct SignedClaims: Decodable, Sendable {
     return claims
   }
 
-  /// Whether a claimed hash is the hash of these bytes.
   static func isHash(_ claimed: String?, of bytes: [UInt8]) -> Bool {
     guard let claimed else { return false }
     return constantTimeEquals(Array(claimed.utf8), Array(Hexadecimal.encode(SHA256.hash(bytes)).utf8))

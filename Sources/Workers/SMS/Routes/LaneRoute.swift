@@ -47,7 +47,6 @@ public struct RouteRules: Sendable, Hashable {
     self.weight = weight
   }
 
-  /// Whether the lane takes a message.
   func admit(number: String, app: String?, region: () -> String?) -> Bool {
     guard apps.isEmpty || app.map(apps.contains) ?? false else { return false }
     guard prefixes.isEmpty || prefixes.contains(where: number.hasPrefix) else { return false }

@@ -8,7 +8,6 @@ import JobEngine
   import Darwin
 #endif
 
-/// Selects and orders the lanes of a worker for each message.
 struct RouteTable: Sendable {
   private let routes: [LaneRoute]
   /// All lanes, if none has rules or a weight: every message then takes the same way.
@@ -19,7 +18,7 @@ struct RouteTable: Sendable {
     everyLane = routes.allSatisfy { $0.rules == RouteRules() } ? routes.map(\.lane) : nil
   }
 
-  /// Lanes for a message, in the order in which they are tried. None if no lane takes it.
+  /// None if no lane takes it.
   ///
   /// Neighboring lanes with a weight are drawn by lot. The lot depends on the job, so its order is the same on every
   /// delivery and every worker.
@@ -63,7 +62,7 @@ struct RouteTable: Sendable {
 
 /// Pseudorandom numbers that depend on texts alone, and are the same on every machine.
 enum Lot {
-  /// Number between 0 and 1, exclusively.
+  /// Between 0 and 1, exclusively.
   static func uniform(_ texts: String...) -> Double {
     var hash: UInt64 = 0xcbf2_9ce4_8422_2325  // FNV-1a, 64 bits
     for text in texts {

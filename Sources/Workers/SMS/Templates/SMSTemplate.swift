@@ -1,4 +1,3 @@
-/// One template in one language: its wordings with and without the line that a phone reads.
 struct SMSTemplate: Sendable {
   private let plain: [SMSTemplateText]
   private let domainBound: [SMSTemplateText]

@@ -1,4 +1,4 @@
-/// One wording of a template, parsed once, so that a job only joins pieces.
+/// Parsed once, so that a job only joins pieces.
 struct SMSTemplateText: Sendable, Hashable {
   private enum Piece: Sendable, Hashable {
     case literal(String)
@@ -7,7 +7,7 @@ struct SMSTemplateText: Sendable, Hashable {
 
   private let pieces: [Piece]
 
-  /// Maximum length of a wording, in Unicode scalars.
+  /// In Unicode scalars.
   static let maxLength = 300
 
   init(_ source: String) throws(Problem) {
@@ -40,7 +40,7 @@ struct SMSTemplateText: Sendable, Hashable {
     pieces.compactMap { if case .variable(let variable) = $0 { variable } else { nil } }
   }
 
-  /// Fills in the variables. A missing one stays empty, so check `variables` first.
+  /// A missing one stays empty, so check `variables` first.
   func filled(with values: [TemplateVariable: String]) -> String {
     var text = ""
     text.reserveCapacity(Self.usualLength)
@@ -56,7 +56,6 @@ struct SMSTemplateText: Sendable, Hashable {
   /// Capacity to reserve for a text, in bytes.
   private static let usualLength = 160
 
-  /// A problem with a wording.
   struct Problem: Error {
     let message: String
     init(_ message: String) { self.message = message }

@@ -59,15 +59,14 @@ extension SMSTemplates {
 struct TemplateFile: Decodable, Sendable {
   /// Language tag (BCP 47), which is also the name of the file.
   let language: String
-  /// Further tags that this language serves, such as `pt` for `pt-BR`.
+  /// Such as `pt` for `pt-BR`.
   let aliases: [String]?
   let templates: [String: Forms]
 
-  /// Wordings of one template, best first: the first that fits in one segment is sent.
+  /// Best first: the first that fits in one segment is sent.
   struct Forms: Decodable, Sendable {
-    /// Wordings for a job without a domain.
     let plain: [String]
-    /// Wordings for a job with a domain, without the last line `@domain #code`, which the worker adds.
+    /// Without the last line `@domain #code`, which the worker adds.
     let domainBound: [String]
   }
 }

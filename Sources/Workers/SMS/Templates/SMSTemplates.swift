@@ -77,7 +77,7 @@ public struct SMSTemplates: Sendable {
     return languages[defaultLanguage]?[name]
   }
 
-  /// Error text for an unknown template. It repeats the name only if it is short and plain: it came from outside.
+  /// It repeats the name only if it is short and plain: it came from outside.
   private func unknown(_ name: String) -> String {
     let isPlain = name.utf8.count <= 40 && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     return "there is no template \(isPlain ? "'\(name)'" : "of that name"); known: \(names.joined(separator: ", "))"

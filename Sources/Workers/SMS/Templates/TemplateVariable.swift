@@ -1,24 +1,22 @@
 import ServiceRuntime
 
-/// A variable of a template, with the rules that keep its value from changing more than its own place.
-///
 /// A code, a name or a domain with a line break could write a last line of its own, which an iPhone would fill in. So
 /// line breaks are refused.
 enum TemplateVariable: String, CaseIterable, Sendable {
   case code, appName, domain, androidHash
 
   static let maxCodeLength = 16
-  /// Maximum length of an app name, in Unicode scalars. No template with a longer one fits in one segment.
+  /// In Unicode scalars. No template with a longer one fits in one segment.
   static let maxAppNameLength = 64
-  /// Maximum length of a domain (RFC 1035, 2.3.4), without the root's dot.
+  /// RFC 1035, 2.3.4, without the root's dot.
   static let maxDomainLength = 253
-  /// Maximum length of a label (RFC 1035, 2.3.4).
+  /// RFC 1035, 2.3.4.
   static let maxLabelLength = 63
 
-  /// Length of an app's hash (Google, SMS Retriever API, "Construct a verification message").
+  /// Google, SMS Retriever API, "Construct a verification message".
   static let androidHashLength = 11
 
-  /// Problem with a value, or `nil`. The text never repeats the value.
+  /// The text never repeats the value.
   func problem(with value: String) -> String? {
     switch self {
     case .code:
@@ -66,7 +64,6 @@ enum TemplateVariable: String, CaseIterable, Sendable {
     }
   }
 
-  /// Whether a value is the beginning of a hash in base64: letters, digits, plus and slash.
   private func isHash(_ value: String) -> Bool {
     let length = Self.androidHashLength
     return value.isMatched(by: { $0.isLetterOrDigit || $0 == "+" || $0 == "/" }, length: length...length)

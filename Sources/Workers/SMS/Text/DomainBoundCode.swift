@@ -26,17 +26,15 @@ enum DomainBoundCode {
   private static let at: Set<Unicode.Scalar> = ["@", "\u{FF20}"]
   private static let number: Set<Unicode.Scalar> = ["#", "\u{FF03}"]
   private static let percent: Set<Unicode.Scalar> = ["%", "\u{FF05}"]
-  /// Characters that separate the labels of a domain (UTS #46, section 2.3).
+  /// UTS #46, section 2.3.
   private static let dots: Set<Unicode.Scalar> = [".", "\u{3002}", "\u{FF0E}", "\u{FF61}"]
 }
 
-/// Whether a scalar is white space or an invisible direction mark.
 private func isSpace(_ scalar: Unicode.Scalar) -> Bool {
   scalar.properties.isWhitespace || ["\u{200E}", "\u{200F}", "\u{061C}"].contains(scalar)
 }
 
 extension Substring {
-  /// The text without space at both ends.
   fileprivate func trimmingSpace() -> Substring {
     var scalars = unicodeScalars
     while let first = scalars.first, isSpace(first) { scalars.removeFirst() }

@@ -24,7 +24,7 @@ public struct NationalShift: Sendable, Hashable {
 
   private static func septets(besides octets: Int) -> Int { (140 - octets) * 8 / 7 }
 
-  /// All combinations that are tried, those with the shorter header first.
+  /// Those with the shorter header first.
   static let all: [NationalShift] =
     NationalLanguage.allCases.map { NationalShift(locking: nil, single: $0) }
     + languagesThatLock.map { NationalShift(locking: $0, single: nil) }

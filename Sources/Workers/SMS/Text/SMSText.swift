@@ -28,7 +28,6 @@ public struct SMSText: Sendable, Hashable {
   /// Makes a text in UCS-2, even if it fits into GSM 7 bit.
   init(ucs2 text: String) { self.init(text: text, encoding: .ucs2, units: text.utf16.count) }
 
-  /// Makes a text in GSM 7 bit with national tables. `nil` if they lack one of its characters.
   init?(_ text: String, _ shift: NationalShift) {
     guard let tables = SeptetTables.national[shift], let units = Self.septets(of: text, tables.septets)
     else { return nil }
@@ -76,7 +75,6 @@ public struct SMSText: Sendable, Hashable {
     }
   }
 
-  /// Number of septets of a text, or `nil` if one of its characters is not in the alphabet.
   private static func septets(of text: String, _ count: (Unicode.Scalar) -> Int) -> Int? {
     var sum = 0
     for scalar in text.unicodeScalars {

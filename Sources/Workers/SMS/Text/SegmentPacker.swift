@@ -1,9 +1,6 @@
-/// Splits a text that is too long for one SMS into parts.
-///
 /// A grapheme cluster is not split unless it alone is longer than a part, then between scalars. An escape sequence of a
 /// GSM extension table and a surrogate pair are never split: each comes from one scalar.
 struct SegmentPacker {
-  /// Maximum number of units of a part.
   let limit: Int
   let units: (Unicode.Scalar) -> Int
 
@@ -33,7 +30,6 @@ struct SegmentPacker {
     }
   }
 
-  /// Parts so far.
   private struct Parts {
     let text: String
     let limit: Int
@@ -47,7 +43,6 @@ struct SegmentPacker {
       self.start = text.startIndex
     }
 
-    /// Adds a piece that begins at `index` to the current part, or to a new one if it does not fit.
     mutating func add(_ units: Int, from index: String.Index) {
       if used + units > limit {
         ranges.append(start..<index)

@@ -16,7 +16,7 @@ struct SeptetTables: Sendable {
     return extended[scalar] != nil ? 2 : 0
   }
 
-  /// Codes of a character. None if it is in neither table.
+  /// None if it is in neither table.
   func codes(of scalar: Unicode.Scalar) -> [UInt8] {
     if let code = basic[scalar] { return [code] }
     return extended[scalar].map { [Self.escape, $0] } ?? []
@@ -24,7 +24,6 @@ struct SeptetTables: Sendable {
 
   static let standard = SeptetTables(nil)
 
-  /// Tables by shift, made once.
   static let national: [NationalShift: SeptetTables] =
     Dictionary(uniqueKeysWithValues: NationalShift.all.map { ($0, SeptetTables($0)) })
 

@@ -6,7 +6,6 @@ public import JobEngine
 public struct Transliteration: Sendable, Hashable {
   private let replacements: [Character: String]
 
-  /// Maximum size of a table's file.
   static let maxFileBytes = 64 * 1024
 
   init(_ replacements: [String: String]) throws(WorkerError) {

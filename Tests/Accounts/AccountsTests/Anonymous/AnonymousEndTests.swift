@@ -18,7 +18,6 @@ import Testing
     return try #require(try await bench.find(AccountSignedIn(json: reply.body).localID))
   }
 
-  /// One round of the maintenance: the accounts whose deletion is announced.
   private func tidy(_ bench: AccountsBench) async throws -> [String] {
     _ = bench.sink.takePublished()
     await bench.maintenance.tidy()

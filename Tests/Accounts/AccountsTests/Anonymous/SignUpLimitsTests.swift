@@ -15,7 +15,6 @@ import Testing
     try await AccountsBench.with({ $0.anonymous = rules }, body)
   }
 
-  /// Signs up from addresses, in one batch: the number of accounts that were made.
   private func signUp(_ bench: AccountsBench, _ project: String = AccountsBench.project, from ips: [String])
     async throws
     -> Int
@@ -29,7 +28,6 @@ import Testing
     return bench.sink.published.count { $0.exchange.isEmpty && $0.message.type == AccountSignedIn.type.text }
   }
 
-  /// The refusal that an address gets.
   private func refusal(_ bench: AccountsBench, from ip: String) async throws -> APIError {
     var command = SignUp(project: AccountsBench.project, replyKey: bench.replyKey.publicKey.jwk)
     command.client = StartVerification.Client(ip: ip)

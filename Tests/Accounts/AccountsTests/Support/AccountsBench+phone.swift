@@ -18,7 +18,6 @@ extension AccountsBench {
     ProjectApp(id: "com.example.other", platform: .ios, appID: "1:100000000001:ios:0123456789abcdee"),
   ]
 
-  /// Puts methods and rules of the project in force.
   func use(_ methods: Set<Project.Method> = methods, _ recentLogin: Project.RecentLogin = .init()) {
     var project = Project(id: Self.project, number: 100_000_000_001)
     project.methods = methods
@@ -89,7 +88,6 @@ extension AccountsBench {
     return try answer(try await ask(command, id: id), id)
   }
 
-  /// An opened reply.
   struct Answer {
     var reply = AccountSignedIn()
     var idToken: Secret?
@@ -100,7 +98,6 @@ extension AccountsBench {
     var error: APIError?
   }
 
-  /// Claims of an ID token about ways to sign in.
   struct Ways: Decodable, Hashable {
     struct Firebase: Decodable, Hashable {
       var provider: String
@@ -170,7 +167,6 @@ extension AccountsBench {
     return try await ask(command, id: id)
   }
 
-  /// Takes the number off the account.
   func unlink(_ idToken: Secret?) async throws -> Message {
     try await update(idToken) { $0.deleteProviders = ["phone"] }
   }

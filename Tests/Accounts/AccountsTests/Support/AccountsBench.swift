@@ -125,14 +125,12 @@ final class AccountsBench: EngineBench {
 
   // MARK: Store
 
-  /// Looks something up.
   func look<Value: Sendable>(
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws -> Value {
     try await store.read(StoreKeys(), at: clock.now(), body)
   }
 
-  /// Runs a body in a transaction.
   @discardableResult
   func transact<Value: Sendable>(
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
@@ -143,7 +141,6 @@ final class AccountsBench: EngineBench {
     }
   }
 
-  /// A new account with a session.
   func signIn(
     project: String = project, number: String? = number, provider: SignInProvider = .phone
   ) async throws -> IDTokenCheck.Holder {
@@ -218,7 +215,6 @@ struct BenchSecrets {
     try SymmetricKey(id: id, bytes: SecureRandom.bytes(SymmetricKey.length))
   }
 
-  /// Puts another ring of token keys in place.
   mutating func use(_ ring: KeyRing) {
     tokenKeys = ring
     secrets.tokenKeys = ring

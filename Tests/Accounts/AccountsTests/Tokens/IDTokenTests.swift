@@ -14,7 +14,6 @@ import Testing
 
   init() async throws { bench = try await AccountsBench() }
 
-  /// Claims as a verifier reads them.
   private func claims(_ token: Secret) throws -> [String: Any] {
     let payload = try #require(token.reveal().split(separator: ".").dropFirst().first)
     return try json(try #require(Base64URL.decode(String(payload))))
@@ -27,7 +26,6 @@ import Testing
     return claims
   }
 
-  /// Any JSON value that claims have.
   private enum Loose: Decodable {
     case text(String)
     case number(Int64)
@@ -128,7 +126,6 @@ import Testing
     text.split(separator: old, omittingEmptySubsequences: false).joined(separator: new)
   }
 
-  /// Claims of a right token, as text.
   private func payload(_ holder: IDTokenCheck.Holder, _ now: UnixTime, iat: Int64 = 0) -> String {
     let iat = now.seconds + iat
     return #"""

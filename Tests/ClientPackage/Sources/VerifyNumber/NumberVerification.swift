@@ -33,7 +33,6 @@ struct NumberVerification: Sendable {
   }
 }
 
-/// The opposite of the expected outcome.
 struct VerificationProblem: Error, CustomStringConvertible {
   let description: String
 

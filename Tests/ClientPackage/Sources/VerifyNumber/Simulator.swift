@@ -15,7 +15,6 @@ struct Simulator: Sendable {
   private static let timeout = Duration.seconds(30)
   private static let codeLength = 6
 
-  /// The code in the newest SMS to a number. Waits for the SMS.
   @Sendable func code(sentTo phoneNumber: String) async throws -> String {
     let end = ContinuousClock.now + Self.timeout
     while ContinuousClock.now < end {
@@ -34,7 +33,6 @@ struct Simulator: Sendable {
     return try JSONDecoder().decode([SMS].self, from: body)
   }
 
-  /// The first six digits in a row.
   private static func code(in text: String) throws -> String {
     let runs = text.split { !("0"..."9").contains($0) }
     guard let code = runs.first(where: { $0.count == codeLength }) else {

@@ -11,7 +11,6 @@ import Testing
 
   init() async throws { bench = try await Bench() }
 
-  /// Sends a start, which is not answered yet.
   private func ask(_ bench: Bench, _ message: Message) async throws -> String {
     _ = bench.sink.takePublished()
     #expect(await bench.deliver([message]).ackedCount == 1)

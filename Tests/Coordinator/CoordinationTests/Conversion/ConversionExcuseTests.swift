@@ -19,7 +19,6 @@ import Testing
 
   private func number(_ index: Int) -> String { "+1415555\(1_000 + index)" }
 
-  /// Starts verifications whose commands waited for so long, and has their messages sent.
   private func start(_ bench: Bench, waited: Duration = .zero) async throws {
     let sentAt = bench.clock.now()
     bench.clock.advance(by: waited)
@@ -35,7 +34,6 @@ import Testing
     await bench.maintenance.tidy()
   }
 
-  /// Whether the prefix is blocked, now and after a restart.
   private func isBlocked(_ bench: Bench) async throws -> Bool {
     let command = StartVerification(phoneNumber: number(7), app: Bench.app)
     let now = try await bench.ask(command).type == "error.v1"

@@ -22,7 +22,6 @@ import Testing
     "\(prefix)\(String(1_000 + index))"
   }
 
-  /// Starts a verification whose message a provider takes.
   private func start(_ bench: Bench, _ number: String) async throws -> String {
     let id = try await bench.start(number).verificationID
     await bench.deliverResults([try bench.result("\(id).sms.1", .accepted)])
@@ -36,7 +35,6 @@ import Testing
     _ = try await bench.relay()
   }
 
-  /// Has verifications of a prefix run out of time.
   private func expire(_ bench: Bench, _ count: Int, prefix: String = "+1415555") async throws {
     for index in 0..<count { _ = try await start(bench, Self.number(index, prefix: prefix)) }
     bench.clock.advance(by: .seconds(300))

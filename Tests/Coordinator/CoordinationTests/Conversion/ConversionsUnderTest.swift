@@ -6,7 +6,6 @@ import Testing
 @testable import Coordination
 @testable import RecordStore
 
-/// Conversions on a store of their own.
 struct ConversionsUnderTest {
   let conversions: Conversions
   let flow: ConversionFlow
@@ -93,7 +92,6 @@ struct ConversionsUnderTest {
     try await change(ending, at: now) { set throws(StoreError) in try conversions.withdraw(ending, in: &set) }
   }
 
-  /// Lifts a block that is in force, as the command does.
   func lift(_ block: ConversionBlock, at now: UnixTime) async throws {
     let conversions = conversions
     _ = try await store.transact(at: now) { set throws(StoreError) -> Void in
@@ -101,7 +99,6 @@ struct ConversionsUnderTest {
     }
   }
 
-  /// Ends the blocks that have ended by themselves.
   func sweep(at now: UnixTime) async throws {
     let due = try #require(flow.dueRecords.first)
     _ = try await store.sweep(DueClaim(due.kind), at: now) { records, set throws(StoreError) in

@@ -21,7 +21,6 @@ import Testing
       isFirstHandle: firstHandle, isFirstCode: first)
   }
 
-  /// Gives wrong codes back until one is refused.
   func exhaust(
     _ book: RateLimits, _ store: MemoryUsage, _ make: (Int) -> LimitedCheck
   ) throws -> (compared: Int, refusal: LimitRefusal?) {

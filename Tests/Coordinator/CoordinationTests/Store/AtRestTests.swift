@@ -99,7 +99,6 @@ import Testing
     try await check(bench, secrets)
   }
 
-  /// Has a little of everything happen.
   private func fill(_ bench: Bench) async throws -> [String] {
     let started = try await bench.start(ip: "198.51.100.7")
     let code = try #require(try bench.jobs().first?.code)

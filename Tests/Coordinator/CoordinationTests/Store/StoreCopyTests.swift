@@ -11,7 +11,6 @@ import Testing
 @testable import RecordStore
 
 @Suite(.onSharedServer) struct StoreCopyTests {
-  /// A coordinator on that store: one command, and its reply.
   private func ask(_ command: some Command, id: String? = nil, _ bench: Bench, _ store: any Store) async throws
     -> Message
   {

@@ -24,7 +24,6 @@ extension Bench {
     return (receipt, push.secret)
   }
 
-  /// The pushes that were published last, with their secrets.
   func pushes() throws -> [(id: String, job: PushVerifyJob, secret: String)] {
     try published(PushVerifyJob.self).map { id, job in
       let context = SealContext(messageType: PushVerifyJob.type, messageID: id, recipient: job.deviceToken)
@@ -77,7 +76,6 @@ extension Bench {
     return envelope.message(body: try result.json())
   }
 
-  /// Delivers a worker's report.
   func finish<J: Job>(
     _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,
     extras: [String: JobResult.Value] = [:]
@@ -85,7 +83,6 @@ extension Bench {
     await deliverResults([try report(type, jobID, outcome, reason: reason, extras: extras)])
   }
 
-  /// A worker's report that a job is delayed, as it arrives.
   func delay(
     of job: MessageType, _ jobID: String, _ reason: String, attempts: Int = 1, next: Duration = .seconds(5),
     user: String? = nil, sender: String = Bench.author.userID

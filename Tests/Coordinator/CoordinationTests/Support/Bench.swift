@@ -28,7 +28,6 @@ final class Bench: EngineBench {
   /// Replaced by ``takeOver()``.
   private(set) var store: SQLiteStore
   private var conversion: ConversionFlow
-  /// Whether the maintenance finds the broker there.
   let broker = BrokerPresence()
   /// After which silence the maintenance takes itself to have been stuck. Tests let much time pass between two rounds.
   let longestSilence = Duration.seconds(1_000_000)
@@ -100,14 +99,12 @@ final class Bench: EngineBench {
     ) { broker.isThere }
   }
 
-  /// The flows under the keys of now.
   func flows() -> Flows {
     Flows(
       rules, Flows.Secrets(codes: keeper, hashes: hashes, keys: keys), metrics: metrics,
       logger: Logger(label: "test", sink: logs), conversion: conversion)
   }
 
-  /// Store, outbox and the flows under the keys of now.
   override var context: EngineContext {
     var context = engine
     context.registry = flows().registry
@@ -126,7 +123,6 @@ final class Bench: EngineBench {
     hashes = KeyedHashes(current: pepper, previous: previous)
   }
 
-  /// The operator sets `requireSealed`.
   func requireSealed() {
     keys.requiresSealing = true
   }
@@ -135,7 +131,6 @@ final class Bench: EngineBench {
 
   override var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
 
-  /// One round of the ends of due records.
   @discardableResult
   func sweep() async throws -> Bool {
     var isMore = false
@@ -144,7 +139,6 @@ final class Bench: EngineBench {
     return isMore
   }
 
-  /// Publishes the messages whose time has come.
   @discardableResult
   func relay() async throws -> Bool { try await OutboxRelay(context).relay() }
 
@@ -213,7 +207,6 @@ final class Bench: EngineBench {
     return try VerificationStarted(json: reply.body)
   }
 
-  /// Starts a verification, and takes its code.
   func begin(_ number: String = number) async throws -> (id: String, code: String) {
     let id = try await start(number).verificationID
     return (id, try #require(try jobs().first).code)
@@ -231,7 +224,6 @@ final class Bench: EngineBench {
     try VerificationStatus(json: try await ask(GetVerificationStatus(verificationID: id)).body)
   }
 
-  /// The jobs that were published last, with their codes.
   func jobs() throws -> [(id: String, job: SMSDispatchJob, code: String)] {
     try sink.published.filter { $0.exchange == Topology.Exchanges.jobs }.map { publication in
       let job = try SMSDispatchJob(json: publication.message.body)
@@ -268,7 +260,6 @@ final class Bench: EngineBench {
     }
   }
 
-  /// Everything in the records of a kind, or in another part of the store, as text.
   func dump(_ what: String) async throws -> String {
     let sql =
       switch what {
@@ -288,7 +279,6 @@ final class Bench: EngineBench {
       "UPDATE store_record SET body = x'63' WHERE kind = '\(kind)'" + (id.map { " AND id = '\($0)'" } ?? ""))
   }
 
-  /// Runs a statement on the database.
   func run(_ sql: String) async throws {
     try await database.write { session throws(DatabaseError) -> Void in try session.execute(sql) }
   }
@@ -298,7 +288,6 @@ final class Bench: EngineBench {
   }
 }
 
-/// Whether the broker is there.
 final class BrokerPresence: Sendable {
   private let state = Mutex(true)
 

@@ -19,7 +19,6 @@ struct SimultaneousStartTests {
 
   private static let numbers = (0..<40).map { "+141555501\($0 + 10)" }
 
-  /// Two stores on the same data.
   private static func with(
     _ kind: Kind, _ bench: Bench, _ body: ([any Store]) async throws -> Void
   ) async throws {

@@ -3,7 +3,6 @@ import TestSupport
 
 @testable import JobEngine
 
-/// The ledgers that the conformance suite is run on.
 enum LedgerKind: String, CaseIterable, Sendable {
   case sqlite
   case postgresql

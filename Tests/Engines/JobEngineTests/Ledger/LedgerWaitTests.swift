@@ -65,7 +65,6 @@ import Testing
     }
   }
 
-  /// Settings for a database of the tests' server, with a password that may be another one.
   private func with(
     _ socket: PostgreSQLEndpoint, password: String = PrivatePostgreSQL.password,
     _ body: (LedgerSettings) async throws -> Void

@@ -34,7 +34,6 @@ final class MemoryLedger: Ledger {
     self.gate = gate
   }
 
-  /// Sizes of the batches so far.
   var batchSizes: [Int] { batches.withLock { $0 } }
 
   var remembers: Bool { true }

@@ -1,6 +1,5 @@
 import CountersignTelemetry
 
-/// The time at which tests begin.
 let start = UnixTime(seconds: 1_782_907_200)
 
 /// A moment of the other clock, for what only waits.

@@ -4,7 +4,6 @@ import TestSupport
 
 @testable import JobEngine
 
-/// A database with the ledger's tables, for one test.
 func withSharedDatabase<Result>(_ body: (PostgreSQLEndpoint) async throws -> Result) async throws -> Result {
   try await PrivatePostgreSQL.admit {
     try await body(try await PrivatePostgreSQL.shared.database(with: [LedgerSchemaPostgreSQL.part]))

@@ -11,7 +11,6 @@ import TestSupport
 /// Coordinator and accounts as the gateway sees them. They take commands strictly: each has the properties of the
 /// contract and no field that the contract lacks, and its secrets open with the key of `accounts` alone.
 final class FakeServices: CommandTransport {
-  /// A command as it came, with what belongs to its message.
   struct Asked: Sendable {
     let messageID: String
     let type: MessageType

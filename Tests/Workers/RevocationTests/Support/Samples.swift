@@ -7,7 +7,6 @@ import TestSupport
 
 @testable import Revocation
 
-/// Samples shared by the tests of this target.
 enum Samples {
   static let now = UnixTime(seconds: 1_782_907_200)
   static let app = "com.example.app"

@@ -1,9 +1,8 @@
 import JobEngine
 import SMTPClient
 
-/// One row of the table of replies. Every condition of a row must hold.
+/// Every condition of a row must hold.
 struct ReplyRule: KeyedPart, Sendable, Hashable {
-  /// The meaning of a reply.
   enum Class: String, Decodable, Sendable { case refused, otherLane, retry, laneDown }
 
   /// Stages of the reply: names of `SMTPStage`. Any if absent.
@@ -16,12 +15,10 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
   let texts: [String]?
 
   let `class`: Class
-  /// Reason code of this system, such as `RECIPIENT_GONE`.
   let reason: String
   let detail: String
-  /// Whether the recipient gets no further mail.
   let suppress: Bool?
-  /// Retry delay, if the reply does not state one.
+  /// If the reply does not state one.
   let delaySeconds: Int?
   /// Whether the table's row takes the lane down, and this copy does not. Never in a file.
   var isDowngraded = false
@@ -57,7 +54,7 @@ struct ReplyRule: KeyedPart, Sendable, Hashable {
 
 /// The retry delay in the text of a reply: `try again in 300 seconds`, `retry after 5 minutes`.
 enum ReplyDelay {
-  /// Maximum delay. A longer one is cut.
+  /// A longer one is cut.
   static let longest = Duration.seconds(86_400)
 
   static func parse(_ text: String) -> Duration? {

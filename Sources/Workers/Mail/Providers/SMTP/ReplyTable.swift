@@ -9,7 +9,6 @@ struct ReplyTable: Sendable {
   /// Domains in lower case whose servers are trusted in what they say about the sender.
   private let receivers: Set<String>
 
-  /// Name of the file in `providersDirectory`.
   static let file = "smtp.json5"
 
   private static let maxFileBytes = 1024 * 1024
@@ -21,7 +20,6 @@ struct ReplyTable: Sendable {
     static let keys = ["rules", "receivers"]
   }
 
-  /// Reads the table from a JSON5 file.
   init(file path: String) throws(WorkerError) {
     let data: Data
     do { data = try DataFile.read(path, maxBytes: Self.maxFileBytes) } catch {
@@ -66,7 +64,7 @@ struct ReplyTable: Sendable {
     return nil
   }
 
-  /// The row of a reply that reports a failure. Without one, its class follows from the first digit.
+  /// Without one, its class follows from the first digit.
   func rule(_ stage: SMTPStage, _ reply: SMTPReply, recipient: MailAddress?) -> ReplyRule {
     // Servers break sentences into lines at any place.
     let text = reply.text.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")

@@ -19,7 +19,6 @@ public protocol MailSubmitter: Sendable {
 
 extension SMTPClient: MailSubmitter {}
 
-/// A server that mail is submitted to.
 struct SMTPLane: ProviderLane, ProviderAPI {
   let name: String
   let submitter: any MailSubmitter
@@ -135,7 +134,6 @@ extension String {
   fileprivate var trimmingColon: String { hasSuffix(":") || hasSuffix("=") ? String(dropLast()) : self }
 }
 
-/// Metrics of a mail-worker besides those of its jobs.
 struct SMTPMetrics: Sendable {
   private let downgraded: MetricFamily<Counter>
 

@@ -3,13 +3,12 @@ import JobEngine
 import SMTPClient
 import ServiceRuntime
 
-/// Lanes of type `smtp`: servers that mail is submitted to.
 struct SMTPProvider: LaneProvider {
   static let typeName = "smtp"
   /// Replies have a table of another form, a ``ReplyTable``.
   static let tables: [ProviderTables.Source] = []
 
-  /// Number of connections. Each has a thread while it is used.
+  /// Each has a thread while it is used.
   static let connections = 1...256
 
   private let smtp: SMTPConfiguration

@@ -16,24 +16,20 @@ extension DeviceEnvironment {
   }
 }
 
-/// Requests to APNs, and the meaning of its answers.
 struct APNsAPI: HTTPProviderAPI {
-  /// One push, on its way to a device.
   struct Call: Sendable {
     let push: SilentPush
-    /// ID under which APNs knows the push.
     let id: String
-    /// Token to show. `nil` where the connection's certificate identifies the sender.
+    /// `nil` where the connection's certificate identifies the sender.
     let token: ProviderToken?
   }
 
-  /// Largest response that is read. One of APNs has at most some hundred bytes.
+  /// One of APNs has at most some hundred bytes.
   private static let maxResponseBytes = 16 * 1024
 
   let environment: DeviceEnvironment
-  /// Address without a slash at its end.
+  /// Without a slash at its end.
   let baseURL: String
-  /// Maximum time one try may take.
   let answerTimeout: Duration
   let table: ProviderTable
   let clock: any WallClock
@@ -74,11 +70,10 @@ struct APNsAPI: HTTPProviderAPI {
   }
 }
 
-/// An answer of APNs.
 struct APNsAnswer: Sendable {
   /// Reasons that concern the token or the connection, besides what the table says about the push.
   enum Reason {
-    /// The provider token is too old. A connection stays bound to the first token it was shown.
+    /// A connection stays bound to the first token it was shown.
     static let expiredProviderToken = "ExpiredProviderToken"
     static let closing: Set<String> = ["IdleTimeout", "Shutdown"]
   }
@@ -106,7 +101,6 @@ struct APNsAnswer: Sendable {
     reason = self.response.status == 200 ? nil : self.response.body?.reason.flatMap { Self.isWord($0) ? $0 : nil }
   }
 
-  /// The meaning for a push that APNs did not take.
   func classification(_ table: ProviderTable) -> Classification { response.classification(table, code: reason) }
 
   /// Whether a reason may go into results and logs.
@@ -115,14 +109,14 @@ struct APNsAnswer: Sendable {
       && text.unicodeScalars.allSatisfy { $0.isASCII && $0.properties.isAlphabetic || ("0"..."9").contains($0) }
   }
 
-  /// A time in milliseconds since 1970.
+  /// In milliseconds since 1970.
   private static func time(_ milliseconds: Double) -> UnixTime? {
     let latest = 253_402_300_799_999.0  // The end of the year 9999.
     return (0...latest).contains(milliseconds) ? UnixTime(milliseconds: Int64(milliseconds)) : nil
   }
 }
 
-/// ID under which APNs knows a push: the same UUID on every try, so that the device keeps one of several pushes.
+/// The same UUID on every try, so that the device keeps one of several pushes.
 enum PushID {
   /// A UUID derived (RFC 9562, version 8) from sender and ID: two senders may give the same ID to two jobs.
   static func make(for job: MessageIdentity) -> String {

@@ -3,23 +3,21 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// A credential that one or more apps push with. Each has a lane to each push service, because Apple judges a
-/// connection by the first credential it was shown, and because a bad key of one team must not stop the pushes of
-/// another.
+/// Each has a lane to each push service, because Apple judges a connection by the first credential it was shown, and
+/// because a bad key of one team must not stop the pushes of another.
 struct APNsAccount: Sendable {
-  /// Maximum number of pushes in flight on one connection, a limit of libcurl.
+  /// A limit of libcurl.
   static let width = 100
-  /// Time an idle connection is kept: Apple asks to leave connections open.
+  /// Apple asks to leave connections open.
   private static let maxIdle: Duration = .seconds(600)
   private static let maxLifetime: Duration = .seconds(12 * 3600)
 
   let identity: Identity
   private(set) var apps: [String]
   private let settings: APNsCredential
-  /// Suffix of its lanes' names. Empty where it is the only one.
+  /// Empty where it is the only one.
   private let suffix: String
 
-  /// Properties that make two credentials the same.
   enum Identity: Hashable {
     case key(team: String, key: String)
     case certificate(APNsCredential.Certificate)
@@ -40,7 +38,6 @@ struct APNsAccount: Sendable {
     }
   }
 
-  /// The accounts of the apps, in the order of the configuration.
   static func all(_ apps: [AppSettings]) -> [APNsAccount] {
     let credentials = apps.compactMap { app in
       app.push.flatMap { push in Identity(push.credential).map { ($0, push.credential, app.bundleID) } }
@@ -58,14 +55,12 @@ struct APNsAccount: Sendable {
     return accounts
   }
 
-  /// Settings of the account's lane that the engine needs.
   func configuration(_ entry: PushLaneSettings) -> LaneConfiguration {
     var lane = entry.lane
     lane.name += suffix
     return lane
   }
 
-  /// Makes the account's lane to one push service.
   func lane(
     _ provider: APNsProvider, _ entry: PushLaneSettings, _ context: PushLaneContext, tokens: ProviderTokens?
   ) throws(WorkerError) -> APNsLane {
@@ -117,7 +112,6 @@ struct APNsAccount: Sendable {
 extension PushRoutes {
   var pools: [ConnectionPool] { lanes.compactMap { ($0 as? APNsLane)?.pool } }
 
-  /// Provider tokens, one set for each team key.
   var tokens: [ProviderTokens] {
     lanes.reduce(into: []) { found, lane in
       guard case .tokens(let tokens)? = (lane as? APNsLane)?.credential, !found.contains(where: { $0 === tokens })
@@ -126,7 +120,6 @@ extension PushRoutes {
     }
   }
 
-  /// The provider tokens of a team key, if a lane has them.
   func tokens(of identity: APNsAccount.Identity) -> ProviderTokens? {
     guard case .key(let team, let key) = identity else { return nil }
     return tokens.first { $0.teamID == team && $0.keyID == key }

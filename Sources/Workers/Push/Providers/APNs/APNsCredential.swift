@@ -2,7 +2,6 @@ import CountersignCryptography
 import CountersignTelemetry
 import ServiceRuntime
 
-/// Credential an app is pushed to with: a team's key, or a certificate of the app.
 enum APNsCredential: Sendable {
   case key(TeamKey)
   case certificate(Certificate)
@@ -53,7 +52,6 @@ enum APNsCredential: Sendable {
   }
 }
 
-/// Section `push` of an app.
 struct PushSettings: Sendable {
   let credential: APNsCredential
   let topic: String

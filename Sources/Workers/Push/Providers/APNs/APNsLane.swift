@@ -4,22 +4,17 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// One way to devices: one of Apple's push services with one credential.
-///
 /// Pushing the same receipt and secret twice is harmless: the device keeps one push (`apns-collapse-id`), and the app
 /// takes either. A push without a clear answer is therefore sent again at once, on another connection, while its time
 /// lasts.
 struct APNsLane: ProviderLane {
-  /// Proof of the sender's identity.
   enum Credential: Sendable {
     /// A token signed with the team's key.
     case tokens(ProviderTokens)
     case certificate
   }
 
-  /// Maximum number of times one call sends a push.
   static let maxTries = 3
-  /// Minimum time that must be left for another try.
   static let shortestTry: Duration = .milliseconds(200)
 
   let name: String
@@ -30,7 +25,7 @@ struct APNsLane: ProviderLane {
 
   func shutdown() async { await pool.shutdown() }
 
-  /// Sends a push, again if an answer is missing.
+  /// Again if an answer is missing.
   func send(_ push: SilentPush, _ attempt: JobAttempt) async -> Classification {
     let end = clocks.monotonic.now() + attempt.timeout
     let id = PushID.make(for: attempt.job)
@@ -116,8 +111,7 @@ struct APNsLane: ProviderLane {
     }
   }
 
-  /// Replaces an expired token. A connection stays bound to the first token it was shown, so a new token needs a new
-  /// connection.
+  /// A connection stays bound to the first token it was shown, so a new token needs a new connection.
   private func renew(
     _ token: ProviderToken, of tokens: ProviderTokens, _ lease: ConnectionPool.Lease, _ classification: Classification,
     _ now: MonotonicTime

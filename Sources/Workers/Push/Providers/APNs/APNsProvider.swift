@@ -2,7 +2,6 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Lanes of type `apns`: Apple's push services.
 struct APNsProvider: PushProvider, Hashable {
   static let typeName = "apns"
   static let pushes = true
@@ -10,7 +9,6 @@ struct APNsProvider: PushProvider, Hashable {
   let environment: DeviceEnvironment
   let baseURL: String
   let connections: Int
-  /// Maximum time one try may take.
   let answerTimeout: Duration
 
   /// Each environment has one lane in `lanes`.

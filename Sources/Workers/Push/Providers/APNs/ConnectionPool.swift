@@ -3,9 +3,8 @@ import HTTPClient
 import JobEngine
 import Synchronization
 
-/// The connections of a lane, each a client alone so that it can be given up alone.
+/// Each is a client alone so that it can be given up alone.
 final class ConnectionPool: Sendable {
-  /// A connection on loan for one push.
   struct Lease: Sendable {
     let id: Int
     let connection: any HTTPCaller
@@ -30,7 +29,7 @@ final class ConnectionPool: Sendable {
 
   var count: Int { state.withLock { $0.connections.count } }
 
-  /// Lends a connection. Each lease is given back once.
+  /// Each lease is given back once.
   func take() throws(TransportError) -> Lease {
     let result: Result<Lease, TransportError> = state.withLock { state in
       guard !state.isClosed else { return .failure(Self.closed) }
@@ -60,7 +59,7 @@ final class ConnectionPool: Sendable {
     if isGivenUp, case .silent = report { await lease.connection.shutdown() }
   }
 
-  /// Gives up all connections. Pushes in flight on them continue.
+  /// Pushes in flight on them continue.
   func replaceAll() {
     state.withLock { state in
       state.givenUp += state.connections.count
@@ -69,7 +68,6 @@ final class ConnectionPool: Sendable {
     }
   }
 
-  /// Closes all connections, and refuses to open further ones.
   func shutdown() async {
     let connections = state.withLock { state in
       state.isClosed = true

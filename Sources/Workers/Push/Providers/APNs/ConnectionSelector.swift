@@ -1,7 +1,5 @@
 import CountersignTelemetry
 
-/// Chooses the connection of the next push, and decides when one is given up.
-///
 /// APNs allows one push at a time on a connection until it has taken a push, and again after a refusal: such a
 /// connection is *narrow*. Wide connections come first, then narrow ones, then a new one. One that has answered nothing
 /// since a timed-out push is dead.
@@ -14,7 +12,6 @@ struct ConnectionSelector: Sendable {
     var lastAnswer: MonotonicTime?
   }
 
-  /// Report of a push on its connection.
   enum Report: Sendable, Hashable {
     case taken
     case refused

@@ -11,7 +11,6 @@ final class ProviderTokens: Sendable {
   /// Age from which Apple refuses a token.
   static let longestLife: Duration = .seconds(60 * 60)
 
-  /// Answer to a token that Apple calls expired.
   enum Verdict: Sendable, Hashable {
     /// The next caller makes a new one: connections that have shown the old one must be replaced.
     case renewed
@@ -21,7 +20,6 @@ final class ProviderTokens: Sendable {
     case tooYoung
   }
 
-  /// Apple's ID of the team, ten characters.
   let teamID: String
   var keyID: String? { key.id }
   private let key: SigningKey
@@ -53,7 +51,6 @@ final class ProviderTokens: Sendable {
     return try result.get()
   }
 
-  /// Notes that Apple calls a token expired.
   func markExpired(_ token: ProviderToken, now: UnixTime) -> Verdict {
     state.withLock { state in
       guard let current = state.token, current.issuedAt == token.issuedAt else { return .replaced }
@@ -75,7 +72,6 @@ final class ProviderTokens: Sendable {
   }
 }
 
-/// A token that identifies the sender to Apple.
 struct ProviderToken: Sendable {
   let text: Secret
   let issuedAt: UnixTime

@@ -10,7 +10,6 @@ import CountersignTelemetry
 ///
 /// The SDK of that key takes the value as an object or as a text with the JSON of the object.
 struct PushPayload: Sendable, Hashable {
-  /// Form of receipt and secret under the key.
   enum Form: String, Sendable, CaseIterable {
     case object, string
   }
@@ -19,7 +18,6 @@ struct PushPayload: Sendable, Hashable {
   static let maxBytes = 4096
   static let defaultKey = "com.google.firebase.auth"
 
-  /// Key the app's SDK looks for.
   let key: String
   let form: Form
 

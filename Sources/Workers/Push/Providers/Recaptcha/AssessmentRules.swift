@@ -1,19 +1,15 @@
 import CountersignMessages
 import JobEngine
 
-/// Requirements of an app on an assessment.
 struct AssessmentRules: Sendable, Hashable {
   var bundleID: String
   var androidPackages: Set<String> = []
-  /// Hosts of pages that act for the app.
   var hosts: Set<String> = []
-  /// Whether the keys give actions and scores. Those of the old check box do not.
+  /// The keys of the old check box give no actions and scores.
   var hasScores = true
-  /// A lower score is refused.
   var minScore = 0.5
   var maxTollFraudRisk = 0.8
 
-  /// Accepts the token, or refuses it with the reason.
   func verdict(_ assessment: RecaptchaAssessment, expectedAction: String, table: ProviderTable) -> Classification {
     let extras = extras(assessment)
     if let reason = assessment.invalidReason { return invalid(reason, table, extras) }

@@ -3,7 +3,6 @@ import CountersignMessages
 import FoundationEssentials
 import JobEngine
 
-/// Outcome of an assessment as it is recorded: accepted or refused, and the reason.
 struct AssessmentVerdict: Codable, Sendable, Hashable {
   private struct Why: Codable, Hashable {
     let code: String

@@ -4,10 +4,8 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// reCAPTCHA Enterprise: `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service
-/// account.
+/// `POST /v1/projects/<project>/assessments`, with an API key or the access token of a service account.
 struct EnterpriseLane: RecaptchaLane {
-  /// Proof of the caller's identity.
   enum Credential: Sendable {
     case apiKey(Secret)
     case tokens(AccessTokens)
@@ -18,7 +16,7 @@ struct EnterpriseLane: RecaptchaLane {
   private static let unauthenticated = 401
 
   let context: LaneContext
-  /// Address without a slash at its end.
+  /// Without a slash at its end.
   let baseURL: String
   let project: String
   let credential: Credential

@@ -4,17 +4,15 @@ import HTTPClient
 import JobEngine
 import ServiceRuntime
 
-/// The lanes to reCAPTCHA, and the apps whose tokens they assess.
 struct RecaptchaAccounts: Sendable {
   let apps: [String: RecaptchaApp]
   private(set) var lanes: [any ProviderLane<AssessmentCall>] = []
   private(set) var configurations: [LaneConfiguration] = []
-  /// Access tokens of service accounts: one source for each account in the process, whichever lanes use it.
+  /// One source for each account in the process, whichever lanes use it.
   private(set) var tokens: [AccessTokens] = []
   private var tokensByAccount: [AccountKey: AccessTokens] = [:]
   private var tokenClients: [HTTPClient] = []
 
-  /// Properties that make two sources of access tokens the same.
   private struct AccountKey: Hashable {
     let email: String
     let keyID: String?
@@ -37,7 +35,7 @@ struct RecaptchaAccounts: Sendable {
     for source in tokens { await source.shutdown() }
   }
 
-  /// The credential of a lane. Lanes of one service account share its tokens.
+  /// Lanes of one service account share its tokens.
   mutating func credential(
     _ settings: GoogleCredential, _ entry: PushLaneSettings, _ context: PushLaneContext
   ) throws(WorkerError) -> EnterpriseLane.Credential {

@@ -3,7 +3,6 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// One account of reCAPTCHA, which takes a token for one assessment.
 protocol RecaptchaLane: HTTPLane where Call == AssessmentCall {
   func read(_ response: HTTPResponse) -> AssessmentAnswer
 }
@@ -17,13 +16,11 @@ extension RecaptchaLane {
   }
 }
 
-/// A question to reCAPTCHA.
 struct AssessmentCall: Sendable {
   let request: AssessmentRequest
   let app: RecaptchaApp
   /// Whether an earlier call of the same job may have used the token up.
   let isUncertain: Bool
-  /// Access token of the service account, for lanes that have one.
   var accessToken: Secret?
 
   func judge(_ assessment: RecaptchaAssessment, _ table: ProviderTable) -> Classification {
@@ -36,13 +33,11 @@ struct AssessmentCall: Sendable {
     "ASSESSMENT_LOST", "The token was assessed and the answer did not arrive; the app has to get another token.")
 }
 
-/// Answer to a question to reCAPTCHA.
 enum AssessmentAnswer: Sendable, Hashable {
   case assessed(RecaptchaAssessment)
   /// There is no assessment.
   case failed(Classification)
 
-  /// A body that is not reCAPTCHA's.
   static let unreadable = AssessmentAnswer.failed(
     .unknown(Reason("PROVIDER_ERROR", "The answer of reCAPTCHA cannot be read.")))
 }
@@ -62,9 +57,8 @@ extension AssessmentRequest: CustomStringConvertible, CustomReflectable {
   public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-/// A token that an app got from reCAPTCHA, with the hash it is remembered by.
 struct RecaptchaToken: Sendable {
-  /// Maximum length. ReCAPTCHA's tokens have about 1,500 to 7,000 characters.
+  /// ReCAPTCHA's tokens have about 1,500 to 7,000 characters.
   static let maxLength = 16 * 1024
 
   let text: Secret

@@ -2,21 +2,17 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Lanes to reCAPTCHA.
 protocol RecaptchaProvider: PushProvider {
-  /// Whether its keys give actions and scores. Those of the old check box do not.
+  /// The keys of the old check box give no actions and scores.
   var hasScores: Bool { get }
-  /// Whether an assessment names the site's key.
   var namesSiteKey: Bool { get }
 }
 
-/// Tables of reCAPTCHA's answers.
 enum RecaptchaTables {
   static let assessments = ProviderTables.Source("recaptcha")
   static let accessTokens = ProviderTables.Source("google-oauth")
 }
 
-/// Lanes of type `recaptcha-enterprise`.
 struct EnterpriseProvider: RecaptchaProvider {
   static let typeName = "recaptcha-enterprise"
   static let tables = [RecaptchaTables.assessments, RecaptchaTables.accessTokens]
@@ -81,7 +77,6 @@ struct RecaptchaV2Provider: ClassicRecaptchaProvider {
   init(_ section: ConfigurationSection) { site = ClassicSite(section) }
 }
 
-/// A site of the classic reCAPTCHA.
 struct ClassicSite: Sendable {
   let baseURL: String
   let secret: Secret
@@ -92,7 +87,6 @@ struct ClassicSite: Sendable {
   }
 }
 
-/// Lanes to the classic reCAPTCHA.
 protocol ClassicRecaptchaProvider: RecaptchaProvider {
   var site: ClassicSite { get }
 }

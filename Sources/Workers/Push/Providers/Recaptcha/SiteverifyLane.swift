@@ -7,7 +7,7 @@ import JobEngine
 /// The classic reCAPTCHA: `POST /recaptcha/api/siteverify`, with the secret of the site.
 struct SiteverifyLane: RecaptchaLane {
   let context: LaneContext
-  /// Address without a slash at its end.
+  /// Without a slash at its end.
   let baseURL: String
   let secret: Secret
 

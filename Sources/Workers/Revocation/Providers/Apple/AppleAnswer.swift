@@ -4,7 +4,6 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// Apple's answer to a request for tokens or to a revocation.
 struct AppleAnswer: Sendable {
   private struct Body: Decodable, Sendable {
     let error: String?
@@ -18,13 +17,12 @@ struct AppleAnswer: Sendable {
     }
   }
 
-  /// Maximum length of an error code. Apple has no longer one.
+  /// Apple has no longer one.
   private static let maxErrorLength = 64
 
   private let response: ProviderResponse<Body>
-  /// Apple's error code: one of the six of OAuth 2.0 (RFC 6749, 5.2), or a later one.
+  /// One of the six of OAuth 2.0 (RFC 6749, 5.2), or a later one.
   let error: String?
-  /// Token that a code was exchanged for.
   let token: NextStageWriter.Token?
 
   init(_ response: HTTPResponse, now: UnixTime) {
@@ -40,7 +38,6 @@ struct AppleAnswer: Sendable {
 
   var isSuccess: Bool { response.isSuccess }
 
-  /// The meaning of an answer that reports a failure.
   func classification(_ table: ProviderTable) -> Classification { response.classification(table, code: error) }
 
   private static func isWord(_ byte: UInt8) -> Bool {
@@ -48,7 +45,6 @@ struct AppleAnswer: Sendable {
   }
 }
 
-/// Apple's error codes that matter beyond their row of the table.
 enum AppleError {
   static let invalidClient = "invalid_client"
 }

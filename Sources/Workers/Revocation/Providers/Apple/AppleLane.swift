@@ -5,15 +5,12 @@ import CountersignTelemetry
 import HTTPClient
 import JobEngine
 
-/// One client of Sign in with Apple: an app (its bundle ID) or a web site (its Services ID), with the key that signs
-/// for it.
-///
-/// Each client is a lane of its own, so that a wrong key or ID delays the jobs of no other client.
+/// Each client (an app or a web site) is a lane of its own, so that a wrong key or ID delays the jobs of no other
+/// client.
 struct AppleLane: HTTPLane {
   let context: LaneContext
   let clientID: String
   let secret: ClientSecret
-  /// Maximum time for the answer to a probe.
   var probeTimeout: Duration = .seconds(5)
   private let tokenURL: String
   private let revokeURL: String

@@ -3,13 +3,11 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Lanes of type `apple`: a client of Sign in with Apple each.
 struct AppleProvider: LaneProvider {
   static let typeName = "apple"
 
   /// Bundle ID of an app, or a Services ID.
   let clientID: String
-  /// Apps whose jobs the lane serves.
   let apps: [String]
   let baseURL: String
   let teamID: String
@@ -61,6 +59,5 @@ struct AppleProvider: LaneProvider {
     text.isEmpty || text.isMatched(by: { $0.isLetterOrDigit || $0 == "." || $0 == "-" }, length: 1...maxClientLength)
   }
 
-  /// Maximum length of a bundle ID.
   private static let maxClientLength = 155
 }

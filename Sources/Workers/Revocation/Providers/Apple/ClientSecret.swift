@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// One secret serves all requests for half of its life: signing takes longer than the rest of a request.
 final class ClientSecret: Sendable {
-  /// Life of a secret. Apple allows six months; minutes are enough for a signer, and of little use to a thief.
+  /// Apple allows six months, but minutes are enough for a signer, and of little use to a thief.
   static let life: Duration = .seconds(300)
   /// Apple's own name, whatever address is called.
   static let audience = "https://appleid.apple.com"
@@ -46,7 +46,6 @@ final class ClientSecret: Sendable {
     return try result.get()
   }
 
-  /// Drops a secret that Apple refused: the next request signs a new one.
   func discard() { state.withLock { $0 = nil } }
 
   private func sign(_ now: UnixTime) throws(JOSEError) -> String {

@@ -4,10 +4,8 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// An answer of AWS: the ID of a message, or an exception with its reason.
 struct AWSAnswer: Sendable {
   private let response: ProviderResponse<Body>
-  /// Name of the exception, such as `ThrottlingException`.
   private let exception: String?
 
   /// The message of an exception is not read: it may repeat the request.
@@ -36,7 +34,6 @@ struct AWSAnswer: Sendable {
     exception = (response.headers["x-amzn-ErrorType"] ?? self.response.body?.type).flatMap(Self.name)
   }
 
-  /// Whether AWS refuses the credentials, whatever the request.
   var saysCredentialsAreWrong: Bool {
     [
       "UnrecognizedClientException", "InvalidSignatureException", "IncompleteSignatureException",
@@ -52,7 +49,7 @@ struct AWSAnswer: Sendable {
     return response.classification(table, code: code(table))
   }
 
-  /// Most specific code that the table lists: the exception with its reason, with the invalid field, or alone.
+  /// The exception with its reason, with the invalid field, or alone.
   private func code(_ table: ProviderTable) -> String? {
     guard let exception else { return nil }
     let body = response.body
@@ -67,7 +64,6 @@ struct AWSAnswer: Sendable {
     return name.flatMap { isName($0) ? $0 : nil }
   }
 
-  /// Whether a text has the form of AWS's names.
   private static func isName(_ text: String) -> Bool {
     (1...100).contains(text.utf8.count) && text.unicodeScalars.allSatisfy { $0 == "_" || $0.isASCIIAlphanumeric }
   }

@@ -62,8 +62,7 @@ struct AWSLane: HTTPLane {
       maxResponseBytes: LaneRequest.maxResponseBytes)
   }
 
-  /// Reads the account's attributes. Reading them is a right of its own, so only refused credentials say something
-  /// about the lane.
+  /// Reads the account's attributes: a right of its own, so only refused credentials say something about the lane.
   func probe() async -> ProbeResult {
     let response: HTTPResponse
     do {

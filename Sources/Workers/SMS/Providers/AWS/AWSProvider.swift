@@ -2,7 +2,6 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// AWS End User Messaging: lanes of type `aws`.
 struct AWSProvider: SMSProvider {
   static let typeName = "aws"
 
@@ -75,15 +74,14 @@ struct AWSProvider: SMSProvider {
   }
 }
 
-/// One AWS account and its sender.
 struct AWSConfiguration: Sendable, Hashable {
-  /// Purpose of the messages, which decides how carriers treat them.
+  /// Decides how carriers treat the messages.
   enum MessageType: String, Sendable, CaseIterable {
     case transactional = "TRANSACTIONAL"
     case promotional = "PROMOTIONAL"
   }
 
-  /// Limits of `TimeToLive`, in seconds.
+  /// In seconds.
   static let validity = 5...259_200
 
   let url: String
@@ -94,7 +92,7 @@ struct AWSConfiguration: Sendable, Hashable {
   var messageType = MessageType.transactional
   var configurationSet: String?
   var protectConfigurationID: String?
-  /// Maximum price of a part, in US dollars.
+  /// In US dollars.
   var maxPrice: String?
 
   init(baseURL: String, from: String) {

@@ -10,10 +10,8 @@ struct AWSSigner: Sendable {
   let secretKey: Secret
   var sessionToken: Secret?
   let region: String
-  /// Name of the service in the scope.
   var service = "sms-voice"
 
-  /// Headers of the request: those given, the date, and the signature over all of them.
   func sign(
     _ headers: [(name: String, value: String)], payload: [UInt8], now: UnixTime
   ) -> [(name: String, value: String)] {

@@ -4,7 +4,6 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// An answer of MessageBird: a message, or errors.
 struct MessageBirdAnswer: Sendable {
   private let response: ProviderResponse<Body>
 

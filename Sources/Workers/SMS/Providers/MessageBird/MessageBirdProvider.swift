@@ -2,14 +2,13 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// MessageBird's REST API: lanes of type `messagebird`.
 struct MessageBirdProvider: SMSProvider {
   static let typeName = "messagebird"
   static let tables = [ProviderTables.Source(typeName, sections: [.codes, .statuses, .receipts])]
 
   let configuration: MessageBirdConfiguration
   let accessKey: Secret
-  /// Verifies MessageBird's reports. `nil` if none are asked for.
+  /// `nil` if no reports are asked for.
   let signature: MessageBirdSignature?
 
   init(_ section: ConfigurationSection) {
@@ -31,11 +30,10 @@ struct MessageBirdProvider: SMSProvider {
   }
 }
 
-/// One MessageBird account and its sender.
 struct MessageBirdConfiguration: Sendable, Hashable {
-  /// Limits of `validity`, in seconds.
+  /// In seconds.
   static let validity = 1...172_800
-  /// Maximum length of `reference`, in characters.
+  /// In characters.
   static let maxReferenceLength = 128
 
   let url: String

@@ -1,12 +1,10 @@
 import JobEngine
 import SMPP
 
-/// Classifies the answers of an SMPP server, and their absence.
 struct SMPPClassifier: Sendable {
   /// Rules by `command_status`, written as `0x00000058`.
   let table: ProviderTable
 
-  /// Classifies a message by the failure of one of its segments.
   func classification(_ error: SMPPError, taken: Int = 0, of total: Int = 1) -> Classification {
     let verdict = verdict(error)
     guard taken > 0 else {
@@ -30,10 +28,8 @@ struct SMPPClassifier: Sendable {
       providerCode: reason.providerCode)
   }
 
-  /// Reason that a session with this error cannot be used.
   func reason(_ error: SMPPError) -> Reason { verdict(error).reason }
 
-  /// Class of an error, with its reason.
   private struct Verdict {
     let `class`: ProviderRule.Class
     let reason: Reason

@@ -4,8 +4,6 @@ import JobEngine
 import SMPP
 import Synchronization
 
-/// Sends through an SMPP server, on one session as transceiver.
-///
 /// SMPP has no idempotency key, so a submission without a clear answer is `unknown` and is not repeated here. The
 /// segments of a longer message are submitted one after the other: until the first was taken, another lane may take
 /// over; afterwards the message must not be sent again as a whole.
@@ -60,15 +58,12 @@ struct SMPPLane: ProviderLane {
 final class SegmentReferences: Sendable {
   private let last = Atomic<UInt8>(.random(in: 0 ... .max))
 
-  /// Next of 256 numbers.
   func next() -> UInt8 { last.wrappingAdd(1, ordering: .relaxed).newValue }
 }
 
-/// The part of a session that a lane uses. `SMPPSession` is the one that ships.
 protocol SMPPSubmitting: Sendable {
   var status: SMPPStatus { get }
 
-  /// Submits a message once.
   func submit(
     _ message: ShortMessage, timeout: Duration, isPatient: Bool, origin: MessageOrigin?
   ) async throws(SMPPError) -> String?

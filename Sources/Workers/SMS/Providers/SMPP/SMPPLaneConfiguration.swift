@@ -3,9 +3,7 @@ import CountersignTelemetry
 import JobEngine
 import SMPP
 
-/// Content and addressing of an SMPP lane's messages.
 struct SMPPLaneConfiguration: Sendable, Hashable {
-  /// Form of a message that is longer than one segment.
   enum LongMessages: String, Sendable, Hashable, CaseIterable {
     /// Split here, each segment with a user data header.
     case udh
@@ -17,7 +15,6 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
   let destinationTON: UInt8
   let destinationNPI: UInt8
   let longMessages: LongMessages
-  /// Whether the server is asked for delivery reports.
   var wantsReceipts: Bool
   /// Alphabet that the server reads octets without another coding as.
   var alphabet = SMPPAlphabet.gsm7
@@ -25,8 +22,6 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
   private static let defaultAlphabet: UInt8 = 0
   private static let ucs2: UInt8 = 8
 
-  /// Submissions of a message, in order.
-  ///
   /// Only the last segment of a message asks for a delivery report: its ID is the message's reference.
   func segments(of message: OutgoingSMS, validity: Duration, reference: UInt8) -> [ShortMessage] {
     let message = OutgoingSMS(
@@ -49,7 +44,6 @@ struct SMPPLaneConfiguration: Sendable, Hashable {
     }
   }
 
-  /// Segments and encoding for the result, if the server's alphabet changes them.
   func extras(of message: OutgoingSMS) -> ResultExtras {
     let carried = alphabet.carried(message.text)
     guard carried != message.text else { return [:] }
@@ -75,7 +69,7 @@ enum SMPPAlphabet: String, Sendable, Hashable, CaseIterable {
   case latin1
   case ascii
 
-  /// The text as this alphabet carries it: unchanged, or as UCS-2 if a character is missing.
+  /// Unchanged, or as UCS-2 if a character is missing.
   func carried(_ text: SMSText) -> SMSText {
     guard text.encoding == .gsm7, self != .gsm7 else { return text }
     return text.text.unicodeScalars.allSatisfy(has) ? text : SMSText(ucs2: text.text)

@@ -3,7 +3,6 @@ import JobEngine
 import SMPP
 import ServiceRuntime
 
-/// An SMPP 3.4 server: lanes of type `smpp`.
 struct SMPPProvider: SMSProvider {
   static let typeName = "smpp"
   static let tables = [ProviderTables.Source(typeName, sections: [.codes])]
@@ -72,7 +71,7 @@ struct SMPPProvider: SMSProvider {
       messageIDs: messageIDs)
   }
 
-  /// Time to connect, short enough to leave a job time for another lane.
+  /// Short enough to leave a job time for another lane.
   private static let connectTimeout: Duration = .seconds(3)
 
   private static func lane(_ section: ConfigurationSection) -> SMPPLaneConfiguration {
@@ -129,7 +128,7 @@ extension SMPPProvider {
   }
 }
 
-/// Type of number and numbering plan of a sender (SMPP 3.4, 5.2.5 and 5.2.6).
+/// SMPP 3.4, 5.2.5 and 5.2.6.
 struct SMPPAddressing: Sendable, Hashable {
   let ton: UInt8
   let npi: UInt8

@@ -2,7 +2,6 @@ import CountersignTelemetry
 import SMPP
 import ServiceRuntime
 
-/// Keeps the session of an SMPP lane up while the process runs.
 struct SMPPService: Service {
   let name: String
   private let session: SMPPSession
@@ -20,7 +19,6 @@ struct SMPPService: Service {
   func stop() async { session.stop(ceiling: Self.ceiling) }
 }
 
-/// Logs the events of a session, with hints for the operator.
 struct SMPPEventLog: Sendable {
   let logger: Logger
   let lane: String

@@ -60,7 +60,6 @@ struct TwilioAnswer: Sendable {
     return body?.sid.map { .accepted(reference: $0) } ?? LaneRequest.unreadable(response.status)
   }
 
-  /// Whether the message was created, but has already failed.
   private var hasFailed: Bool {
     guard case .message(let word) = response.body?.status else { return false }
     return ["failed", "undelivered", "canceled"].contains(word)

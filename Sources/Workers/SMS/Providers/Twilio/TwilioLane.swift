@@ -4,8 +4,6 @@ import FoundationEssentials
 import HTTPClient
 import JobEngine
 
-/// Sends through Twilio's Messages API.
-///
 /// Twilio has no idempotency key, so a call without a clear answer is `unknown` and is not repeated here.
 struct TwilioLane: HTTPLane {
   let context: LaneContext

@@ -2,7 +2,6 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Twilio's Messages API: lanes of type `twilio`.
 struct TwilioProvider: SMSProvider {
   static let typeName = "twilio"
 
@@ -52,9 +51,7 @@ struct TwilioProvider: SMSProvider {
   private static func isSID(_ text: String) -> Bool { text.isMatched(by: \.isLetterOrDigit, length: 2...64) }
 }
 
-/// One Twilio account and its sender.
 struct TwilioConfiguration: Sendable, Hashable {
-  /// Sender of the messages.
   enum Sender: Sendable, Hashable {
     /// A number in E.164, a short code or an alphanumeric sender ID.
     case number(String)
@@ -62,10 +59,9 @@ struct TwilioConfiguration: Sendable, Hashable {
     case messagingService(String)
   }
 
-  /// Twilio's limits of `ValidityPeriod`, in seconds.
+  /// In seconds.
   static let validity = 1...36_000
 
-  /// Address that messages are posted to.
   let messagesURL: String
   let accountURL: String
   /// SID of the account or of an API key.

@@ -10,8 +10,6 @@ struct TwilioSignature: Sendable {
 
   init(authToken: Secret) { self.authToken = authToken }
 
-  /// Whether Twilio made the signature.
-  ///
   /// Twilio signs the address with the port or without it, inconsistently (twilio-python, `RequestValidator`), so both
   /// forms are accepted.
   func isValid(_ signature: String, url: String, fields: [(name: String, value: String)]) -> Bool {
@@ -36,7 +34,6 @@ struct TwilioSignature: Sendable {
     return HMAC.authenticate(text, key: Array(authToken.reveal().utf8), digest: .sha1)
   }
 
-  /// The address as given, and with the port added or removed.
   private static func forms(of url: String) -> [String] {
     guard let scheme = url.firstRange(of: "://") else { return [url] }
     let rest = url[scheme.upperBound...]

@@ -2,14 +2,13 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Vonage's SMS API: lanes of type `vonage`.
 struct VonageProvider: SMSProvider {
   static let typeName = "vonage"
   static let tables = [ProviderTables.Source(typeName, sections: [.codes, .statuses, .receipts])]
 
   let configuration: VonageConfiguration
   let secret: Secret
-  /// Verifies Vonage's reports. `nil` if none are asked for.
+  /// `nil` if no reports are asked for.
   let signature: VonageSignature?
 
   init(_ section: ConfigurationSection) {
@@ -36,11 +35,9 @@ struct VonageProvider: SMSProvider {
   }
 }
 
-/// One Vonage account and its sender.
 struct VonageConfiguration: Sendable, Hashable {
-  /// Limits of `ttl`, in seconds: 20 s to 7 days.
+  /// In seconds: 20 s to 7 days.
   static let validity = 20...604_800
-  /// Maximum length of `client-ref`.
   static let maxReferenceBytes = 40
 
   let url: String

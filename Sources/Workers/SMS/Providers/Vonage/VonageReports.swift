@@ -66,7 +66,7 @@ struct VonageReports: ProviderReportReader {
     }
   }
 
-  /// A member of the JSON. Arrays and objects are skipped.
+  /// Arrays and objects are skipped.
   private struct Scalar: Decodable {
     let text: String?
 

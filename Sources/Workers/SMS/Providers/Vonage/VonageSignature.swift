@@ -20,8 +20,7 @@ struct VonageSignature: Sendable {
     }
   }
 
-  /// Maximum age of a signature. Vonage repeats a receipt for 24 hours until it is taken, and does not document that it
-  /// signs it again.
+  /// Vonage repeats a receipt for 24 hours until it is taken, and does not document that it signs it again.
   static let maxAge: Duration = .seconds(25 * 3600)
   /// Maximum time by which Vonage's clock may be ahead of ours.
   private static let leeway: Duration = .seconds(30)

@@ -60,7 +60,7 @@ struct WebhookLane: HTTPLane {
 /// It is a hash of sender and ID. A job's own ID may contain full stops, which would make a signature over
 /// `id.timestamp.body` valid for another timestamp and body. That ID is `data.id` of the payload.
 enum WebhookID {
-  /// Bytes of the hash that are used: 192 bits, too many for a collision.
+  /// 192 bits, too many for a collision.
   private static let bytes = 24
 
   static func make(for attempt: JobAttempt) -> String {

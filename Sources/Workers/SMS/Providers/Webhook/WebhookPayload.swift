@@ -75,8 +75,7 @@ struct WebhookPayload: Encodable, Sendable {
 /// Optional body of a receiver's answer: `{"reference": "…"}`, its own ID of the message, which is used if it is a
 /// short word.
 enum WebhookAnswer {
-  /// Maximum length of a reference. A longer one is left out: it would bloat the result, the ledger and the
-  /// coordinator's rows.
+  /// A longer one is left out: it would bloat the result, the ledger and the coordinator's rows.
   static let maxReferenceLength = 64
 
   private struct Body: Decodable { let reference: String? }
@@ -92,8 +91,7 @@ enum WebhookAnswer {
     }
   }
 
-  /// Whether a reference can be an ID. It appears in results and logs, and free text of a receiver may repeat the code
-  /// or the number.
+  /// It appears in results and logs, and free text of a receiver may repeat the code or the number.
   private static func isUsable(_ reference: String) -> Bool {
     reference.isMatched(
       by: { $0.isLetterOrDigit || "._:-".unicodeScalars.contains($0) }, length: 1...maxReferenceLength)

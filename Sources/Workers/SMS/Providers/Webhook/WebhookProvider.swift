@@ -2,7 +2,6 @@ import CountersignTelemetry
 import JobEngine
 import ServiceRuntime
 
-/// Standard Webhooks to a receiver of the operator's own: lanes of type `webhook`.
 struct WebhookProvider: SMSProvider {
   static let typeName = "webhook"
   static let tables = [ProviderTables.Source(typeName, sections: [.statuses])]

@@ -9,9 +9,8 @@ import JobEngine
 /// The ID must not contain a full stop and must not be chosen by others, or the signed text could be split in another
 /// way: see ``WebhookID``.
 struct WebhookSigner: Sendable {
-  /// Length of a secret, in bytes.
+  /// In bytes.
   static let keyLength = 24...64
-  /// Maximum number of secrets of a lane.
   static let maxSecrets = 4
   static let prefix = "whsec_"
 
@@ -42,7 +41,6 @@ struct WebhookSigner: Sendable {
     self.keys = keys
   }
 
-  /// The header `webhook-signature`.
   func signature(id: String, timestamp: String, body: [UInt8]) -> String {
     let content = Array("\(id).\(timestamp).".utf8) + body
     return keys.map { "v1," + Base64.encode(HMACSHA256.authenticate(content, key: $0.bytes)) }.joined(separator: " ")
