@@ -74,8 +74,10 @@ let transport: [Target] = [
   library("SMTPClient", at: "Transport/SMTPClient", ["CCurl", "CountersignConcurrency", "Curl"]),
   library("HTTPServer", at: "Transport/HTTPServer", ["CMicroHTTPD", "CountersignConcurrency", "CountersignEncoding"]),
   library("SMPP", at: "Transport/SMPP", ["CSMPP34", "CountersignConcurrency", "CountersignEncoding"]),
-  library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency"]),
-  library("PostgreSQL", at: "Transport/PostgreSQL", ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding"]),
+  library("SQLite", at: "Transport/SQLite", ["CSQLite", "CountersignConcurrency", "CountersignTelemetry"]),
+  library(
+    "PostgreSQL", at: "Transport/PostgreSQL",
+    ["CPostgreSQL", "CountersignConcurrency", "CountersignEncoding", "CountersignTelemetry"]),
   library("PhoneNumbers", at: "Transport/PhoneNumbers", ["CPhoneNumber", "CountersignTelemetry"]),
 ]
 

@@ -66,8 +66,7 @@ extension WorkingSet {
   /// Runs a body on a store in which there is nothing.
   fileprivate mutating func run(_ body: (inout WorkingSet) throws(StoreError) -> Void) throws(StoreError) {
     try run(
-      load: { (keys, set) throws(StoreError) in set.load(nothingFor: keys) },
-      failure: { (error: StoreError) -> StoreError in error }, body)
+      load: { (keys, set) throws(StoreError) in set.load(nothingFor: keys) }, body)
   }
 
   /// Notes that there is nothing in the store for keys that are not known yet.

@@ -121,7 +121,7 @@ package final class PrivatePostgreSQL: Sendable {
   package func database(with parts: [PostgreSQLSchemaPart]) async throws -> PostgreSQLEndpoint {
     let endpoint = try await database()
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    try await connection.withTransaction { session throws(PostgreSQLError) -> Void in
+    try await connection.withTransaction { session throws(StoreError) -> Void in
       try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
       _ = try PostgreSQLSchema.update(parts, session)
     }

@@ -1,5 +1,5 @@
 public import CountersignTelemetry
-public import RecordStore
+import RecordStore
 
 /// A store in which marks outlive a crash.
 public protocol MarkStore: Sendable {

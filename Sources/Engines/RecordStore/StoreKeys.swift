@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Keys that are loaded in one go.
 ///
 /// A key that is added twice is loaded once.

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 extension WorkingSet {
   // MARK: Look-ups
 

@@ -214,10 +214,10 @@ final class MissedKeys: Sendable {
 extension WorkingSet {
   /// What a run that missed something has changed, returned or thrown is dropped, and all that it missed is loaded at
   /// once.
-  mutating func run<Value, Failure: Error>(
-    load: (StoreKeys, inout WorkingSet) throws(Failure) -> Void, failure: (StoreError) -> Failure,
+  mutating func run<Value>(
+    load: (StoreKeys, inout WorkingSet) throws(StoreError) -> Void,
     _ body: (inout WorkingSet) throws(StoreError) -> Value
-  ) throws(Failure) -> Value {
+  ) throws(StoreError) -> Value {
     while true {
       let outcome: Result<Value, StoreError>
       let mark = Mark(self)
@@ -226,13 +226,9 @@ extension WorkingSet {
       let keys = missed.take()
       if !keys.isEmpty { undo(to: mark) }
       journal.endRun()
-      do throws(StoreError) {
-        if keys.isEmpty { return try outcome.get() }
-        guard rounds < StoreLimits.maxRounds else {
-          throw StoreError(.notLoaded, "something is missing after \(rounds) loads: a flow looks up too much in turn")
-        }
-      } catch {
-        throw failure(error)
+      if keys.isEmpty { return try outcome.get() }
+      guard rounds < StoreLimits.maxRounds else {
+        throw StoreError(.notLoaded, "something is missing after \(rounds) loads: a flow looks up too much in turn")
       }
       try load(keys, &self)
     }

@@ -1,15 +1,17 @@
+import CountersignTelemetry
+
 extension BinaryFormat {
   struct Values {
     private(set) var bytes: [UInt8] = []
     private(set) var types: [ServerType] = []
     private(set) var places: [Range<Int>?] = []
 
-    init(_ values: [PostgreSQLValue], maxBytes: Int) throws(PostgreSQLError) {
+    init(_ values: [PostgreSQLValue], maxBytes: Int) throws(StoreError) {
       for value in values {
         let start = bytes.count
         let type = try append(value, maxBytes: maxBytes)
         guard bytes.count - start <= maxBytes else {
-          throw PostgreSQLError(.tooLarge, "a value has \(bytes.count - start) bytes, \(maxBytes) are allowed")
+          throw StoreError(.tooLarge, "a value has \(bytes.count - start) bytes, \(maxBytes) are allowed")
         }
         types.append(type)
         places.append(type == .unspecified ? nil : start..<bytes.count)
@@ -18,7 +20,7 @@ extension BinaryFormat {
       bytes.append(0)
     }
 
-    private mutating func append(_ value: PostgreSQLValue, maxBytes: Int) throws(PostgreSQLError) -> ServerType {
+    private mutating func append(_ value: PostgreSQLValue, maxBytes: Int) throws(StoreError) -> ServerType {
       switch value {
       case .null: return .unspecified
       case .bool(let value):
@@ -37,7 +39,7 @@ extension BinaryFormat {
         try appendArray(of: .int8, numbers, maxBytes) { (values, number) in values.appendInteger(number) }
         return .int8Array
       case .texts(let texts):
-        try appendArray(of: .text, texts, maxBytes) { (values, text) throws(PostgreSQLError) in try values.append(text)
+        try appendArray(of: .text, texts, maxBytes) { (values, text) throws(StoreError) in try values.append(text)
         }
         return .textArray
       case .byteArrays(let arrays):
@@ -46,18 +48,18 @@ extension BinaryFormat {
       }
     }
 
-    private mutating func append(_ text: String) throws(PostgreSQLError) {
+    private mutating func append(_ text: String) throws(StoreError) {
       let start = bytes.count
       bytes += text.utf8
       guard !bytes[start...].contains(0) else {
-        throw PostgreSQLError(.content, "a text contains U+0000, which PostgreSQL cannot store")
+        throw StoreError(.content, "a text contains U+0000, which PostgreSQL cannot store")
       }
     }
 
     private mutating func appendArray<Element>(
       of type: ServerType, _ elements: [Element?], _ maxBytes: Int,
-      _ append: (inout Values, Element) throws(PostgreSQLError) -> Void
-    ) throws(PostgreSQLError) {
+      _ append: (inout Values, Element) throws(StoreError) -> Void
+    ) throws(StoreError) {
       // One dimension, or none for an array without elements.
       appendCount(elements.isEmpty ? 0 : 1)
       appendCount(elements.contains { $0 == nil } ? 1 : 0)
@@ -65,7 +67,7 @@ extension BinaryFormat {
       guard !elements.isEmpty else { return }
       // Each has a length of four bytes: more would not fit whatever they are.
       guard elements.count <= maxBytes / 4 else {
-        throw PostgreSQLError(.tooLarge, "an array has \(elements.count) elements, \(maxBytes / 4) are allowed")
+        throw StoreError(.tooLarge, "an array has \(elements.count) elements, \(maxBytes / 4) are allowed")
       }
       appendCount(elements.count)
       appendCount(1)

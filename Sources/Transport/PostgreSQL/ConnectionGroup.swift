@@ -1,4 +1,5 @@
 import CountersignConcurrency
+import CountersignTelemetry
 
 /// One or several connections to the same servers, and the bodies that wait for them.
 final class ConnectionGroup: Sendable {
@@ -8,7 +9,7 @@ final class ConnectionGroup: Sendable {
   private let closing = Closing()
   private let name: String
 
-  init(_ setting: ConnectionSetting, count: Int) throws(PostgreSQLError) {
+  init(_ setting: ConnectionSetting, count: Int) throws(StoreError) {
     try setting.options.check()
     try setting.endpoint.check()
     let work = WorkQueue<SessionBody>(connections: count, limit: setting.options.maxWaiting)
@@ -28,9 +29,9 @@ final class ConnectionGroup: Sendable {
   var waiting: Int { work.count }
 
   func run<T: Sendable>(
-    isTransaction: Bool, _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async throws(PostgreSQLError) -> T {
-    let result: Result<T, PostgreSQLError> = await withCheckedContinuation { continuation in
+    isTransaction: Bool, _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
+    let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
       submit(SessionBody(isTransaction: isTransaction, body, continuation))
     }
     return try result.get()
@@ -41,20 +42,20 @@ final class ConnectionGroup: Sendable {
     case .waiting(let sleeper):
       if let sleeper { workers[sleeper].wake() }
     case .full:
-      body.refuse(PostgreSQLError(.overloaded, "too many wait for \(name): the server is too slow"))
+      body.refuse(StoreError(.overloaded, "too many wait for \(name): the server is too slow"))
     case .closed:
-      body.refuse(PostgreSQLError(.closed, "the connection was closed"))
+      body.refuse(StoreError(.closed, "the connection was closed"))
     }
   }
 
   func close(
-    within limit: Duration, last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
+    within limit: Duration, last: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)? = nil
   ) async {
     work.close()
     closing.begin(cancelingAt: .now + limit)
     let waiting = work.takeAll()
     work.finish(waiting.count)
-    for body in waiting { body.refuse(PostgreSQLError(.closed, "the connection was closed")) }
+    for body in waiting { body.refuse(StoreError(.closed, "the connection was closed")) }
     for worker in workers { await worker.close(last) }
   }
 }

@@ -1,4 +1,5 @@
 import CountersignConcurrency
+import CountersignTelemetry
 import Dispatch
 
 /// One connection on a serial queue of its own, which takes its bodies from a queue that it may share with others.
@@ -8,7 +9,7 @@ actor ConnectionWorker {
   private let work: WorkQueue<SessionBody>
   private let status: StatusBox<PostgreSQLStatus>
   private let closing: Closing
-  private let prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?
+  private let prepare: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)?
   private var servers: Servers
   private var link: ServerLink?
   private var backoff: Backoff
@@ -37,7 +38,7 @@ actor ConnectionWorker {
     executor.queue.async { self.assumeIsolated { $0.drain() } }
   }
 
-  func close(_ last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?) {
+  func close(_ last: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)?) {
     if let link, let last {
       let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: false)
       try? last(session)
@@ -55,7 +56,7 @@ actor ConnectionWorker {
   }
 
   private func run(_ body: SessionBody) {
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       let link = try current()
       let session = PostgreSQLSession(link, generation: status.value.generation, isTransaction: body.isTransaction)
       let outcome = body.run(session)
@@ -67,8 +68,8 @@ actor ConnectionWorker {
     }
   }
 
-  private func finish(_ session: PostgreSQLSession, succeeded: Bool) -> PostgreSQLError? {
-    do throws(PostgreSQLError) {
+  private func finish(_ session: PostgreSQLSession, succeeded: Bool) -> StoreError? {
+    do throws(StoreError) {
       try session.end(succeeded: succeeded)
       return nil
     } catch {
@@ -76,21 +77,21 @@ actor ConnectionWorker {
     }
   }
 
-  private func settle(_ link: ServerLink, _ error: PostgreSQLError?) {
+  private func settle(_ link: ServerLink, _ error: StoreError?) {
     // A server that no longer accepts changes: another one may.
     if link.isBroken || error?.code == .readOnly { lose(error ?? link.lost()) }
   }
 
   // MARK: Connecting
 
-  private func current() throws(PostgreSQLError) -> ServerLink {
-    guard !closing.hasBegun else { throw PostgreSQLError(.closed, "the connection was closed") }
+  private func current() throws(StoreError) -> ServerLink {
+    guard !closing.hasBegun else { throw StoreError(.closed, "the connection was closed") }
     if let link {
       if link.isAlive() { return link }
       lose(link.lost())
     }
     if let error = status.value.lastError, ContinuousClock.now < nextAttempt { throw error }
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       return try connect()
     } catch {
       status.value.failedConnects += 1
@@ -100,7 +101,7 @@ actor ConnectionWorker {
     }
   }
 
-  private func connect() throws(PostgreSQLError) -> ServerLink {
+  private func connect() throws(StoreError) -> ServerLink {
     let link = try servers.connect()
     let generation = status.value.generation + 1
     if let prepare {
@@ -134,7 +135,7 @@ actor ConnectionWorker {
     }
   }
 
-  private func lose(_ error: PostgreSQLError) {
+  private func lose(_ error: StoreError) {
     link = nil
     backoff.recordEnd(after: connectedAt.duration(to: .now))
     var status = status.value
@@ -148,5 +149,5 @@ actor ConnectionWorker {
 struct ConnectionSetting: Sendable {
   let endpoint: PostgreSQLEndpoint
   let options: PostgreSQLOptions
-  let prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)?
+  let prepare: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)?
 }

@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CountersignTelemetry
 
 /// Statements that go to the server in one piece, and their answers (libpq's pipeline mode, section 34.5 of its
 /// documentation).
@@ -24,7 +25,7 @@ struct PipelineRun {
   private let deadline: ContinuousClock.Instant
   private var requests: [Request] = []
   private var size = 0
-  private var error: PostgreSQLError?
+  private var error: StoreError?
 
   private(set) var rows: [PostgreSQLRows] = []
   private(set) var tag = ""
@@ -38,11 +39,11 @@ struct PipelineRun {
     deadline = .now + (limit.map { min($0, longest) } ?? longest)
   }
 
-  mutating func perform() throws(PostgreSQLError) {
+  mutating func perform() throws(StoreError) {
     guard !link.isBroken else { throw link.lost() }
     let values = try encoded()
     let start = ContinuousClock.now
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       try send(values)
       try receive()
     } catch {
@@ -53,31 +54,31 @@ struct PipelineRun {
     if let error { throw error }
     guard rows.count == statements.count else {
       link.isBroken = true
-      throw PostgreSQLError(.unexpectedResult, "\(link.address) answers with another number of results")
+      throw StoreError(.unexpectedResult, "\(link.address) answers with another number of results")
     }
   }
 
   // MARK: Sending
 
-  private func encoded() throws(PostgreSQLError) -> [BinaryFormat.Values] {
+  private func encoded() throws(StoreError) -> [BinaryFormat.Values] {
     var encoded: [BinaryFormat.Values] = []
     encoded.reserveCapacity(statements.count)
     var size = 0
     for statement in statements {
       guard statement.values.count <= Self.maxValues, !statement.sql.utf8.contains(0) else {
-        throw PostgreSQLError(.misuse, "a statement has more than \(Self.maxValues) values, or contains U+0000")
+        throw StoreError(.misuse, "a statement has more than \(Self.maxValues) values, or contains U+0000")
       }
       let values = try BinaryFormat.Values(statement.values, maxBytes: link.options.maxValueBytes)
       size += values.bytes.count
       guard size <= link.options.maxRunBytes else {
-        throw PostgreSQLError(.tooLarge, "the values of a run are larger than \(link.options.maxRunBytes) bytes")
+        throw StoreError(.tooLarge, "the values of a run are larger than \(link.options.maxRunBytes) bytes")
       }
       encoded.append(values)
     }
     return encoded
   }
 
-  private mutating func send(_ values: [BinaryFormat.Values]) throws(PostgreSQLError) {
+  private mutating func send(_ values: [BinaryFormat.Values]) throws(StoreError) {
     for (number, values) in values.enumerated() { try send(number, values) }
     for name in link.statements.takeDiscarded() {
       // Names are our own.
@@ -87,7 +88,7 @@ struct PipelineRun {
     try check(PQpipelineSync(link.handle))
   }
 
-  private mutating func send(_ number: Int, _ values: BinaryFormat.Values) throws(PostgreSQLError) {
+  private mutating func send(_ number: Int, _ values: BinaryFormat.Values) throws(StoreError) {
     let statement = statements[number]
     let count = Int32(values.types.count)
     guard statement.isPrepared else {
@@ -104,13 +105,13 @@ struct PipelineRun {
     try check(values.withPointers { PQsendQueryPrepared(link.handle, plan.name, count, $1, $2, $3, 1) })
   }
 
-  private func check(_ status: Int32) throws(PostgreSQLError) {
+  private func check(_ status: Int32) throws(StoreError) {
     if status != 1 { throw link.lost() }
   }
 
   // MARK: Receiving
 
-  private mutating func receive() throws(PostgreSQLError) {
+  private mutating func receive() throws(StoreError) {
     for request in requests { try receive(request) }
     try link.waitForResult(until: nextDeadline)
     let result = PQgetResult(link.handle)
@@ -125,7 +126,7 @@ struct PipelineRun {
     min(deadline, .now + link.options.statementTimeout + link.options.answerGrace)
   }
 
-  private mutating func receive(_ request: Request) throws(PostgreSQLError) {
+  private mutating func receive(_ request: Request) throws(StoreError) {
     var rows = RowCollector(
       maxRows: maxRows(of: request), maxValueBytes: link.options.maxValueBytes,
       maxBytes: link.options.maxRunBytes - size)
@@ -146,7 +147,7 @@ struct PipelineRun {
 
   private mutating func take(
     _ result: OpaquePointer, of request: Request, _ collector: inout RowCollector
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     switch PQresultStatus(result) {
     case PGRES_SINGLE_TUPLE:
       collector.add(result)
@@ -154,13 +155,13 @@ struct PipelineRun {
       collector.add(result)
       finish(request, collector, result)
     case PGRES_FATAL_ERROR:
-      let error = PostgreSQLError(result: result, sql: text(of: request))
+      let error = StoreError(result: result, sql: text(of: request))
       guard error.code != .connectionLost else { throw error }
       fail(request, error)
     case PGRES_PIPELINE_ABORTED:
       skip(request)
     default:
-      throw PostgreSQLError(.misuse, "COPY is not supported: \(text(of: request))")
+      throw StoreError(.misuse, "COPY is not supported: \(text(of: request))")
     }
   }
 
@@ -172,7 +173,7 @@ struct PipelineRun {
     tag = PQcmdStatus(last).map { String(cString: $0) } ?? ""
   }
 
-  private mutating func fail(_ request: Request, _ error: PostgreSQLError) {
+  private mutating func fail(_ request: Request, _ error: StoreError) {
     // A later one is the consequence of the first.
     if self.error == nil { self.error = error }
     switch request {

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// One connection to a database, on a thread of its own. Bodies run one after the other.
 ///
 /// It connects when it is first used. The next body after a loss meets a new ``PostgreSQLStatus/generation``. No body
@@ -12,11 +14,11 @@ public final class PostgreSQLConnection: Sendable {
   ///   - options: limits.
   ///   - prepare: runs on every new connection before any other body; its error ends the new connection and is thrown
   ///     to the body that waits. The place to take locks that belong to a session.
-  /// - Throws: ``PostgreSQLError/Code/misuse`` for options that contradict each other.
+  /// - Throws: ``StoreError/Code/misuse`` for options that contradict each other.
   public init(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions(),
-    prepare: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
-  ) throws(PostgreSQLError) {
+    prepare: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)? = nil
+  ) throws(StoreError) {
     let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: prepare)
     connections = try ConnectionGroup(setting, count: 1)
   }
@@ -31,11 +33,11 @@ public final class PostgreSQLConnection: Sendable {
   /// Runs a body outside of a transaction: each of its runs is a transaction of its own.
   ///
   /// Suspends until the body has run. Not cancellable.
-  /// - Throws: the body's error; what kept it from a connection; ``PostgreSQLError/Code/overloaded`` if too many wait;
-  ///   ``PostgreSQLError/Code/closed``.
+  /// - Throws: the body's error; what kept it from a connection; ``StoreError/Code/overloaded`` if too many wait;
+  ///   ``StoreError/Code/closed``.
   public func withSession<T: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async throws(PostgreSQLError) -> T {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
     try await connections.run(isTransaction: false, body)
   }
 
@@ -43,10 +45,10 @@ public final class PostgreSQLConnection: Sendable {
   /// or of one of its runs rolls everything back.
   ///
   /// - Throws: as ``withSession(_:)``. If the answer to the commit is lost, the error has
-  ///   ``PostgreSQLError/isCommitUnknown``.
+  ///   ``StoreError/isCommitUnknown``.
   public func withTransaction<T: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async throws(PostgreSQLError) -> T {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
     try await connections.run(isTransaction: true, body)
   }
 
@@ -59,7 +61,7 @@ public final class PostgreSQLConnection: Sendable {
   ///     changes nothing.
   public func close(
     within limit: Duration = .seconds(2),
-    last: (@Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void)? = nil
+    last: (@Sendable (PostgreSQLSession) throws(StoreError) -> Void)? = nil
   ) async {
     await connections.close(within: limit, last: last)
   }

@@ -1,4 +1,5 @@
 import CountersignEncoding
+public import CountersignTelemetry
 
 extension PostgreSQLEndpoint {
   /// The longest name of a user or database (NAMEDATALEN of the server).
@@ -9,8 +10,8 @@ extension PostgreSQLEndpoint {
   /// Parts may be percent-encoded; a host that begins with an encoded slash is the directory of a Unix socket. Password
   /// and parameters are refused: the configuration has keys for these.
   ///
-  /// - Throws: ``PostgreSQLError/Code/invalidURL``; the message never repeats the URL.
-  public init(url: String) throws(PostgreSQLError) {
+  /// - Throws: ``StoreError/Code/invalidURL``; the message never repeats the URL.
+  public init(url: String) throws(StoreError) {
     let rest = try Self.rest(of: url)
     guard !rest.contains("?"), !rest.contains("#") else {
       throw Self.invalid("parameters are not supported")
@@ -27,14 +28,14 @@ extension PostgreSQLEndpoint {
       database: try Self.name(database, "the database"), user: try Self.name(user, "the user"))
   }
 
-  private static func rest(of url: String) throws(PostgreSQLError) -> Substring {
+  private static func rest(of url: String) throws(StoreError) -> Substring {
     guard let colon = url.firstIndex(of: ":"), ["postgresql", "postgres"].contains(url[..<colon].lowercased()),
       url[colon...].hasPrefix("://")
     else { throw invalid("it must begin with postgresql://") }
     return url[colon...].dropFirst(3)
   }
 
-  private static func addresses(_ text: Substring) throws(PostgreSQLError) -> [ServerAddress] {
+  private static func addresses(_ text: Substring) throws(StoreError) -> [ServerAddress] {
     let parts = text.split(separator: ",", omittingEmptySubsequences: false)
     guard parts.count <= maxHosts else { throw invalid("it names more than \(maxHosts) hosts") }
     var addresses: [ServerAddress] = []
@@ -42,7 +43,7 @@ extension PostgreSQLEndpoint {
     return addresses
   }
 
-  private static func address(_ text: Substring) throws(PostgreSQLError) -> ServerAddress {
+  private static func address(_ text: Substring) throws(StoreError) -> ServerAddress {
     var host = text
     var port: Substring?
     if text.hasPrefix("[") {
@@ -64,7 +65,7 @@ extension PostgreSQLEndpoint {
     return ServerAddress(host: name, port: number)
   }
 
-  private static func name(_ text: Substring, _ part: String) throws(PostgreSQLError) -> String {
+  private static func name(_ text: Substring, _ part: String) throws(StoreError) -> String {
     let name = try decode(text, part)
     guard !name.isEmpty else { throw invalid("\(part) is missing") }
     // The server would cut it off, and find another one.
@@ -72,7 +73,7 @@ extension PostgreSQLEndpoint {
     return name
   }
 
-  private static func decode(_ text: Substring, _ part: String) throws(PostgreSQLError) -> String {
+  private static func decode(_ text: Substring, _ part: String) throws(StoreError) -> String {
     // A C string ends at a NUL.
     guard let decoded = PercentEncoding.decode(strictly: text), !decoded.utf8.contains(0) else {
       throw invalid("\(part) is not percent-encoded UTF-8 without NUL")
@@ -80,7 +81,7 @@ extension PostgreSQLEndpoint {
     return decoded
   }
 
-  private static func invalid(_ why: String) -> PostgreSQLError {
-    PostgreSQLError(.invalidURL, "not a URL of PostgreSQL: \(why)")
+  private static func invalid(_ why: String) -> StoreError {
+    StoreError(.invalidURL, "not a URL of PostgreSQL: \(why)")
   }
 }

@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignTelemetry
 
 /// Addresses of the servers that hold one database, and the account used there.
 ///
@@ -46,18 +47,18 @@ public struct PostgreSQLEndpoint: Sendable, Hashable, CustomStringConvertible, C
 
 extension PostgreSQLEndpoint {
   /// Parts that a program may have set to something that libpq would read otherwise.
-  func check() throws(PostgreSQLError) {
+  func check() throws(StoreError) {
     guard (1...Self.maxHosts).contains(hosts.count) else {
-      throw PostgreSQLError(.misuse, "an endpoint has 1 to \(Self.maxHosts) hosts")
+      throw StoreError(.misuse, "an endpoint has 1 to \(Self.maxHosts) hosts")
     }
     for host in hosts {
       // libpq reads a comma as the end of a host, and `@` as a socket without a file.
       guard !host.host.isEmpty, !host.host.contains(","), !host.host.hasPrefix("@"), (1...65535).contains(host.port)
-      else { throw PostgreSQLError(.misuse, "an endpoint has a host or a port that cannot be one") }
+      else { throw StoreError(.misuse, "an endpoint has a host or a port that cannot be one") }
     }
     let texts = hosts.map(\.host) + [database, user, password, applicationName, tls?.caFile ?? ""]
     guard !database.isEmpty, !user.isEmpty, !texts.contains(where: { $0.utf8.contains(0) }) else {
-      throw PostgreSQLError(.misuse, "an endpoint needs a database and a user, and no part may contain U+0000")
+      throw StoreError(.misuse, "an endpoint needs a database and a user, and no part may contain U+0000")
     }
   }
 }

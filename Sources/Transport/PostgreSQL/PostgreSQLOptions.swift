@@ -1,3 +1,5 @@
+import CountersignTelemetry
+
 /// Settings and limits of a connection or a pool.
 public struct PostgreSQLOptions: Sendable, Hashable {
   /// Limit for connecting to one host: name, TCP, TLS and login together. Default: 5 s.
@@ -43,7 +45,7 @@ public struct PostgreSQLOptions: Sendable, Hashable {
   /// Bounds of the delay before the next attempt to connect. Bodies fail at once meanwhile. Default: 50 ms to 1 s.
   public var reconnectDelay = Duration.milliseconds(50)...Duration.seconds(1)
 
-  /// Maximum waiting bodies. One more fails at once with ``PostgreSQLError/Code/overloaded``. Default: 1,024.
+  /// Maximum waiting bodies. One more fails at once with ``StoreError/Code/overloaded``. Default: 1,024.
   public var maxWaiting = 1_024
 
   /// The number of connections of a pool, 1...64, made when they are needed. Default: 4.
@@ -62,7 +64,7 @@ public struct PostgreSQLOptions: Sendable, Hashable {
 }
 
 extension PostgreSQLOptions {
-  func check() throws(PostgreSQLError) {
+  func check() throws(StoreError) {
     let longest = Duration.seconds(3600)
     for (name, value) in [
       ("connectTimeout", connectTimeout), ("statementTimeout", statementTimeout), ("lockTimeout", lockTimeout),
@@ -82,7 +84,7 @@ extension PostgreSQLOptions {
     try require((maxValueBytes...(1 << 30)).contains(maxRunBytes), "maxRunBytes must be within maxValueBytes...1 GiB")
   }
 
-  private func require(_ condition: Bool, _ message: String) throws(PostgreSQLError) {
-    if !condition { throw PostgreSQLError(.misuse, "options of PostgreSQL: \(message)") }
+  private func require(_ condition: Bool, _ message: String) throws(StoreError) {
+    if !condition { throw StoreError(.misuse, "options of PostgreSQL: \(message)") }
   }
 }

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Numbers under which sessions own rows, and whose death other sessions can tell.
 ///
 /// A number is never used twice, and its session holds an advisory lock on it. The server releases the lock when the
@@ -14,20 +16,20 @@ public struct PostgreSQLOwners: Sendable, Hashable {
   }
 
   /// Takes a new number and its lock.
-  public func enroll(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Int64 {
+  public func enroll(_ session: PostgreSQLSession) throws(StoreError) -> Int64 {
     let rows = try session.run(
       """
       WITH owner AS MATERIALIZED (SELECT nextval('\(sequence)') AS number)
       SELECT number, pg_try_advisory_lock(\(sort), number::integer) FROM owner
       """)
     guard try rows[0].bool(1) else {
-      throw PostgreSQLError(.unexpectedResult, "another session holds the lock of a new number of \(sequence)")
+      throw StoreError(.unexpectedResult, "another session holds the lock of a new number of \(sequence)")
     }
     return Int64(try rows[0].int(0))
   }
 
   /// Gives the lock up: from now on, the owner is dead to others.
-  public func end(_ number: Int64, _ session: PostgreSQLSession) throws(PostgreSQLError) {
+  public func end(_ number: Int64, _ session: PostgreSQLSession) throws(StoreError) {
     try session.run("SELECT pg_advisory_unlock(\(sort), $1::bigint::integer)", [.integer(number)])
   }
 

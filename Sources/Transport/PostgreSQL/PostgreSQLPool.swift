@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Several connections that only read, each on a thread of its own, for looks that wait for no writer.
 ///
 /// Each is made when it is needed. A body has one of them to itself.
@@ -5,10 +7,10 @@ public final class PostgreSQLPool: Sendable {
   private let connections: ConnectionGroup
 
   /// Makes a pool of ``PostgreSQLOptions/maxReaders`` connections, without connecting.
-  /// - Throws: ``PostgreSQLError/Code/misuse`` for options that contradict each other.
+  /// - Throws: ``StoreError/Code/misuse`` for options that contradict each other.
   public init(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions()
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     var options = options
     options.isReadOnly = true
     let setting = ConnectionSetting(endpoint: endpoint, options: options, prepare: nil)
@@ -24,15 +26,15 @@ public final class PostgreSQLPool: Sendable {
 
   /// Runs a body on a connection that is free, as ``PostgreSQLConnection/withSession(_:)`` does.
   public func withSession<T: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async throws(PostgreSQLError) -> T {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
     try await connections.run(isTransaction: false, body)
   }
 
   /// Runs a body in a transaction on a connection that is free.
   public func withTransaction<T: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async throws(PostgreSQLError) -> T {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
     try await connections.run(isTransaction: true, body)
   }
 

@@ -1,6 +1,6 @@
 /// The result of a statement: rows in memory, independent of the connection.
 ///
-/// An index beyond the end gives a row whose accessors throw ``PostgreSQLError/Code/unexpectedResult``.
+/// An index beyond the end gives a row whose accessors throw ``StoreError/Code/unexpectedResult``.
 public struct PostgreSQLRows: Sendable, RandomAccessCollection {
   let storage: RowStorage
 

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Tables of one part of the program, as the scripts that make them, one for each version.
 public struct PostgreSQLSchemaPart: Sendable, Hashable {
   /// Name of the part, `store`. The names of its tables and sequences begin with it or are told to the one who grants.
@@ -41,7 +43,7 @@ public enum PostgreSQLSchema {
     """
 
   /// Versions in the database by part. None where the tables were not made yet.
-  public static func versions(_ session: PostgreSQLSession) throws(PostgreSQLError) -> [String: Int] {
+  public static func versions(_ session: PostgreSQLSession) throws(StoreError) -> [String: Int] {
     guard try session.run(hasVersionTable)[0].bool(0) else { return [:] }
     var versions: [String: Int] = [:]
     for row in try session.run(allVersions) { versions[try row.text(0)] = try row.int(1) }
@@ -49,13 +51,13 @@ public enum PostgreSQLSchema {
   }
 
   /// Checks that the database has the version that this program needs.
-  /// - Throws: ``PostgreSQLError/Code/missingRelation`` with the remedy, for a start that cannot go on.
+  /// - Throws: ``StoreError/Code/missingRelation`` with the remedy, for a start that cannot go on.
   public static func check(
     _ parts: [PostgreSQLSchemaPart], _ session: PostgreSQLSession
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     let versions = try versions(session)
     for part in parts {
-      if let problem = problem(part, versions[part.name]) { throw PostgreSQLError(.missingRelation, problem) }
+      if let problem = problem(part, versions[part.name]) { throw StoreError(.schema, problem) }
     }
   }
 
@@ -74,17 +76,17 @@ public enum PostgreSQLSchema {
 
   /// Brings the parts to the version of this program. Needs a transaction, and the rights of the schema's owner.
   /// - Returns: the scripts that ran.
-  /// - Throws: ``PostgreSQLError/Code/lockTimeout`` while another process does the same.
+  /// - Throws: ``StoreError/Code/lockTimeout`` while another process does the same.
   public static func update(
     _ parts: [PostgreSQLSchemaPart], _ session: PostgreSQLSession
-  ) throws(PostgreSQLError) -> [Step] {
+  ) throws(StoreError) -> [Step] {
     try session.run("SELECT pg_advisory_xact_lock($1)", [.integer(lock)])
     try session.run([PostgreSQLStatement(versionTable, isPrepared: false)])
     let versions = try versions(session)
     var steps: [Step] = []
     for part in parts {
       let found = max(0, versions[part.name] ?? 0)
-      if found > part.version, let problem = problem(part, found) { throw PostgreSQLError(.missingRelation, problem) }
+      if found > part.version, let problem = problem(part, found) { throw StoreError(.schema, problem) }
       for version in found..<part.version {
         try session.script(part.scripts[version])
         steps.append(Step(part: part.name, version: version + 1))

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Access of a body to its connection, valid only while the body runs, on the connection's own thread. It blocks.
 public final class PostgreSQLSession {
   private let link: ServerLink
@@ -7,7 +9,7 @@ public final class PostgreSQLSession {
   private var isRollingBack = false
   private var isOver = false
   /// Error of an earlier run, after which the transaction cannot go on.
-  private var failure: PostgreSQLError?
+  private var failure: StoreError?
 
   /// Number of the connection: see ``PostgreSQLStatus/generation``.
   public let generation: Int
@@ -33,10 +35,10 @@ public final class PostgreSQLSession {
   @discardableResult
   public func run(
     _ statements: [PostgreSQLStatement], within limit: Duration? = nil
-  ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+  ) throws(StoreError) -> [PostgreSQLRows] {
     for statement in statements { try TransactionControl.refuse(in: statement.sql) }
     guard !statements.isEmpty else { return [] }
-    return try attempt { () throws(PostgreSQLError) in
+    return try attempt { () throws(StoreError) in
       guard self.isTransaction, !self.hasBegun else {
         return try self.link.run(statements, within: limit, repeating: !self.isTransaction)
       }
@@ -48,17 +50,17 @@ public final class PostgreSQLSession {
 
   /// Runs one statement in a round trip of its own.
   @discardableResult
-  public func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws(PostgreSQLError) -> PostgreSQLRows {
+  public func run(_ sql: String, _ values: [PostgreSQLValue] = []) throws(StoreError) -> PostgreSQLRows {
     let results = try run([PostgreSQLStatement(sql, values)])
-    guard let rows = results.first else { throw PostgreSQLError(.unexpectedResult, "a statement has no result") }
+    guard let rows = results.first else { throw StoreError(.unexpectedResult, "a statement has no result") }
     return rows
   }
 
   /// Runs several statements without values, separated by semicolons, in a round trip of its own: for schemas. Outside
   /// of a transaction they are one of their own.
-  public func script(_ sql: String) throws(PostgreSQLError) {
+  public func script(_ sql: String) throws(StoreError) {
     try TransactionControl.refuse(in: sql)
-    try attempt { () throws(PostgreSQLError) in
+    try attempt { () throws(StoreError) in
       if self.isTransaction, !self.hasBegun {
         self.hasBegun = true
         _ = try self.link.control("BEGIN")
@@ -68,8 +70,8 @@ public final class PostgreSQLSession {
   }
 
   /// A password as the server stores it (SCRAM-SHA-256), for `ALTER ROLE … PASSWORD`: the server never sees the password.
-  public func encrypted(password: String, of role: String) throws(PostgreSQLError) -> String {
-    try attempt { () throws(PostgreSQLError) in try self.link.encrypted(password: password, of: role) }
+  public func encrypted(password: String, of role: String) throws(StoreError) -> String {
+    try attempt { () throws(StoreError) in try self.link.encrypted(password: password, of: role) }
   }
 
   /// Has the transaction rolled back when the body returns. That counts as its success, and its result is returned.
@@ -83,14 +85,14 @@ public final class PostgreSQLSession {
     link.isBroken = true
   }
 
-  private func attempt<T>(_ body: () throws(PostgreSQLError) -> T) throws(PostgreSQLError) -> T {
-    guard !isOver else { throw PostgreSQLError(.misuse, "a session was used after the end of its body") }
+  private func attempt<T>(_ body: () throws(StoreError) -> T) throws(StoreError) -> T {
+    guard !isOver else { throw StoreError(.misuse, "a session was used after the end of its body") }
     if let failure { throw failure }
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       return try body()
     } catch {
       let isCanceled = error.code == .statementTimeout && link.closing.isCanceling
-      let error = isCanceled ? PostgreSQLError(.closed, "the connection was closed") : error
+      let error = isCanceled ? StoreError(.closed, "the connection was closed") : error
       if isTransaction { failure = error }
       throw error
     }
@@ -98,7 +100,7 @@ public final class PostgreSQLSession {
 
   // MARK: End
 
-  func end(succeeded: Bool) throws(PostgreSQLError) {
+  func end(succeeded: Bool) throws(StoreError) {
     defer {
       isOver = true
       // A server that is still inside a transaction is not where this side thinks.
@@ -116,8 +118,8 @@ public final class PostgreSQLSession {
     try commit()
   }
 
-  private func rollBackNow() throws(PostgreSQLError) {
-    do throws(PostgreSQLError) {
+  private func rollBackNow() throws(StoreError) {
+    do throws(StoreError) {
       _ = try link.control("ROLLBACK")
     } catch {
       // The end of the connection rolls back as well.
@@ -125,23 +127,23 @@ public final class PostgreSQLSession {
     }
   }
 
-  private func commit() throws(PostgreSQLError) {
+  private func commit() throws(StoreError) {
     // As long as it has not been sent, its fate is known.
     guard link.isAlive() else {
       link.isBroken = true
       throw link.lost()
     }
     var tag = ""
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       tag = try link.control("COMMIT")
     } catch {
       guard link.isBroken else { throw error }
-      var loss = PostgreSQLError(.connectionLost, error.message, sqlState: error.sqlState)
+      var loss = StoreError(.connectionLost, error.message, sqlState: error.sqlState)
       loss.isCommitUnknown = true
       throw loss
     }
     guard tag == "COMMIT" else {
-      throw PostgreSQLError(.serialization, "the server rolled the transaction back")
+      throw StoreError(.serialization, "the server rolled the transaction back")
     }
   }
 }

@@ -6,7 +6,7 @@ public struct PostgreSQLStatement: Sendable, Hashable {
   public var sql: String
   /// The values, in order.
   public var values: [PostgreSQLValue]
-  /// The largest number of rows that its result may have. One more is ``PostgreSQLError/Code/tooLarge``.
+  /// The largest number of rows that its result may have. One more is ``StoreError/Code/tooLarge``.
   public var maxRows: Int
   /// Whether the server keeps it prepared. Turn it off for statements that run once, such as those of a schema.
   public var isPrepared: Bool

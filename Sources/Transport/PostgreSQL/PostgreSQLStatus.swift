@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// State of a connection, readable from any thread without waiting for it.
 public struct PostgreSQLStatus: Sendable, Hashable {
   /// Number of connections made so far: grows with each new one, 0 before the first.
@@ -10,7 +12,7 @@ public struct PostgreSQLStatus: Sendable, Hashable {
   /// The server that is connected, or was last.
   public var host: ServerAddress?
   /// The last failure to connect or loss of a connection. `nil` while all is well.
-  public var lastError: PostgreSQLError?
+  public var lastError: StoreError?
 
   /// Requests that were answered.
   public var roundTrips = 0

@@ -8,7 +8,7 @@ public enum PostgreSQLValue: Sendable, Hashable {
   case bool(Bool)
   case integer(Int64)
   /// A text without U+0000, which PostgreSQL cannot store: one with it is refused with
-  /// ``PostgreSQLError/Code/content``.
+  /// ``StoreError/Code/content``.
   case text(String)
   case bytes([UInt8])
   case integers([Int64?])

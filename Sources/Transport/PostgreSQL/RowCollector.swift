@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CountersignTelemetry
 
 /// Takes the rows of one statement's result out of libpq, up to a limit.
 struct RowCollector {
@@ -10,7 +11,7 @@ struct RowCollector {
   private var cells: [RowStorage.Cell] = []
   private var rowCount = 0
   /// Limit that the result exceeds. Its rows are no longer kept.
-  private(set) var excess: PostgreSQLError?
+  private(set) var excess: StoreError?
 
   init(maxRows: Int, maxValueBytes: Int, maxBytes: Int) {
     self.maxRows = maxRows
@@ -43,7 +44,7 @@ struct RowCollector {
   }
 
   private mutating func exceed(_ message: String) {
-    excess = PostgreSQLError(.tooLarge, message)
+    excess = StoreError(.tooLarge, message)
     bytes = []
     cells = []
     rowCount = 0

@@ -1,16 +1,17 @@
 import CPostgreSQL
+import CountersignTelemetry
 
 extension ServerLink {
   func run(
     _ statements: [PostgreSQLStatement], within limit: Duration? = nil, repeating repeats: Bool = false
-  ) throws(PostgreSQLError) -> [PostgreSQLRows] {
+  ) throws(StoreError) -> [PostgreSQLRows] {
     var run = PipelineRun(statements, on: self, within: limit)
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       try run.perform()
     } catch {
       guard run.isStale, !isBroken else { throw error }
       guard repeats else {
-        throw PostgreSQLError(
+        throw StoreError(
           .serialization, "the schema was changed meanwhile: \(error.message)", sqlState: error.sqlState)
       }
       if !isIdle { _ = try control("ROLLBACK") }
@@ -19,17 +20,17 @@ extension ServerLink {
     return run.rows
   }
 
-  func control(_ sql: String) throws(PostgreSQLError) -> String {
+  func control(_ sql: String) throws(StoreError) -> String {
     var run = PipelineRun([PostgreSQLStatement(sql, isPrepared: false)], on: self, within: nil)
     try run.perform()
     return run.tag
   }
 
   /// Runs several statements, separated by semicolons: not in pipeline mode, where that is not possible.
-  func script(_ sql: String) throws(PostgreSQLError) {
+  func script(_ sql: String) throws(StoreError) {
     guard !isBroken else { throw lost() }
     let start = ContinuousClock.now
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       try runScript(sql, until: start + options.runTimeout)
     } catch {
       // An error of the server's own leaves it in step.
@@ -39,17 +40,17 @@ extension ServerLink {
     didAnswer(1, sentAt: start)
   }
 
-  private func runScript(_ sql: String, until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+  private func runScript(_ sql: String, until deadline: ContinuousClock.Instant) throws(StoreError) {
     guard PQexitPipelineMode(handle) == 1, PQsendQuery(handle, sql) == 1 else { throw lost() }
-    var failure: PostgreSQLError?
+    var failure: StoreError?
     while true {
       try waitForResult(until: deadline)
       guard let result = PQgetResult(handle) else { break }
       defer { PQclear(result) }
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK, PGRES_EMPTY_QUERY: break
-      case PGRES_FATAL_ERROR: failure = failure ?? PostgreSQLError(result: result, sql: sql)
-      default: throw PostgreSQLError(.misuse, "COPY is not supported: \(sql)")
+      case PGRES_FATAL_ERROR: failure = failure ?? StoreError(result: result, sql: sql)
+      default: throw StoreError(.misuse, "COPY is not supported: \(sql)")
       }
     }
     guard PQstatus(handle) == CONNECTION_OK, PQenterPipelineMode(handle) == 1 else { throw failure ?? lost() }

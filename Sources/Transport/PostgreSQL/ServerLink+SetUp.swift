@@ -1,18 +1,19 @@
 import CountersignConcurrency
+import CountersignTelemetry
 
 extension ServerLink {
   /// Connects to one host: looks its name up, tries its addresses, logs in, and sets the session up.
   static func open(
     _ endpoint: PostgreSQLEndpoint, at address: ServerAddress, options: PostgreSQLOptions, closing: Closing
-  ) throws(PostgreSQLError) -> ServerLink {
+  ) throws(StoreError) -> ServerLink {
     let deadline = ContinuousClock.now + options.connectTimeout
     let numbers = try numbers(of: address, until: deadline, closing)
-    var failure = PostgreSQLError(.unreachable, "\(address) has no address")
+    var failure = StoreError(.unreachable, "\(address) has no address")
     for (index, number) in numbers.enumerated() {
       // An address that does not answer leaves time for the others.
       let left = ContinuousClock.now.duration(to: deadline)
       let parameters = ConnectionParameters(endpoint, address: address, number: number, options: options)
-      do throws(PostgreSQLError) {
+      do throws(StoreError) {
         let link = try connect(
           parameters, to: address, options: options, closing: closing,
           until: .now + left / (numbers.count - index))
@@ -45,17 +46,17 @@ extension ServerLink {
 
   private static func numbers(
     of address: ServerAddress, until deadline: ContinuousClock.Instant, _ closing: Closing
-  ) throws(PostgreSQLError) -> [String?] {
+  ) throws(StoreError) -> [String?] {
     guard !address.isSocket else { return [nil] }
     let found = HostResolver.addresses(of: address.host, until: deadline) { closing.hasBegun }
     guard !found.isEmpty else {
-      throw PostgreSQLError(.unreachable, "\(address) cannot be reached: the name is not known")
+      throw StoreError(.unreachable, "\(address) cannot be reached: the name is not known")
     }
     return found.map(\.text)
   }
 
   /// Makes sure that the server is the one that takes changes, and tells it the limits: one round trip.
-  private func setUp(within limit: Duration) throws(PostgreSQLError) {
+  private func setUp(within limit: Duration) throws(StoreError) {
     let state = PostgreSQLStatement(
       "SELECT pg_catalog.pg_is_in_recovery(), pg_catalog.current_setting('default_transaction_read_only')",
       isPrepared: false)
@@ -66,11 +67,11 @@ extension ServerLink {
       isPrepared: false)
     let row = try run([state, setting], within: limit)[0][0]
     guard try !row.bool(0) else {
-      throw PostgreSQLError(.readOnly, "\(address) is a standby")
+      throw StoreError(.readOnly, "\(address) is a standby")
     }
     let isFrozen = try row.text(1) == "on"
     guard options.isReadOnly || !isFrozen else {
-      throw PostgreSQLError(.readOnly, "\(address) was made read-only (default_transaction_read_only)")
+      throw StoreError(.readOnly, "\(address) was made read-only (default_transaction_read_only)")
     }
   }
 }

@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CountersignTelemetry
 import Glibc
 
 /// A connection to one server: libpq's handle and every wait for its socket. Not Sendable: it belongs to one thread.
@@ -40,19 +41,19 @@ final class ServerLink {
   static func connect(
     _ parameters: ConnectionParameters, to address: ServerAddress, options: PostgreSQLOptions, closing: Closing,
     until deadline: ContinuousClock.Instant
-  ) throws(PostgreSQLError) -> ServerLink {
+  ) throws(StoreError) -> ServerLink {
     ProcessEnvironment.forgetSettings()
-    guard let handle = begin(parameters) else { throw PostgreSQLError(.outOfResources, "no memory for a connection") }
+    guard let handle = begin(parameters) else { throw StoreError(.outOfResources, "no memory for a connection") }
     // Nothing goes to the standard error; and the server's text, which is in its own language, is not needed.
     PQsetNoticeReceiver(handle, { _, _ in }, nil)
     PQsetErrorVerbosity(handle, PQERRORS_SQLSTATE)
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       try proceed(handle, address, closing, until: deadline)
       guard PQserverVersion(handle) >= oldestVersion else {
-        throw PostgreSQLError(.loginRefused, "\(address) runs a version before \(oldestVersion / 10_000)")
+        throw StoreError(.loginRefused, "\(address) runs a version before \(oldestVersion / 10_000)")
       }
       guard PQsetnonblocking(handle, 1) == 0, PQenterPipelineMode(handle) == 1 else {
-        throw PostgreSQLError(.unreachable, "\(address): the connection cannot be used")
+        throw StoreError(.unreachable, "\(address): the connection cannot be used")
       }
     } catch {
       PQfinish(handle)
@@ -94,7 +95,7 @@ final class ServerLink {
   private static func proceed(
     _ handle: OpaquePointer, _ address: ServerAddress, _ closing: Closing, until deadline: ContinuousClock.Instant,
     orOnce isEnough: (OpaquePointer) -> Bool = { _ in false }
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     var phase = PQstatus(handle)
     var wanted = PGRES_POLLING_WRITING
     while phase != CONNECTION_BAD, !isEnough(handle) {
@@ -105,9 +106,9 @@ final class ServerLink {
       }
       let events = wanted == PGRES_POLLING_READING ? POLLIN : POLLOUT
       while !wait(PQsocket(handle), events, until: deadline) {
-        if closing.hasBegun { throw PostgreSQLError(.closed, "the connection was closed") }
+        if closing.hasBegun { throw StoreError(.closed, "the connection was closed") }
         guard ContinuousClock.now < deadline else {
-          throw PostgreSQLError(.unreachable, "\(address) does not answer")
+          throw StoreError(.unreachable, "\(address) does not answer")
         }
       }
       phase = PQstatus(handle)
@@ -132,7 +133,7 @@ final class ServerLink {
   }
 
   /// Sends and receives until libpq has a result, or knows that there will be none: PQgetResult does not block then.
-  func waitForResult(until deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+  func waitForResult(until deadline: ContinuousClock.Instant) throws(StoreError) {
     while PQisBusy(handle) == 1 {
       let unsent = PQflush(handle)
       guard unsent >= 0 else { throw lost() }
@@ -154,18 +155,18 @@ final class ServerLink {
     }
   }
 
-  func lost() -> PostgreSQLError {
-    PostgreSQLError(.connectionLost, "the connection to \(address) was lost")
+  func lost() -> StoreError {
+    StoreError(.connectionLost, "the connection to \(address) was lost")
   }
 
-  private func checkTime(_ deadline: ContinuousClock.Instant) throws(PostgreSQLError) {
+  private func checkTime(_ deadline: ContinuousClock.Instant) throws(StoreError) {
     if closing.isCanceling, !isCanceled {
       isCanceled = true
       cancelKey?.cancel()
     }
-    if closing.isCutting { throw PostgreSQLError(.closed, "the connection was closed") }
+    if closing.isCutting { throw StoreError(.closed, "the connection was closed") }
     guard ContinuousClock.now < deadline else {
-      throw PostgreSQLError(.connectionLost, "\(address) no longer answers")
+      throw StoreError(.connectionLost, "\(address) no longer answers")
     }
   }
 

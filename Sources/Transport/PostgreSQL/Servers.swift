@@ -1,7 +1,9 @@
+import CountersignTelemetry
+
 /// The hosts of an endpoint, tried in turn: the one that was connected last comes first.
 struct Servers {
   /// Kinds of failure, the most telling first: with several hosts or addresses one of them is reported.
-  private static let ranking: [PostgreSQLError.Code] = [
+  private static let ranking: [StoreError.Code] = [
     .closed, .loginRefused, .permission, .tlsRefused, .readOnly, .shuttingDown, .outOfResources,
   ]
 
@@ -16,12 +18,12 @@ struct Servers {
     self.closing = closing
   }
 
-  mutating func connect() throws(PostgreSQLError) -> ServerLink {
-    var failures: [PostgreSQLError] = []
+  mutating func connect() throws(StoreError) -> ServerLink {
+    var failures: [StoreError] = []
     for offset in endpoint.hosts.indices {
-      guard !closing.hasBegun else { throw PostgreSQLError(.closed, "the connection was closed") }
+      guard !closing.hasBegun else { throw StoreError(.closed, "the connection was closed") }
       let index = (first + offset) % endpoint.hosts.count
-      do throws(PostgreSQLError) {
+      do throws(StoreError) {
         let link = try ServerLink.open(endpoint, at: endpoint.hosts[index], options: options, closing: closing)
         first = index
         return link
@@ -32,11 +34,11 @@ struct Servers {
     throw Self.summary(of: failures)
   }
 
-  static func rank(of error: PostgreSQLError) -> Int { ranking.firstIndex(of: error.code) ?? ranking.count }
+  static func rank(of error: StoreError) -> Int { ranking.firstIndex(of: error.code) ?? ranking.count }
 
-  private static func summary(of failures: [PostgreSQLError]) -> PostgreSQLError {
+  private static func summary(of failures: [StoreError]) -> StoreError {
     guard var worst = failures.min(by: { rank(of: $0) < rank(of: $1) }) else {
-      return PostgreSQLError(.unreachable, "no host is configured")
+      return StoreError(.unreachable, "no host is configured")
     }
     worst.message = failures.map(\.message).joined(separator: "; ")
     return worst

@@ -1,4 +1,5 @@
 import CountersignConcurrency
+public import CountersignTelemetry
 
 /// An SQLite file in WAL mode, shared by many tasks of this process and by other processes.
 ///
@@ -35,14 +36,14 @@ public final class Database: Sendable {
   ///   - options: limits and how safe a commit is.
   ///   - kind: the service that the file belongs to; `nil` for a file of no service.
   ///   - migrations: every step of the schema from version 1 on.
-  /// - Throws: ``DatabaseError``, whose message names the remedy for an operator.
+  /// - Throws: ``StoreError``, whose message names the remedy for an operator.
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions(), kind: DatabaseKind? = nil, migrations: [Migration]
-  ) async throws(DatabaseError) -> Database {
+  ) async throws(StoreError) -> Database {
     try options.check()
     let migrator = try Migrator(migrations, of: kind)
     let database = Database(path: path, options: options)
-    do throws(DatabaseError) {
+    do throws(StoreError) {
       try await database.writer.open(path: path, migrator: migrator)
       for reader in database.readers { try await reader.open(path: path, options: options) }
     } catch {
@@ -63,13 +64,13 @@ public final class Database: Sendable {
   ///   - body: runs on the writer's thread, at most once; it must be short. An error that it throws undoes its own
   ///     changes only.
   /// - Returns: the body's result, once its changes are committed.
-  /// - Throws: the body's error; ``DatabaseError/Code/busy``, ``DatabaseError/Code/diskFull`` and the like for the
-  ///   whole group; ``DatabaseError/Code/overloaded`` if too many wait; ``DatabaseError/Code/closed``.
+  /// - Throws: the body's error; ``StoreError/Code/busy``, ``StoreError/Code/diskFull`` and the like for the
+  ///   whole group; ``StoreError/Code/overloaded`` if too many wait; ``StoreError/Code/closed``.
   public func write<T: Sendable>(
     isSingleChange: Bool = false,
-    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
-  ) async throws(DatabaseError) -> T {
-    let result: Result<T, DatabaseError> = await withCheckedContinuation { continuation in
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
+    let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
       submit(PendingBody(needsSavepoint: !isSingleChange, body, continuation), to: writes) { _ in writer.wake() }
     }
     return try result.get()
@@ -80,11 +81,11 @@ public final class Database: Sendable {
   /// Suspends until the body has run; never for writers.
   /// - Parameter body: runs on a reader's thread and must be short: while it reads, the write-ahead log cannot start
   ///   anew.
-  /// - Throws: the body's error; ``DatabaseError/Code/overloaded`` if too many wait; ``DatabaseError/Code/closed``.
+  /// - Throws: the body's error; ``StoreError/Code/overloaded`` if too many wait; ``StoreError/Code/closed``.
   public func read<T: Sendable>(
-    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> T
-  ) async throws(DatabaseError) -> T {
-    let result: Result<T, DatabaseError> = await withCheckedContinuation { continuation in
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> T
+  ) async throws(StoreError) -> T {
+    let result: Result<T, StoreError> = await withCheckedContinuation { continuation in
       submit(PendingBody(body, continuation), to: reads) { readers[$0].wake() }
     }
     return try result.get()
@@ -113,9 +114,9 @@ public final class Database: Sendable {
       if let sleeper { wake(sleeper) }
     case .full:
       body.refuse(
-        DatabaseError(.overloaded, "too many wait for \(path): its disk is too slow, or another process holds it"))
+        StoreError(.overloaded, "too many wait for \(path): its disk is too slow, or another process holds it"))
     case .closed:
-      body.refuse(DatabaseError(.closed, "the database \(path) was closed"))
+      body.refuse(StoreError(.closed, "the database \(path) was closed"))
     }
   }
 }

@@ -1,3 +1,4 @@
+import CountersignTelemetry
 import Glibc
 
 /// The file of a database, prepared before SQLite opens it, so that failures can name the remedy.
@@ -7,9 +8,9 @@ struct DatabaseFile {
 
   let path: String
 
-  func prepare() throws(DatabaseError) {
+  func prepare() throws(StoreError) {
     guard !path.isEmpty, path != ":memory:" else {
-      throw DatabaseError(.misuse, "a database needs a file: several connections share it")
+      throw StoreError(.misuse, "a database needs a file: several connections share it")
     }
     try checkDirectory()
     var status = stat()
@@ -26,22 +27,22 @@ struct DatabaseFile {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  private func checkDirectory() throws(DatabaseError) {
+  private func checkDirectory() throws(StoreError) {
     var status = stat()
     guard stat(directory, &status) == 0 else {
       guard errno == ENOENT else { throw failure("look at the directory \(directory)", errno) }
-      throw DatabaseError(
+      throw StoreError(
         .cannotOpen,
         "the directory \(directory) of the database does not exist: create it, writable for user \(geteuid())")
     }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      throw DatabaseError(.cannotOpen, "\(directory) is not a directory: name another file for the database")
+      throw StoreError(.cannotOpen, "\(directory) is not a directory: name another file for the database")
     }
     // SQLite creates its write-ahead log beside the database.
     guard access(directory, W_OK | X_OK) == 0 else { throw failure("write into the directory \(directory)", errno) }
   }
 
-  private func create() throws(DatabaseError) {
+  private func create() throws(StoreError) {
     let descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, Self.mode)
     if descriptor >= 0 {
       // A file that did not exist has no locks to lose: closing a handle drops the process's POSIX locks on it.
@@ -52,24 +53,24 @@ struct DatabaseFile {
     guard errno == EEXIST else { throw failure("create \(path)", errno) }
   }
 
-  private func check(_ status: stat) throws(DatabaseError) {
+  private func check(_ status: stat) throws(StoreError) {
     guard status.st_mode & S_IFMT == S_IFREG else {
-      throw DatabaseError(.cannotOpen, "\(path) is not a regular file: name another file for the database")
+      throw StoreError(.cannotOpen, "\(path) is not a regular file: name another file for the database")
     }
     guard access(path, R_OK | W_OK) == 0 else { throw failure("read and write \(path)", errno) }
     guard status.st_mode & 0o077 != 0 else { return }
     guard chmod(path, Self.mode) == 0 else { throw failure("take the rights of others away from \(path)", errno) }
   }
 
-  private func failure(_ action: String, _ number: Int32) -> DatabaseError {
+  private func failure(_ action: String, _ number: Int32) -> StoreError {
     let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     switch number {
     case EACCES, EPERM, EROFS:
-      return DatabaseError(.notPermitted, "user \(geteuid()) may not \(action) (\(reason)): change its owner or mode")
+      return StoreError(.notPermitted, "user \(geteuid()) may not \(action) (\(reason)): change its owner or mode")
     case ENOSPC, EDQUOT:
-      return DatabaseError(.diskFull, "cannot \(action) (\(reason)): free some space")
+      return StoreError(.full, "cannot \(action) (\(reason)): free some space")
     default:
-      return DatabaseError(.cannotOpen, "cannot \(action) (\(reason))")
+      return StoreError(.cannotOpen, "cannot \(action) (\(reason))")
     }
   }
 }

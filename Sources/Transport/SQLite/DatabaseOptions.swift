@@ -1,3 +1,5 @@
+import CountersignTelemetry
+
 /// Settings and limits of a database.
 public struct DatabaseOptions: Sendable {
   /// Durability of a commit.
@@ -11,7 +13,7 @@ public struct DatabaseOptions: Sendable {
   /// Default: full. Groups make it affordable.
   public var synchronous = Synchronous.full
 
-  /// Maximum time that a group waits for other writing processes before it fails with ``DatabaseError/Code/busy``.
+  /// Maximum time that a group waits for other writing processes before it fails with ``StoreError/Code/busy``.
   /// Waiting for a turn may add a quarter of it. Default: 5 s.
   public var busyTimeout = Duration.seconds(5)
 
@@ -22,7 +24,7 @@ public struct DatabaseOptions: Sendable {
   /// ms.
   public var maxGroupTime = Duration.milliseconds(50)
 
-  /// Maximum waiting bodies, writes and reads each. One more fails at once with ``DatabaseError/Code/overloaded``.
+  /// Maximum waiting bodies, writes and reads each. One more fails at once with ``StoreError/Code/overloaded``.
   /// Default: 65,536.
   public var maxWaiting = 65_536
 
@@ -56,7 +58,7 @@ public struct DatabaseOptions: Sendable {
 }
 
 extension DatabaseOptions {
-  func check() throws(DatabaseError) {
+  func check() throws(StoreError) {
     try require(maxBatch >= 1, "maxBatch must be at least 1")
     try require(maxWaiting >= maxBatch, "maxWaiting must not be below maxBatch")
     try require((1...8).contains(readers), "readers must be within 1...8")
@@ -66,7 +68,7 @@ extension DatabaseOptions {
     try require(busyTimeout >= .zero && busyTimeout <= .seconds(300), "busyTimeout must be within 0...300 s")
   }
 
-  private func require(_ condition: Bool, _ message: String) throws(DatabaseError) {
-    if !condition { throw DatabaseError(.misuse, "database options: \(message)") }
+  private func require(_ condition: Bool, _ message: String) throws(StoreError) {
+    if !condition { throw StoreError(.misuse, "database options: \(message)") }
   }
 }

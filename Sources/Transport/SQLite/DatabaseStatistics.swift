@@ -1,3 +1,4 @@
+public import CountersignTelemetry
 import Synchronization
 
 /// Figures of a database since it was opened, for metrics and health checks.
@@ -15,7 +16,7 @@ public struct DatabaseStatistics: Sendable {
   /// Failures to copy the write-ahead log to the database. The commits are safe, but the log grows.
   public var failedCheckpoints = 0
   /// The last failure to copy the log.
-  public var lastCheckpointError: DatabaseError?
+  public var lastCheckpointError: StoreError?
 }
 
 /// The writer's figures, updated once a group.
@@ -30,7 +31,7 @@ final class Counters: Sendable {
     }
   }
 
-  func checkpointFailed(_ error: DatabaseError) {
+  func checkpointFailed(_ error: StoreError) {
     state.withLock {
       $0.failedCheckpoints += 1
       $0.lastCheckpointError = error

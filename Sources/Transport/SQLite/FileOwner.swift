@@ -1,3 +1,4 @@
+public import CountersignTelemetry
 import Glibc
 import Synchronization
 
@@ -26,7 +27,7 @@ public final class FileOwner: Sendable {
   /// - Parameters:
   ///   - path: the file; the lock is on a file of that name with `-lock` appended.
   /// - Returns: `nil` when another process has it.
-  public static func claim(_ path: String) throws(DatabaseError) -> FileOwner? {
+  public static func claim(_ path: String) throws(StoreError) -> FileOwner? {
     let file = path + "-lock"
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw failure("open \(file)", errno) }
@@ -38,13 +39,13 @@ public final class FileOwner: Sendable {
     return owner
   }
 
-  private static func failure(_ action: String, _ number: Int32) -> DatabaseError {
+  private static func failure(_ action: String, _ number: Int32) -> StoreError {
     let reason = strerror(number).map { String(cString: $0) } ?? "error \(number)"
     switch number {
     case EACCES, EPERM, EROFS:
-      return DatabaseError(.notPermitted, "user \(geteuid()) may not \(action) (\(reason)): change its owner or mode")
-    case ENOSPC, EDQUOT: return DatabaseError(.diskFull, "cannot \(action) (\(reason)): free some space")
-    default: return DatabaseError(.cannotOpen, "cannot \(action) (\(reason)): its directory must exist")
+      return StoreError(.notPermitted, "user \(geteuid()) may not \(action) (\(reason)): change its owner or mode")
+    case ENOSPC, EDQUOT: return StoreError(.full, "cannot \(action) (\(reason)): free some space")
+    default: return StoreError(.cannotOpen, "cannot \(action) (\(reason)): its directory must exist")
     }
   }
 }

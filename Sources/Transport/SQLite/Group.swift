@@ -1,7 +1,9 @@
+import CountersignTelemetry
+
 /// One transaction of the writer, with the bodies that share it.
 struct Group {
   private let connection: SQLiteConnection
-  private var broken: DatabaseError?
+  private var broken: StoreError?
   private(set) var outcomes: [PendingBody.Outcome] = []
 
   init(connection: SQLiteConnection) {
@@ -25,7 +27,7 @@ struct Group {
     }
   }
 
-  func commit() -> DatabaseError? {
+  func commit() -> StoreError? {
     if let broken {
       connection.rollBackIfOpen()
       return broken
@@ -43,9 +45,9 @@ struct Group {
 
   /// Error for the other bodies if one of them lost the shared transaction: circumstances that concern all are named,
   /// that one body's mistake is not.
-  private func lost(through error: DatabaseError?) -> DatabaseError {
-    if let error, error.isRetriable || error.code == .corrupt { return error }
-    return DatabaseError(.rolledBack, "another body ended the transaction of its group; this one's changes are undone")
+  private func lost(through error: StoreError?) -> StoreError {
+    if let error, error.isRetriable || error.code == .damaged { return error }
+    return StoreError(.rolledBack, "another body ended the transaction of its group; this one's changes are undone")
   }
 
   private mutating func runInSavepoint(_ body: PendingBody) -> PendingBody.Outcome {

@@ -1,3 +1,4 @@
+public import CountersignTelemetry
 import Glibc
 
 /// Determines whether a process that left rows in a database still runs.
@@ -16,8 +17,8 @@ public final class OwnerLocks: Sendable {
 
   /// Takes a new number and its lock, which ends with this object or its process.
   /// - Parameter path: the database; the lock file has its name with `-owners` appended.
-  /// - Throws: ``DatabaseError/Code/notPermitted`` when the lock file cannot be written.
-  public init(path: String) throws(DatabaseError) {
+  /// - Throws: ``StoreError/Code/notPermitted`` when the lock file cannot be written.
+  public init(path: String) throws(StoreError) {
     let file = path + "-owners"
     let descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { throw Self.error("cannot open \(file)") }
@@ -66,8 +67,8 @@ public final class OwnerLocks: Sendable {
     return lock
   }
 
-  private static func error(_ what: String) -> DatabaseError {
+  private static func error(_ what: String) -> StoreError {
     let reason = strerror(errno).map { String(cString: $0) } ?? "unknown error"
-    return DatabaseError(.notPermitted, "\(what) (\(reason)): it must be writable for user \(geteuid())")
+    return StoreError(.notPermitted, "\(what) (\(reason)): it must be writable for user \(geteuid())")
   }
 }

@@ -1,4 +1,5 @@
 import CountersignConcurrency
+import CountersignTelemetry
 import Dispatch
 
 /// A connection that reads, on a serial queue of its own.
@@ -19,7 +20,7 @@ actor Reader {
 
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
-  func open(path: String, options: DatabaseOptions) throws(DatabaseError) {
+  func open(path: String, options: DatabaseOptions) throws(StoreError) {
     let connection = try SQLiteConnection(path: path, options: options)
     try connection.configure(options)
     try connection.script("PRAGMA query_only = ON")
@@ -48,7 +49,7 @@ actor Reader {
   /// The snapshot begins after all of the bodies were handed in, so each sees what its caller has seen committed.
   private func run(_ bodies: [PendingBody]) {
     guard let connection else {
-      for body in bodies { body.refuse(DatabaseError(.closed, "the database was closed")) }
+      for body in bodies { body.refuse(StoreError(.closed, "the database was closed")) }
       return
     }
     do {

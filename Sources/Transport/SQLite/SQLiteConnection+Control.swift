@@ -1,3 +1,5 @@
+import CountersignTelemetry
+
 extension SQLiteConnection {
   /// Words that a body's statement must not begin with: they would end or nest the transaction that it shares with
   /// others, or change the connection for everybody after it.
@@ -6,10 +8,10 @@ extension SQLiteConnection {
   ]
 
   /// A guard against mistakes, not against attacks: SQL is the program's own.
-  static func refuseTransactionControl(in sql: String) throws(DatabaseError) {
+  static func refuseTransactionControl(in sql: String) throws(StoreError) {
     let text = sql.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
     for word in control where begins(text, with: word) {
-      throw DatabaseError(.misuse, "a body must leave transactions alone: \(sql)")
+      throw StoreError(.misuse, "a body must leave transactions alone: \(sql)")
     }
   }
 

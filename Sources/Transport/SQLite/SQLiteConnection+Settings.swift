@@ -1,11 +1,13 @@
+import CountersignTelemetry
+
 extension SQLiteConnection {
   /// The settings that SQLite does not keep in the file, and the one it does: WAL.
-  func configure(_ options: DatabaseOptions) throws(DatabaseError) {
+  func configure(_ options: DatabaseOptions) throws(StoreError) {
     // Before anything is written: afterwards only a rewrite of the file changes it.
     if options.isShrinkable { try script("PRAGMA auto_vacuum = INCREMENTAL") }
     let mode = try first("PRAGMA journal_mode = WAL", []) { $0.text(0) }
     guard mode == "wal" else {
-      throw DatabaseError(
+      throw StoreError(
         .cannotOpen, "\(path) cannot use a write-ahead log (mode \(mode ?? "none")): put it on a local file system")
     }
     try script(
@@ -28,7 +30,7 @@ extension SQLiteConnection {
 
   /// Makes a file shrinkable that was made before it could be. Where it is too large, or another process has it open,
   /// it stays as it is: its room is used again, only not given back.
-  func makeShrinkable() throws(DatabaseError) {
+  func makeShrinkable() throws(StoreError) {
     let isShrinkable = try first("PRAGMA auto_vacuum", []) { $0.int(0) != 0 } ?? true
     let pages = try first("PRAGMA page_count", []) { $0.int(0) } ?? 0
     let page = try first("PRAGMA page_size", []) { $0.int(0) } ?? 0
@@ -36,7 +38,7 @@ extension SQLiteConnection {
     do {
       try script("PRAGMA auto_vacuum = INCREMENTAL; VACUUM;")
     } catch {
-      guard error.code == .busy || error.code == .diskFull else { throw error }
+      guard error.code == .busy || error.code == .full else { throw error }
     }
   }
 }

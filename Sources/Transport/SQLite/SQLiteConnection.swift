@@ -1,4 +1,5 @@
 import CSQLite
+import CountersignTelemetry
 
 /// One connection to SQLite. Not Sendable: it belongs to the actor that opened it, on whose serial queue all of it
 /// runs.
@@ -21,7 +22,7 @@ final class SQLiteConnection {
   private var control = StatementCache(limit: 16)
   private let busyHandler: BusyHandler
 
-  init(path: String, options: DatabaseOptions) throws(DatabaseError) {
+  init(path: String, options: DatabaseOptions) throws(StoreError) {
     self.path = path
     self.cache = StatementCache(limit: options.maxStatements)
     self.busyHandler = BusyHandler(timeout: options.busyTimeout)
@@ -30,7 +31,7 @@ final class SQLiteConnection {
     let flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
     let code = sqlite3_open_v2(path, &handle, flags, nil)
     guard code == SQLITE_OK, let handle else {
-      let error = DatabaseError.last(of: handle, path: path)
+      let error = StoreError.last(of: handle, path: path)
       sqlite3_close_v2(handle)
       self.handle = nil
       throw error
@@ -59,7 +60,7 @@ final class SQLiteConnection {
 
   var lastInsertedRowID: Int { Int(sqlite3_last_insert_rowid(handle)) }
 
-  func lastError() -> DatabaseError { .last(of: handle, path: path) }
+  func lastError() -> StoreError { .last(of: handle, path: path) }
 
   private func observeLog(of handle: OpaquePointer) {
     // Also switches SQLite's automatic checkpoints off, which are done through the same hook.
@@ -73,14 +74,14 @@ final class SQLiteConnection {
   }
 
   /// Copies the write-ahead log into the database: all of it, or as much as readers of old snapshots allow.
-  func checkpoint(restarting: Bool) throws(DatabaseError) {
+  func checkpoint(restarting: Bool) throws(StoreError) {
     busyHandler.limit = restarting ? Self.longestRestartWait : Self.longestCheckpointWait
     defer { busyHandler.limit = nil }
     let mode = restarting ? SQLITE_CHECKPOINT_RESTART : SQLITE_CHECKPOINT_FULL
     guard sqlite3_wal_checkpoint_v2(handle, nil, mode, nil, nil) == SQLITE_OK else { throw lastError() }
   }
 
-  func script(_ sql: String) throws(DatabaseError) {
+  func script(_ sql: String) throws(StoreError) {
     guard sqlite3_exec(handle, sql, nil, nil, nil) == SQLITE_OK else { throw lastError() }
   }
 }
@@ -88,15 +89,15 @@ final class SQLiteConnection {
 // MARK: - Statements
 
 extension SQLiteConnection {
-  func execute(_ sql: String, _ values: [Value]) throws(DatabaseError) -> Int {
+  func execute(_ sql: String, _ values: [Value]) throws(StoreError) -> Int {
     let before = sqlite3_total_changes64(handle)
-    try withStatement(sql, values) { statement throws(DatabaseError) in
+    try withStatement(sql, values) { statement throws(StoreError) in
       while try self.step(statement) {}
     }
     return Int(sqlite3_total_changes64(handle) - before)
   }
 
-  func run(_ sql: String) throws(DatabaseError) {
+  func run(_ sql: String) throws(StoreError) {
     let statement: Statement
     if let kept = control.take(sql) {
       statement = kept
@@ -109,9 +110,9 @@ extension SQLiteConnection {
   }
 
   func query<T>(
-    _ sql: String, _ values: [Value], _ row: (Row) throws(DatabaseError) -> T
-  ) throws(DatabaseError) -> [T] {
-    try withStatement(sql, values) { statement throws(DatabaseError) in
+    _ sql: String, _ values: [Value], _ row: (Row) throws(StoreError) -> T
+  ) throws(StoreError) -> [T] {
+    try withStatement(sql, values) { statement throws(StoreError) in
       var rows: [T] = []
       while try self.step(statement) {
         rows.append(try row(Row(statement.handle)))
@@ -121,9 +122,9 @@ extension SQLiteConnection {
   }
 
   func first<T>(
-    _ sql: String, _ values: [Value], _ row: (Row) throws(DatabaseError) -> T
-  ) throws(DatabaseError) -> T? {
-    try withStatement(sql, values) { statement throws(DatabaseError) in
+    _ sql: String, _ values: [Value], _ row: (Row) throws(StoreError) -> T
+  ) throws(StoreError) -> T? {
+    try withStatement(sql, values) { statement throws(StoreError) in
       try self.step(statement) ? try row(Row(statement.handle)) : nil
     }
   }
@@ -135,7 +136,7 @@ extension SQLiteConnection {
     sqlite3_exec(handle, "ROLLBACK", nil, nil, nil)
   }
 
-  private func step(_ statement: Statement) throws(DatabaseError) -> Bool {
+  private func step(_ statement: Statement) throws(StoreError) -> Bool {
     switch sqlite3_step(statement.handle) {
     case SQLITE_ROW: return true
     case SQLITE_DONE: return false
@@ -144,19 +145,19 @@ extension SQLiteConnection {
   }
 
   private func withStatement<T>(
-    _ sql: String, _ values: [Value], _ body: (Statement) throws(DatabaseError) -> T
-  ) throws(DatabaseError) -> T {
+    _ sql: String, _ values: [Value], _ body: (Statement) throws(StoreError) -> T
+  ) throws(StoreError) -> T {
     let statement = try take(sql)
     defer { release(statement) }
     let code = statement.bind(values)
     guard code != SQLITE_RANGE else {
-      throw DatabaseError(.misuse, "\(values.count) values do not fit the statement: \(sql)", sqliteCode: Int(code))
+      throw StoreError(.misuse, "\(values.count) values do not fit the statement: \(sql)", sqliteCode: Int(code))
     }
     guard code == SQLITE_OK else { throw lastError() }
     return try body(statement)
   }
 
-  private func take(_ sql: String) throws(DatabaseError) -> Statement {
+  private func take(_ sql: String) throws(StoreError) -> Statement {
     if let statement = cache.take(sql) { return statement }
     try Self.refuseTransactionControl(in: sql)
     let statement = try prepare(sql)
@@ -170,7 +171,7 @@ extension SQLiteConnection {
     statement.isInUse = false
   }
 
-  private func prepare(_ sql: String) throws(DatabaseError) -> Statement {
+  private func prepare(_ sql: String) throws(StoreError) -> Statement {
     var sql = sql
     var prepared: OpaquePointer?
     let (code, rest) = sql.withUTF8 { bytes in
@@ -183,9 +184,9 @@ extension SQLiteConnection {
       }
     }
     guard code == SQLITE_OK else { throw lastError() }
-    guard let prepared else { throw DatabaseError(.misuse, "there is no statement in: \(sql)") }
+    guard let prepared else { throw StoreError(.misuse, "there is no statement in: \(sql)") }
     let statement = Statement(prepared)
-    if rest { throw DatabaseError(.misuse, "one statement at a time, not: \(sql)") }
+    if rest { throw StoreError(.misuse, "one statement at a time, not: \(sql)") }
     return statement
   }
 

@@ -1,3 +1,5 @@
+public import CountersignTelemetry
+
 /// Access of a body of ``Database/write(_:)`` or ``Database/read(_:)`` to its connection, inside a transaction.
 ///
 /// It is valid only while the body runs, on the connection's own thread. Prepared statements are kept by the text of
@@ -10,9 +12,9 @@ public struct Session {
   ///   - sql: one statement; transaction control is refused.
   ///   - values: values of its `?`s, in order.
   /// - Returns: the number of rows that were inserted, updated or deleted.
-  /// - Throws: ``DatabaseError``; its changes are undone, and the body may go on.
+  /// - Throws: ``StoreError``; its changes are undone, and the body may go on.
   @discardableResult
-  public func execute(_ sql: String, _ values: [Value] = []) throws(DatabaseError) -> Int {
+  public func execute(_ sql: String, _ values: [Value] = []) throws(StoreError) -> Int {
     try connection.execute(sql, values)
   }
 
@@ -22,8 +24,8 @@ public struct Session {
   ///   - values: values of its `?`s, in order.
   ///   - row: makes a value of a row; an error that it throws ends the query.
   public func query<T>(
-    _ sql: String, _ values: [Value] = [], _ row: (Row) throws(DatabaseError) -> T
-  ) throws(DatabaseError) -> [T] {
+    _ sql: String, _ values: [Value] = [], _ row: (Row) throws(StoreError) -> T
+  ) throws(StoreError) -> [T] {
     try connection.query(sql, values, row)
   }
 
@@ -33,8 +35,8 @@ public struct Session {
   ///   - values: values of its `?`s, in order.
   ///   - row: makes a value of the row.
   public func first<T>(
-    _ sql: String, _ values: [Value] = [], _ row: (Row) throws(DatabaseError) -> T
-  ) throws(DatabaseError) -> T? {
+    _ sql: String, _ values: [Value] = [], _ row: (Row) throws(StoreError) -> T
+  ) throws(StoreError) -> T? {
     try connection.first(sql, values, row)
   }
 

@@ -1,3 +1,4 @@
+import CountersignTelemetry
 import Glibc
 
 /// Makes processes that write to one file take turns.
@@ -10,12 +11,12 @@ final class Turnstile {
 
   private let descriptor: Int32
 
-  init(path: String) throws(DatabaseError) {
+  init(path: String) throws(StoreError) {
     let file = path + "-turn"
     descriptor = open(file, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
       let reason = strerror(errno).map { String(cString: $0) } ?? "unknown error"
-      throw DatabaseError(.notPermitted, "cannot open \(file) (\(reason)): it must be writable for user \(geteuid())")
+      throw StoreError(.notPermitted, "cannot open \(file) (\(reason)): it must be writable for user \(geteuid())")
     }
   }
 

@@ -1,4 +1,5 @@
 import CountersignConcurrency
+import CountersignTelemetry
 import Dispatch
 
 /// The connection that writes, on a serial queue of its own.
@@ -31,7 +32,7 @@ actor Writer {
   nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
 
   /// Opens the file, creating it if need be, and brings its schema up to date. Processes that start at once take turns.
-  func open(path: String, migrator: Migrator) throws(DatabaseError) {
+  func open(path: String, migrator: Migrator) throws(StoreError) {
     try DatabaseFile(path: path).prepare()
     let turnstile = try Turnstile(path: path)
     turnstile.enter(within: options.busyTimeout)
@@ -75,7 +76,7 @@ actor Writer {
 
   private func runGroup(of bodies: ArraySlice<PendingBody>) -> Int {
     guard let connection else {
-      return refuse(bodies, DatabaseError(.closed, "the database was closed"))
+      return refuse(bodies, StoreError(.closed, "the database was closed"))
     }
     do {
       try begin(connection)
@@ -94,13 +95,13 @@ actor Writer {
     return outcomes.count
   }
 
-  private func begin(_ connection: SQLiteConnection) throws(DatabaseError) {
+  private func begin(_ connection: SQLiteConnection) throws(StoreError) {
     turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.run("BEGIN IMMEDIATE")
   }
 
-  private func refuse(_ bodies: ArraySlice<PendingBody>, _ error: DatabaseError) -> Int {
+  private func refuse(_ bodies: ArraySlice<PendingBody>, _ error: StoreError) -> Int {
     work.finish(bodies.count)
     counters.group(of: bodies.count, failed: true)
     for body in bodies { body.refuse(error) }
@@ -127,7 +128,7 @@ actor Writer {
 
   /// With the turn taken no other process begins a group. Were the log copied beside their groups (SQLite's automatic,
   /// passive checkpoints), it would hardly ever be all copied at any one moment, and only then can it start anew.
-  private func checkpoint(_ connection: SQLiteConnection, restarting: Bool) throws(DatabaseError) {
+  private func checkpoint(_ connection: SQLiteConnection, restarting: Bool) throws(StoreError) {
     turnstile?.enter(within: patience)
     defer { turnstile?.leave() }
     try connection.checkpoint(restarting: restarting)

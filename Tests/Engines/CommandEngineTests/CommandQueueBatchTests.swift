@@ -247,7 +247,7 @@ struct CommandQueueBatchTests {
         path: path, options: DatabaseOptions(synchronous: .normal),
         migrations: [Migration(version: 1, sql: StoreSchema.sql)])
       let bench = FlowBench(try await SQLiteStore(in: database))
-      try await database.write { session throws(DatabaseError) -> Void in try session.execute(fault) }
+      try await database.write { session throws(StoreError) -> Void in try session.execute(fault) }
       let rounds = BatchCommit<CommandQueue>.maxDoubtfulAttempts * 2
       let source = try await run([["a"], ["b"]], bench) { bench.store.calls.count { $0 == .transact } >= rounds }
       #expect(source.ackedCount == 0)

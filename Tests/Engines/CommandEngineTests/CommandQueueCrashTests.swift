@@ -111,8 +111,8 @@ import Testing
       #expect(try await bench.stored("culprit") == nil)
       #expect(try await bench.stored("innocent") != nil)
       // Settled messages leave no mark.
-      let marks = try await database.read { session throws(DatabaseError) in
-        try session.first("SELECT count(*) FROM record") { row throws(DatabaseError) in row.int(0) }
+      let marks = try await database.read { session throws(StoreError) in
+        try session.first("SELECT count(*) FROM record") { row throws(StoreError) in row.int(0) }
       }
       #expect(marks == 0)
       await database.close()

@@ -27,14 +27,14 @@ struct PoolerTests {
       let name = endpoint.applicationName
       let check = try PoolerCheck(endpoint, .patient) {
         do {
-          try await database.administrate { session throws(PostgreSQLError) -> Void in
+          try await database.administrate { session throws(StoreError) -> Void in
             try session.run(
               "SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE application_name = $1", [.text(name)]
             )
           }
         } catch { Issue.record(error) }
       }
-      let error = await #expect(throws: PostgreSQLError.self) { try await check.run() }
+      let error = await #expect(throws: StoreError.self) { try await check.run() }
       #expect(error?.code == .connectionLost)
     }
   }

@@ -93,7 +93,7 @@ import Testing
       let (a, b, runs) = (try id("a"), try id("b"), Recorded())
       for id in [a, b] { try await store.put(Record(id, body: [0])) }
       let process = Int64(store.owner.current.process)
-      async let rivalry: Void = database.change { session throws(PostgreSQLError) in
+      async let rivalry: Void = database.change { session throws(StoreError) in
         mayLock.wait()
         try session.run("SELECT FROM store_record WHERE id = 'a' FOR UPDATE")
         isLocked.signal()
@@ -141,12 +141,10 @@ import Testing
     try await PostgreSQLUnderTest.with { database in
       let (store, other) = (try await database.open(), try await database.open())
       let key = try holder("h")
-      let outcome = try await store.repeating { session, attempt throws(PostgreSQLFailure) in
+      let outcome = try await store.repeating { session, attempt throws(StoreError) in
         if attempt == 1 {
-          try flow { () throws(StoreError) in
-            try Self.meanwhile { try await other.put(Record(try id("a"), body: [], uniqueKeys: [key])) }
-          }
-          try session.all([PostgreSQLStatement("INSERT INTO store_unique VALUES ($1, 'b')", [.bytes(key.bytes)])])
+          try Self.meanwhile { try await other.put(Record(try id("a"), body: [], uniqueKeys: [key])) }
+          try session.run([PostgreSQLStatement("INSERT INTO store_unique VALUES ($1, 'b')", [.bytes(key.bytes)])])
         }
         return (attempt, [])
       }
@@ -167,7 +165,7 @@ import Testing
       let (a, b) = (try id("a"), try id("b"))
       for id in [a, b] { try await store.put(Record(id, body: [0])) }
       let (process, isLocked) = (Int64(store.owner.current.process), DispatchSemaphore(value: 0))
-      async let rivalry: Void = rival.withTransaction { session throws(PostgreSQLError) in
+      async let rivalry: Void = rival.withTransaction { session throws(StoreError) in
         try session.run("UPDATE store_record SET body = body WHERE id = 'b'")
         isLocked.signal()
         let isBlocked = "SELECT cardinality(pg_blocking_pids($1::bigint::integer)) > 0"

@@ -58,7 +58,7 @@ import Testing
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open()
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      async let holder: Void = database.administrate { session throws(PostgreSQLError) in
+      async let holder: Void = database.administrate { session throws(StoreError) in
         try session.run("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         try session.run("SELECT 1")
         isHeld.signal()
@@ -226,7 +226,7 @@ import Testing
       for _ in 0..<3 { await (try await database.open()).close() }
       let store = try await database.open()
       _ = try await store.claimMessages(limit: 9, at: start)
-      let owners = try await database.change { session throws(PostgreSQLError) in
+      let owners = try await database.change { session throws(StoreError) in
         try session.run("SELECT number FROM store_owner").count
       }
       #expect(owners == 1)
@@ -248,7 +248,7 @@ import Testing
       let claimed = try await stores[0].claimMessages(limit: 9, at: start)
       #expect(claimed.texts == ["\(place)"] && claimed.allSatisfy(\.mayBeOut))
       #expect(try await stores[1].claimMessages(limit: 9, at: start).isEmpty)
-      let owners = try await database.change { session throws(PostgreSQLError) in
+      let owners = try await database.change { session throws(StoreError) in
         try session.run("SELECT number FROM store_owner").count
       }
       #expect(owners == 2)
@@ -267,7 +267,7 @@ import Testing
         options.heartbeat = .seconds(3600)
         options.connections.reconnectDelay = .milliseconds(1)...(.milliseconds(1))
       }
-      try await database.change { session throws(PostgreSQLError) -> Void in
+      try await database.change { session throws(StoreError) -> Void in
         try session.run("UPDATE schema_version SET version = 99")
       }
       try await database.end(store)
@@ -315,7 +315,7 @@ import Testing
         "UPDATE schema_version SET version = 0", "UPDATE schema_version SET version = 99",
         "UPDATE schema_version SET part = 'other'", "UPDATE schema_version SET part = 'store'",
       ] {
-        try await database.change { session throws(PostgreSQLError) -> Void in try session.run(change) }
+        try await database.change { session throws(StoreError) -> Void in try session.run(change) }
         let error = await #expect(throws: StoreError.self) { try await database.open() }
         #expect(error?.code == .schema)
         #expect(error?.isRetriable == false && error?.fault == .store)
@@ -325,41 +325,13 @@ import Testing
     }
   }
 
-  @Test func `Failures of the server keep their class`() {
-    let expected: [(PostgreSQLError.Code, StoreError.Fault, Bool)] = [
-      (.content, .content, false), (.constraint, .content, false), (.tooLarge, .content, false),
-      (.statement, .doubtful, false), (.unexpectedResult, .doubtful, false), (.misuse, .doubtful, false),
-      (.unreachable, .store, true), (.connectionLost, .store, true), (.loginRefused, .store, true),
-      (.tlsRefused, .store, true), (.readOnly, .store, false), (.statementTimeout, .store, true),
-      (.lockTimeout, .store, true), (.diskFull, .store, true), (.outOfResources, .store, true),
-      (.shuttingDown, .store, true), (.permission, .store, false), (.missingRelation, .store, false),
-      (.overloaded, .store, true), (.closed, .store, false),
-    ]
-    for (code, fault, isRetriable) in expected {
-      let error = StoreError(PostgreSQLError(code, "x"))
-      #expect(error.fault == fault, "\(code)")
-      #expect(error.isRetriable == isRetriable, "\(code)")
-      // Nothing is told twice, which it was.
-      #expect(error.description == "x (\(error.code))")
-    }
-    #expect(
-      StoreError(PostgreSQLError(.readOnly, "x", sqlState: "25006")).description == "x, SQLSTATE 25006 (readOnly)")
-    for code in [PostgreSQLError.Code.deadlock, .serialization, .uniqueViolation] {
-      #expect(PostgreSQLFailure.server(PostgreSQLError(code, "x")).conflict == .crossed)
-    }
-    var lost = PostgreSQLError(.connectionLost, "x")
-    #expect(StoreError(lost).code == .unavailable)
-    lost.isCommitUnknown = true
-    #expect(StoreError(lost).code == .io)
-  }
-
   @Test func `Replies are searched in parts by the session itself, and the search of a canceled task is no result`()
     async throws
   {
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let count = 2 * PostgreSQLStore.searchedEntries + 1
-      try await database.change { session throws(PostgreSQLError) -> Void in
+      try await database.change { session throws(StoreError) -> Void in
         try session.run(
           """
           INSERT INTO store_inbox
@@ -376,7 +348,7 @@ import Testing
       }
       await #expect(throws: StoreError.self) { try await canceled.value }
       #expect(try await store.forget(repliesContaining: Array("number".utf8)) == 2)
-      let left = try await database.change { session throws(PostgreSQLError) in
+      let left = try await database.change { session throws(StoreError) in
         try session.run("SELECT count(*) FROM store_inbox")[0].int(0)
       }
       #expect(left == count - 2)

@@ -27,7 +27,7 @@ struct PostgreSQLUnderTest: Sendable {
 
   private static func endpoint() async throws -> PostgreSQLEndpoint {
     if let used = unused.withLock({ $0.popLast() }) {
-      try await run(used) { session throws(PostgreSQLError) in
+      try await run(used) { session throws(StoreError) in
         try session.script(
           """
           TRUNCATE \(PostgreSQLStore.tables.joined(separator: ", ")), store_owner, store_member,
@@ -66,7 +66,7 @@ struct PostgreSQLUnderTest: Sendable {
   /// Runs a body as the owner of the tables, in a transaction.
   @discardableResult
   func change<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws -> Value {
     try await Self.run(endpoint, body)
   }
@@ -74,14 +74,14 @@ struct PostgreSQLUnderTest: Sendable {
   /// The same as the server's administrator.
   @discardableResult
   func administrate<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws -> Value {
     try await Self.run(try await PrivatePostgreSQL.shared.administrator(of: endpoint), body)
   }
 
   private static func run<Value: Sendable>(
     _ endpoint: PostgreSQLEndpoint,
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws -> Value {
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
     let result: Result<Value, any Error>
@@ -93,7 +93,7 @@ struct PostgreSQLUnderTest: Sendable {
   /// Ends the session of a store, as an administrator does, and waits for that.
   func end(_ store: PostgreSQLStore) async throws {
     let process = store.owner.current.process
-    try await administrate { session throws(PostgreSQLError) -> Void in
+    try await administrate { session throws(StoreError) -> Void in
       let isOver = try session.run(
         "SELECT pg_terminate_backend($1::bigint::integer, 60000)", [.integer(Int64(process))])
       #expect(try isOver[0].bool(0))
@@ -102,7 +102,7 @@ struct PostgreSQLUnderTest: Sendable {
 
   func waitForEnd(of process: Int) async throws {
     try await eventually("the end of the session") {
-      try await administrate { session throws(PostgreSQLError) in
+      try await administrate { session throws(StoreError) in
         try session.run("SELECT FROM pg_stat_activity WHERE pid = $1::bigint", [.integer(Int64(process))]).isEmpty
       }
     }
@@ -110,7 +110,7 @@ struct PostgreSQLUnderTest: Sendable {
 
   /// Gives a row the layout of a later version.
   func spoil(_ id: RecordID) async throws {
-    let rows = try await change { session throws(PostgreSQLError) in
+    let rows = try await change { session throws(StoreError) in
       try session.run(
         "UPDATE store_record SET format = 99 WHERE kind = $1 AND id = $2", [.text(id.kind.name), .text(id.text)]
       ).affected

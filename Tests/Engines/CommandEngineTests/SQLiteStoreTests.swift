@@ -119,22 +119,6 @@ import Testing
     #expect(Self.statements.count <= 64)
   }
 
-  @Test func `Failures of the database keep their class`() {
-    let expected: [(DatabaseError.Code, StoreError.Fault)] = [
-      (.content, .content), (.constraint, .content), (.uniqueConstraint, .content), (.tooBig, .content),
-      (.sql, .doubtful), (.misuse, .doubtful), (.busy, .store), (.overloaded, .store), (.diskFull, .store),
-      (.io, .store), (.corrupt, .store), (.notADatabase, .store), (.readOnly, .store), (.notPermitted, .store),
-      (.cannotOpen, .store), (.newerSchema, .store), (.migrationFailed, .store), (.closed, .store),
-      (.rolledBack, .store), (.outOfMemory, .store),
-    ]
-    for (code, fault) in expected {
-      #expect(StoreError(DatabaseError(code, "x")).fault == fault, "\(code)")
-    }
-    for code in [DatabaseError.Code.busy, .overloaded, .diskFull, .io, .rolledBack, .outOfMemory] {
-      #expect(StoreError(DatabaseError(code, "x")).isRetriable, "\(code)")
-    }
-  }
-
   @Test func `Runs of numbers are settled together`() {
     #expect(SQLiteOutbox.ranges(of: []) == [])
     #expect(SQLiteOutbox.ranges(of: [5, 3, 4, 9, 11, 10, 1]) == [1...1, 3...5, 9...11])

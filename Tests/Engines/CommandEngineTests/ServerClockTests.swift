@@ -175,7 +175,7 @@ import Testing
     try await PostgreSQLUnderTest.with { database in
       let store = try await database.open { $0.heartbeat = .seconds(3600) }
       let (isHeld, mayEnd) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-      async let holder: Void = store.connection.withSession { _ throws(PostgreSQLError) in
+      async let holder: Void = store.connection.withSession { _ throws(StoreError) in
         isHeld.signal()
         mayEnd.wait()
       }

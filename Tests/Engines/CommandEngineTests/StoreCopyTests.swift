@@ -260,7 +260,7 @@ import Testing
     try await with(.toServer) { sides in
       try await sides.withFile { try await fill($0, large: Self.count - 1) }
       _ = await error { try await sides.copy { $0.maxValueBytes = 1 << 14 }.run { _ in } }
-      try await sides.server.change { session throws(PostgreSQLError) -> Void in
+      try await sides.server.change { session throws(StoreError) -> Void in
         try session.run("UPDATE store_record SET body = '' WHERE id = 'r10005'")
       }
       let differs = await error { try await sides.copy().run { _ in } }

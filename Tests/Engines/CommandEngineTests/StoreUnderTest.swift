@@ -45,7 +45,7 @@ enum StoreUnderTest: String, CaseIterable, Sendable, CustomTestStringConvertible
   /// Gives a row the layout of a later version.
   private static func spoil(_ id: RecordID, in path: String) async throws {
     let database = try await Database.open(path: path, migrations: [Migration(version: 1, sql: StoreSchema.sql)])
-    let rows = try await database.write { session throws(DatabaseError) in
+    let rows = try await database.write { session throws(StoreError) in
       try session.execute(
         "UPDATE store_record SET format = 99 WHERE kind = ? AND id = ?", [.text(id.kind.name), .text(id.text)])
     }

@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `A directory that is not there is an error, not a wait`() async throws {
-    await #expect(throws: DatabaseError.self) {
+    await #expect(throws: StoreError.self) {
       _ = try await Turn(of: "coordinator").claim(
         "/nowhere/at/all.sqlite", log: Logger(label: "test", sink: MemorySink()))
     }

@@ -87,15 +87,15 @@ struct StoreCommandTests {
     #expect(lines.contains { $0.hasPrefix("role \(roles.worker ?? "-"): made, without a password") })
     var coordinator = administrator
     coordinator.user = roles.service
-    let stranger = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
+    let stranger = await #expect(throws: StoreError.self) { _ = try await creation(coordinator, roles).run() }
     #expect(stranger?.message.contains("name a superuser") == true)
     coordinator.database += "_absent"
-    let absent = await #expect(throws: PostgreSQLError.self) { _ = try await creation(coordinator, roles).run() }
+    let absent = await #expect(throws: StoreError.self) { _ = try await creation(coordinator, roles).run() }
     #expect(absent?.message.contains("\(coordinator.database) does not exist") == true)
     let missing = await findings(coordinator, roles.service, StoreParts.coordinator)
     #expect(missing.map(\.status) == [.failed])
     #expect(missing.first?.hint?.contains("correct the database's name") == true)
-    #expect(CommandLineError(PostgreSQLError(.loginRefused, "no")).description.contains("--password-file"))
+    #expect(CommandLineError(StoreError(.loginRefused, "no")).description.contains("--password-file"))
   }
 
   @Test func `Processes change rows, and no tables`() async throws {
@@ -105,8 +105,8 @@ struct StoreCommandTests {
     endpoint.user = roles.service
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
     for sql in ["DROP TABLE store_record", "CREATE TABLE countersign.mine (a int)", "TRUNCATE store_inbox"] {
-      let error = await #expect(throws: PostgreSQLError.self, "\(sql)") {
-        try await connection.withSession { session throws(PostgreSQLError) in try session.script(sql) }
+      let error = await #expect(throws: StoreError.self, "\(sql)") {
+        try await connection.withSession { session throws(StoreError) in try session.script(sql) }
       }
       #expect(error?.code == .permission, "\(sql)")
     }
@@ -123,7 +123,7 @@ struct StoreCommandTests {
     (coordinator.user, coordinator.password) = (roles.service, "it's hunter2")
     let connection = try PostgreSQLConnection(coordinator, options: .patient)
     #expect(
-      try await connection.withSession { session throws(PostgreSQLError) in try session.run("SELECT 1")[0].int(0) } == 1
+      try await connection.withSession { session throws(StoreError) in try session.run("SELECT 1")[0].int(0) } == 1
     )
     await connection.close()
   }
@@ -133,12 +133,12 @@ struct StoreCommandTests {
   {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let roles = roles()
-    let error = await #expect(throws: PostgreSQLError.self) { _ = try await creation(endpoint, roles).run() }
+    let error = await #expect(throws: StoreError.self) { _ = try await creation(endpoint, roles).run() }
     #expect(error?.code == .permission)
     #expect(error?.message.contains("CREATE ROLE \(roles.owner) NOLOGIN") == true)
     let connection = try PostgreSQLConnection(
       try await PrivatePostgreSQL.shared.administrator(of: endpoint), options: .patient)
-    try await connection.withSession { session throws(PostgreSQLError) in
+    try await connection.withSession { session throws(StoreError) in
       try session.script("CREATE ROLE \(roles.service) LOGIN; CREATE ROLE \(roles.worker ?? "-") LOGIN")
     }
     await connection.close()
@@ -174,12 +174,12 @@ struct StoreCommandTests {
     #expect(behind.contains { $0.check == "database: clock" && $0.status == .failed })
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
     let coordinator = roles.service
-    try await connection.withSession { session throws(PostgreSQLError) in
+    try await connection.withSession { session throws(StoreError) in
       try session.script("ALTER ROLE \(coordinator) SET synchronous_commit = off")
     }
     let unsafe = await findings(endpoint, coordinator, StoreParts.coordinator)
     #expect(unsafe.contains { $0.check == "database: durability" && $0.status == .warning })
-    try await connection.withSession { session throws(PostgreSQLError) in
+    try await connection.withSession { session throws(StoreError) in
       try session.script("ALTER ROLE \(coordinator) SET default_transaction_read_only = on")
     }
     await connection.close()
@@ -242,7 +242,7 @@ struct StoreCommandTests {
     let endpoint = try await administrator()
     _ = try await creation(endpoint, roles()).run()
     let connection = try PostgreSQLConnection(endpoint, options: .patient)
-    let sampled = try await connection.withTransaction { session throws(PostgreSQLError) in
+    let sampled = try await connection.withTransaction { session throws(StoreError) in
       try session.script(
         """
         INSERT INTO store_outbox SELECT n, 1, n, n, '\\x01', 0, 'type', int8send(n) FROM generate_series(1, 50) n;
@@ -285,11 +285,11 @@ struct StoreCommandTests {
   @Test func `A login that fails by an expired certificate follows from it`() {
     let endpoint = PostgreSQLEndpoint(hosts: [ServerAddress(host: "db1")], database: "d", user: "u")
     let now = UnixTime(milliseconds: 1_800_000_000_000)
-    func found(_ code: PostgreSQLError.Code, endsIn days: Int) -> [Finding] {
+    func found(_ code: StoreError.Code, endsIn days: Int) -> [Finding] {
       let state = CertificateCheck.State(server: "database", host: "db1:5432", end: now + .seconds(days * 86_400))
       let check = DatabaseCheck(
         name: "database of coordinator", endpoint: endpoint, parts: [], clock: ManualClock(now), timeout: .patience)
-      let failure = check.failure(PostgreSQLError(code, "no"))
+      let failure = check.failure(StoreError(code, "no"))
       return Finding.ordered([CertificateCheck.finding(state, now: now), failure].compactMap { $0 })
     }
     let expired = found(.tlsRefused, endsIn: -1)

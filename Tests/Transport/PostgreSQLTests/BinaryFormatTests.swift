@@ -49,7 +49,7 @@ import Testing
 
   @Test func `Values and arrays have a limit`() {
     for value in [PostgreSQLValue.bytes([0, 1, 2, 3, 4]), .text("12345"), .integers([1])] {
-      let error = #expect(throws: PostgreSQLError.self) { try BinaryFormat.Values([value], maxBytes: 4) }
+      let error = #expect(throws: StoreError.self) { try BinaryFormat.Values([value], maxBytes: 4) }
       #expect(error?.code == .tooLarge)
     }
   }

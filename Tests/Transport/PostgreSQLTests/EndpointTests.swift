@@ -24,7 +24,7 @@ import Testing
       "postgresql://\(String(repeating: "x", count: 64))@b/c",
     ])
   func `A URL that is none, or says more than it may, is refused without being repeated`(url: String) {
-    let error = #expect(throws: PostgreSQLError.self) { try PostgreSQLEndpoint(url: url) }
+    let error = #expect(throws: StoreError.self) { try PostgreSQLEndpoint(url: url) }
     #expect(error?.code == .invalidURL)
     #expect(error?.message.contains("secret") == false)
   }

@@ -19,7 +19,7 @@ import Testing
       let address = ServerAddress(host: directory, port: port)
       let endpoint = PostgreSQLEndpoint(hosts: [address], database: database, user: PrivatePostgreSQL.user)
       let name = try await withConnection(to: endpoint) { connection, _ in
-        try await connection.withSession { session throws(PostgreSQLError) in
+        try await connection.withSession { session throws(StoreError) in
           try session.run("SELECT current_setting('application_name')")[0].text(0)
         }
       }

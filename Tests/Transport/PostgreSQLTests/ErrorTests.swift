@@ -5,7 +5,7 @@ import Testing
 @Suite struct ErrorTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let sql: String
-    let code: PostgreSQLError.Code
+    let code: StoreError.Code
     let state: String
     var isRetriable = false
     var testDescription: String { "\(state) \(sql)" }
@@ -17,10 +17,10 @@ import Testing
     Case(sql: "INSERT INTO t VALUES (1, 'secret')", code: .uniqueViolation, state: "23505"),
     Case(sql: "INSERT INTO t VALUES (-1, 'secret')", code: .constraint, state: "23514"),
     Case(sql: "INSERT INTO t VALUES (2, NULL)", code: .constraint, state: "23502"),
-    Case(sql: "SELECT * FROM missing", code: .missingRelation, state: "42P01"),
-    Case(sql: "SELECT missing FROM t", code: .missingRelation, state: "42703"),
-    Case(sql: "SELECT * FROM missing.t", code: .missingRelation, state: "42P01"),
-    Case(sql: "SELECT missing(1)", code: .missingRelation, state: "42883"),
+    Case(sql: "SELECT * FROM missing", code: .schema, state: "42P01"),
+    Case(sql: "SELECT missing FROM t", code: .schema, state: "42703"),
+    Case(sql: "SELECT * FROM missing.t", code: .schema, state: "42P01"),
+    Case(sql: "SELECT missing(1)", code: .schema, state: "42883"),
     Case(sql: "SELEC 1", code: .statement, state: "42601"),
     Case(sql: "SELECT rolpassword FROM pg_authid", code: .permission, state: "42501"),
     Case(
@@ -30,7 +30,7 @@ import Testing
       sql: "DO $$ BEGIN RAISE 'secret' USING ERRCODE = '40P01'; END $$", code: .deadlock, state: "40P01",
       isRetriable: true),
     Case(
-      sql: "DO $$ BEGIN RAISE 'secret' USING ERRCODE = '53100'; END $$", code: .diskFull, state: "53100",
+      sql: "DO $$ BEGIN RAISE 'secret' USING ERRCODE = '53100'; END $$", code: .full, state: "53100",
       isRetriable: true),
     Case(
       sql: "DO $$ BEGIN RAISE 'full' USING ERRCODE = '53200'; END $$", code: .outOfResources, state: "53200",
@@ -51,7 +51,7 @@ import Testing
     try await withConnection { connection, _ in
       try await connection.execute(
         "CREATE TABLE t (n bigint PRIMARY KEY CHECK (n > 0), s text NOT NULL); INSERT INTO t VALUES (1, 'a')")
-      let error = await connection.failure { session throws(PostgreSQLError) in try session.run(test.sql) }
+      let error = await connection.failure { session throws(StoreError) in try session.run(test.sql) }
       #expect(error?.code == test.code)
       #expect(error?.sqlState == test.state)
       #expect(error?.isRetriable == test.isRetriable)
@@ -67,7 +67,7 @@ import Testing
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (s text PRIMARY KEY)")
       let insert = PostgreSQLStatement("INSERT INTO t VALUES ($1)", ["secret"])
-      let error = await connection.failure { session throws(PostgreSQLError) in try session.run([insert, insert]) }
+      let error = await connection.failure { session throws(StoreError) in try session.run([insert, insert]) }
       #expect(error?.code == .uniqueViolation)
       #expect(!String(reflecting: error).contains("secret"))
     }
@@ -78,8 +78,8 @@ import Testing
       try await first.execute("CREATE TABLE t (n bigint PRIMARY KEY); INSERT INTO t VALUES (1), (2)")
       try await withConnection(to: endpoint) { second, _ in
         let gate = Gate(2)
-        async let one = failure { () throws(PostgreSQLError) in try await lockBoth(first, [1, 2], gate) }
-        async let other = failure { () throws(PostgreSQLError) in try await lockBoth(second, [2, 1], gate) }
+        async let one = failure { () throws(StoreError) in try await lockBoth(first, [1, 2], gate) }
+        async let other = failure { () throws(StoreError) in try await lockBoth(second, [2, 1], gate) }
         let errors = await [one, other].compactMap { $0?.code }
         #expect(errors == [.deadlock])
       }
@@ -88,8 +88,8 @@ import Testing
 
   private func lockBoth(
     _ connection: PostgreSQLConnection, _ rows: [Int64], _ gate: Gate
-  ) async throws(PostgreSQLError) {
-    try await connection.withTransaction { session throws(PostgreSQLError) in
+  ) async throws(StoreError) {
+    try await connection.withTransaction { session throws(StoreError) in
       try session.run("SELECT FROM t WHERE n = $1 FOR UPDATE", [.integer(rows[0])])
       gate.arriveAndWait()
       try session.run("SELECT FROM t WHERE n = $1 FOR UPDATE", [.integer(rows[1])])

@@ -60,7 +60,7 @@ import Testing
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, endpoint in
       try await connection.execute("CREATE TABLE t (n bigint)")
-      let lock = await connection.failure { session throws(PostgreSQLError) in
+      let lock = await connection.failure { session throws(StoreError) in
         try session.run("SET default_transaction_read_only = on")
         try session.run("INSERT INTO t VALUES (1)")
       }

@@ -10,7 +10,7 @@ import Testing
     var usual = PostgreSQLOptions()
     usual.searchPath = ["public"]
     try await withConnection(to: endpoint, usual) { connection, _ in
-      let row = try await connection.withSession { session throws(PostgreSQLError) in
+      let row = try await connection.withSession { session throws(StoreError) in
         try session.run(
           """
           SELECT current_setting('tcp_user_timeout'), current_setting('tcp_keepalives_idle'),
@@ -95,12 +95,12 @@ import Testing
       endpoint.tls = PostgreSQLTLS(caFile: certificates.authorityFile)
       try await withConnection(to: endpoint) { connection, _ in
         #expect(try await connection.int("SELECT count(*) FROM pg_stat_ssl WHERE pid = pg_backend_pid() AND ssl") == 1)
-        let rows = try await connection.withSession { session throws(PostgreSQLError) in
+        let rows = try await connection.withSession { session throws(StoreError) in
           try session.run("SELECT repeat('x', 100) FROM generate_series(1, 10000)")
         }
         #expect(rows.count == 10_000)
         let value = String(repeating: "y", count: 5 << 20)
-        let echo = try await connection.withSession { session throws(PostgreSQLError) in
+        let echo = try await connection.withSession { session throws(StoreError) in
           try session.run("SELECT $1::text", [.text(value)])[0].text(0)
         }
         #expect(echo == value)

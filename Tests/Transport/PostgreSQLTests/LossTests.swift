@@ -6,8 +6,8 @@ import Testing
   private static func termination(of pid: Int) -> String { "SELECT pg_terminate_backend(\(pid), 60000)" }
 
   /// Ends the connection that a body has, as an administrator does, and waits until it is gone.
-  private static func terminate(_ pid: Int, _ server: PrivatePostgreSQL) throws(PostgreSQLError) {
-    do { _ = try server.psql(termination(of: pid)) } catch { throw PostgreSQLError(.misuse, "\(error)") }
+  private static func terminate(_ pid: Int, _ server: PrivatePostgreSQL) throws(StoreError) {
+    do { _ = try server.psql(termination(of: pid)) } catch { throw StoreError(.misuse, "\(error)") }
   }
 
   @Test func `One that was ended while idle is replaced unseen, and its statements are prepared anew`() async throws {
@@ -25,8 +25,8 @@ import Testing
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           let pid = try session.run(["INSERT INTO t VALUES (1)", "SELECT pg_backend_pid()"])[1][0].int(0)
           try Self.terminate(pid, server)
           try session.run("INSERT INTO t VALUES (2)")
@@ -42,8 +42,8 @@ import Testing
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           let pid = try session.run(["INSERT INTO t VALUES (1)", "SELECT pg_backend_pid()"])[1][0].int(0)
           try Self.terminate(pid, server)
         }
@@ -70,8 +70,8 @@ import Testing
           FOR EACH ROW EXECUTE FUNCTION slow()
         """)
       let pid = try await connection.int("SELECT pg_backend_pid()")
-      async let committing = failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      async let committing = failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           try session.run("INSERT INTO t VALUES (1)")
         }
       }
@@ -88,8 +88,8 @@ import Testing
   @Test func `A constraint that is looked at in the commit fails it, and its end is known`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint UNIQUE DEFERRABLE INITIALLY DEFERRED)")
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           try session.run("INSERT INTO t VALUES (1), (1)")
         }
       }
@@ -102,8 +102,8 @@ import Testing
   @Test func `The preparation runs on every new connection, and its error is the body's`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     let endpoint = try await server.database()
-    let connection = try PostgreSQLConnection(endpoint, options: testOptions()) { session throws(PostgreSQLError) in
-      if session.generation == 2 { throw PostgreSQLError(.misuse, "not this one") }
+    let connection = try PostgreSQLConnection(endpoint, options: testOptions()) { session throws(StoreError) in
+      if session.generation == 2 { throw StoreError(.misuse, "not this one") }
       try session.run("SELECT pg_advisory_lock(1, 2)")
     }
     let held = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
@@ -143,7 +143,7 @@ import Testing
   @Test func `The last round trip counts from when it was sent, and shows while the body still runs`() async throws {
     try await withConnection { connection, _ in
       let before = ContinuousClock.now
-      try await connection.withSession { session throws(PostgreSQLError) in
+      try await connection.withSession { session throws(StoreError) in
         try session.run("SELECT 1")
         let first = connection.status.lastRoundTrip
         #expect(first.map { $0 > before } == true)

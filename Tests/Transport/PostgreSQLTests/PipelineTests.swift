@@ -7,7 +7,7 @@ import Testing
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
       let before = connection.status.roundTrips
-      let sum = try await connection.withTransaction { session throws(PostgreSQLError) in
+      let sum = try await connection.withTransaction { session throws(StoreError) in
         let inserts = (1...20).map { PostgreSQLStatement("INSERT INTO t VALUES ($1 + 0 * \($0))", [.integer($0)]) }
         let results = try session.run(inserts + ["SELECT sum(n)::bigint FROM t"])
         #expect(results.map(\.affected) == [Int](repeating: 1, count: 21))
@@ -23,8 +23,8 @@ import Testing
   @Test func `An error in the middle fails the run, and nothing of it stays`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint PRIMARY KEY)")
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withSession { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withSession { session throws(StoreError) in
           try session.run([
             "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (1)", "INSERT INTO t VALUES (2)", "SELECT 1 / 0",
           ])
@@ -36,7 +36,7 @@ import Testing
       #expect(try await connection.int("SELECT count(*) FROM t") == 0)
       #expect(connection.status.generation == 1)
       // Statements that were skipped are prepared when they are needed.
-      let rows = try await connection.withSession { session throws(PostgreSQLError) in
+      let rows = try await connection.withSession { session throws(StoreError) in
         try session.run(["INSERT INTO t VALUES (2)", "INSERT INTO t VALUES (1)", "SELECT count(*) FROM t"])
       }
       #expect(try rows[2][0].int(0) == 2)
@@ -46,23 +46,23 @@ import Testing
   @Test func `A transaction is undone by an error of the body, of a run, and on request`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
-      let own = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let own = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           try session.run("INSERT INTO t VALUES (1)")
-          throw PostgreSQLError(.content, "of the body")
+          throw StoreError(.content, "of the body")
         }
       }
       #expect(own?.message == "of the body")
-      let swallowed = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let swallowed = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           try session.run("INSERT INTO t VALUES (1)")
           // Ignored, as a careless body does.
           _ = try? session.run("SELECT 1 / 0")
-          do throws(PostgreSQLError) { try session.run("SELECT 1") } catch { #expect(error.code == .content) }
+          do throws(StoreError) { try session.run("SELECT 1") } catch { #expect(error.code == .content) }
         }
       }
       #expect(swallowed?.code == .content)
-      let value = try await connection.withTransaction { session throws(PostgreSQLError) in
+      let value = try await connection.withTransaction { session throws(StoreError) in
         try session.run("INSERT INTO t VALUES (1)")
         session.rollBack()
         return 7
@@ -78,7 +78,7 @@ import Testing
       try await connection.execute("SELECT 1")
       let before = connection.status.roundTrips
       #expect(
-        try await connection.withTransaction { session throws(PostgreSQLError) in try session.run([]).count } == 0)
+        try await connection.withTransaction { session throws(StoreError) in try session.run([]).count } == 0)
       #expect(connection.status.roundTrips == before)
     }
   }
@@ -87,7 +87,7 @@ import Testing
     arguments: ["BEGIN", " commit", "rollback to x", "SAVEPOINT a", "Start transaction", "prepare transaction 'x'"])
   func `Transaction control is refused`(sql: String) async throws {
     try await withConnection { connection, _ in
-      let error = await connection.failure { session throws(PostgreSQLError) in try session.run(sql) }
+      let error = await connection.failure { session throws(StoreError) in try session.run(sql) }
       #expect(error?.code == .misuse)
     }
   }
@@ -96,7 +96,7 @@ import Testing
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (a bigint); INSERT INTO t VALUES (1)")
       let statement = PostgreSQLStatement("SELECT * FROM t")
-      let columns: @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Int = { session throws(PostgreSQLError) in
+      let columns: @Sendable (PostgreSQLSession) throws(StoreError) -> Int = { session throws(StoreError) in
         try session.run([statement])[0].columnCount
       }
       #expect(try await connection.withSession(columns) == 1)
@@ -105,8 +105,8 @@ import Testing
       try await connection.execute("ALTER TABLE t ADD c bigint")
       #expect(try await connection.withTransaction(columns) == 3)
       try await connection.execute("ALTER TABLE t ADD d bigint")
-      let later = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let later = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           try session.run("SELECT 1")
           return try columns(session)
         }
@@ -120,14 +120,14 @@ import Testing
   @Test func `More statements than are kept: all work, and the server keeps no more either`() async throws {
     try await withConnection(testOptions { $0.maxStatements = 8 }) { connection, _ in
       for _ in 0..<3 {
-        let sum = try await connection.withSession { session throws(PostgreSQLError) in
+        let sum = try await connection.withSession { session throws(StoreError) in
           var sum = 0
           for number in 0..<30 { sum += try session.int("SELECT \(number)") }
           return sum
         }
         #expect(sum == 435)
       }
-      let kept = try await connection.withSession { session throws(PostgreSQLError) in
+      let kept = try await connection.withSession { session throws(StoreError) in
         try session.run([PostgreSQLStatement("SELECT count(*) FROM pg_prepared_statements", isPrepared: false)])[0][0]
           .int(0)
       }
@@ -146,11 +146,11 @@ import Testing
         "SELECT repeat('x', 900) FROM generate_series(1, 200)",
       ]
       for statement in tooLarge {
-        let error = await connection.failure { session throws(PostgreSQLError) in try session.run([statement]) }
+        let error = await connection.failure { session throws(StoreError) in try session.run([statement]) }
         #expect(error?.code == .tooLarge)
       }
       let values = (0..<200).map { _ in PostgreSQLStatement("SELECT $1", [.bytes([UInt8](repeating: 1, count: 900))]) }
-      let error = await connection.failure { session throws(PostgreSQLError) in try session.run(values) }
+      let error = await connection.failure { session throws(StoreError) in try session.run(values) }
       #expect(error?.code == .tooLarge)
       let found = try await connection.int("SELECT 1")
       #expect(found == 1)
@@ -162,18 +162,18 @@ import Testing
     try await withConnection { connection, _ in
       let value = [UInt8](repeating: 7, count: 1 << 20)
       let statements = (0..<20).map { _ in PostgreSQLStatement("SELECT $1", [.bytes(value)]) }
-      let rows = try await connection.withSession { session throws(PostgreSQLError) in try session.run(statements) }
+      let rows = try await connection.withSession { session throws(StoreError) in try session.run(statements) }
       for result in rows { #expect(try result[0].bytes(0) == value) }
     }
   }
 
   @Test func `A script runs as one, in a transaction or outside`() async throws {
     try await withConnection { connection, _ in
-      let broken = await failure { () throws(PostgreSQLError) in
+      let broken = await failure { () throws(StoreError) in
         try await connection.execute("CREATE TABLE a (n int); CREATE TABLE a (n int)")
       }
       #expect(broken?.code == .statement)
-      let count = try await connection.withTransaction { session throws(PostgreSQLError) in
+      let count = try await connection.withTransaction { session throws(StoreError) in
         try session.script("CREATE TABLE a (n int); INSERT INTO a VALUES (1), (2)")
         session.rollBack()
         return try session.int("SELECT count(*) FROM a")
@@ -187,8 +187,8 @@ import Testing
   @Test func `COPY, which the protocol answers in another way, ends the connection and not the process`() async throws {
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (n bigint)")
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withSession { session throws(PostgreSQLError) in try session.run("/**/ COPY t FROM STDIN")
+      let error = await failure { () throws(StoreError) in
+        try await connection.withSession { session throws(StoreError) in try session.run("/**/ COPY t FROM STDIN")
         }
       }
       #expect(error != nil)
@@ -208,8 +208,8 @@ import Testing
     final class Leak: @unchecked Sendable { var session: PostgreSQLSession? }
     try await withConnection { connection, _ in
       let leak = Leak()
-      try await connection.withSession { session throws(PostgreSQLError) in leak.session = session }
-      let error = #expect(throws: PostgreSQLError.self) { try leak.session?.run("SELECT 1") }
+      try await connection.withSession { session throws(StoreError) in leak.session = session }
+      let error = #expect(throws: StoreError.self) { try leak.session?.run("SELECT 1") }
       #expect(error?.code == .misuse)
     }
   }

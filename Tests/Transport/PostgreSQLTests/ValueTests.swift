@@ -35,7 +35,7 @@ import Testing
   private func echo(
     _ values: [PostgreSQLValue], _ type: String, on connection: PostgreSQLConnection
   ) async throws -> [PostgreSQLRows] {
-    try await connection.withSession { session throws(PostgreSQLError) in
+    try await connection.withSession { session throws(StoreError) in
       try session.run(values.map { PostgreSQLStatement("SELECT $1::\(type)", [$0]) })
     }
   }
@@ -43,7 +43,7 @@ import Testing
   @Test func `Arrays may be empty or have 100,000 elements`() async throws {
     try await withConnection { connection, _ in
       let many = (0..<100_000).map { Int64($0) as Int64? }
-      let row = try await connection.withSession { session throws(PostgreSQLError) in
+      let row = try await connection.withSession { session throws(StoreError) in
         try session.run(
           "SELECT $1::bigint[], $2::text[], $3::bytea[], $4::bigint[], (SELECT sum(n)::bigint FROM unnest($4) AS n)",
           [.integers([]), .texts([]), .byteArrays([]), .integers(many)])[0]
@@ -58,7 +58,7 @@ import Testing
 
   @Test func `The integer types of the server read as integers`() async throws {
     try await withConnection { connection, _ in
-      let row = try await connection.withSession { session throws(PostgreSQLError) in
+      let row = try await connection.withSession { session throws(StoreError) in
         try session.run(
           "SELECT -2::smallint, -3::integer, true, 4294967295::oid, '{1,null}'::integer[], 'x'::varchar, 'y'::name")[0]
       }
@@ -76,7 +76,7 @@ import Testing
     try await withConnection { connection, _ in
       try await connection.execute("CREATE TABLE t (a integer, b smallint, c text)")
       let insert = "INSERT INTO t VALUES ($1, $2, $3)"
-      try await connection.withSession { session throws(PostgreSQLError) in
+      try await connection.withSession { session throws(StoreError) in
         try session.run(insert, [.null, .null, .null])
         try session.run(insert, [1, .null, "a"])
         try session.run(insert, [.null, 2, .null])
@@ -89,8 +89,8 @@ import Testing
   @Test func `A text with U+0000 is refused here, and the connection goes on`() async throws {
     try await withConnection { connection, _ in
       for value in [PostgreSQLValue.text("a\0b"), .texts(["a", "\0"])] {
-        let error = await failure { () throws(PostgreSQLError) in
-          try await connection.withTransaction { session throws(PostgreSQLError) in
+        let error = await failure { () throws(StoreError) in
+          try await connection.withTransaction { session throws(StoreError) in
             try session.run("SELECT $1", [value])
           }
         }
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `A row, a column or a type that is not there is an error, never a trap`() async throws {
     try await withConnection { connection, _ in
-      let rows = try await connection.withSession { session throws(PostgreSQLError) in
+      let rows = try await connection.withSession { session throws(StoreError) in
         try session.run("SELECT 1, 'a', NULL::bigint, 1.5::numeric, '{{1},{2}}'::bigint[], now()")
       }
       #expect(rows.count == 1 && rows.columnCount == 6)
@@ -114,7 +114,7 @@ import Testing
         { try rows[0].bytes(1) }, { try rows[0].integers(4) }, { try rows[0].texts(0) }, { try rows[0].int(5) },
       ]
       for access in accesses {
-        let error = #expect(throws: PostgreSQLError.self) { _ = try access() }
+        let error = #expect(throws: StoreError.self) { _ = try access() }
         #expect(error?.code == .unexpectedResult)
       }
       #expect(try rows[0].isNull(2))

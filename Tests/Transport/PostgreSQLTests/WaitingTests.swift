@@ -21,13 +21,13 @@ import Testing
       try await holder.execute("CREATE TABLE t (n bigint)")
       try await withConnection(to: endpoint, testOptions { $0.lockTimeout = .milliseconds(50) }) { waiter, _ in
         let (locked, tried) = (Gate(2), Gate(2))
-        async let holding: Void = holder.withTransaction { session throws(PostgreSQLError) in
+        async let holding: Void = holder.withTransaction { session throws(StoreError) in
           try session.run("LOCK TABLE t")
           locked.arriveAndWait()
           tried.arriveAndWait()
         }
-        let error = await failure { () throws(PostgreSQLError) in
-          try await waiter.withSession { session throws(PostgreSQLError) in
+        let error = await failure { () throws(StoreError) in
+          try await waiter.withSession { session throws(StoreError) in
             locked.arriveAndWait()
             defer { tried.arriveAndWait() }
             try session.run("SELECT count(*) FROM t")
@@ -62,8 +62,8 @@ import Testing
 
   @Test func `A run has a limit of its own, for a heartbeat for instance`() async throws {
     try await withConnection { connection, _ in
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withSession { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withSession { session throws(StoreError) in
           try session.run(["SELECT pg_sleep(9)"], within: .milliseconds(100))
         }
       }
@@ -73,7 +73,7 @@ import Testing
 
   @Test func `A server that talks all the time without an end is left as well`() async throws {
     try await withConnection { connection, _ in
-      let error = await connection.failure { session throws(PostgreSQLError) in
+      let error = await connection.failure { session throws(StoreError) in
         let rows = PostgreSQLStatement("SELECT generate_series(1, 1000000000)", maxRows: 10)
         try session.run([rows], within: .milliseconds(200))
       }
@@ -85,14 +85,14 @@ import Testing
   @Test func `An open transaction that does nothing is ended by the server`() async throws {
     let server = try await PrivatePostgreSQL.shared.server
     try await withConnection(testOptions { $0.idleInTransactionTimeout = .milliseconds(50) }) { connection, _ in
-      let error = await failure { () throws(PostgreSQLError) in
-        try await connection.withTransaction { session throws(PostgreSQLError) in
+      let error = await failure { () throws(StoreError) in
+        try await connection.withTransaction { session throws(StoreError) in
           let pid = try session.int("SELECT pg_backend_pid()")
           var isThere = true
           while isThere {
             usleep(50_000)
             do { isThere = try !server.psql("SELECT 1 FROM pg_stat_activity WHERE pid = \(pid)").isEmpty } catch {
-              throw PostgreSQLError(.misuse, "\(error)")
+              throw StoreError(.misuse, "\(error)")
             }
           }
           try session.run("SELECT 1")
@@ -109,8 +109,8 @@ import Testing
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let connection = try PostgreSQLConnection(endpoint, options: testOptions())
     let isRunning = Gate(2)
-    async let running = failure { () throws(PostgreSQLError) in
-      try await connection.withSession { session throws(PostgreSQLError) in
+    async let running = failure { () throws(StoreError) in
+      try await connection.withSession { session throws(StoreError) in
         try session.run("SELECT 1")
         isRunning.arriveAndWait()
         try session.run("SELECT pg_sleep(600)")
@@ -133,8 +133,8 @@ import Testing
     let connection = try PostgreSQLConnection(endpoint, options: testOptions())
     let order = Order()
     let (isRunning, mayGoOn) = (Gate(2), Gate(2))
-    async let running = failure { () throws(PostgreSQLError) in
-      try await connection.withSession { session throws(PostgreSQLError) -> Void in
+    async let running = failure { () throws(StoreError) in
+      try await connection.withSession { session throws(StoreError) -> Void in
         isRunning.arriveAndWait()
         mayGoOn.arriveAndWait()
         try session.run("SELECT 1")
@@ -142,11 +142,11 @@ import Testing
       }
     }
     try await onNewThread { isRunning.arriveAndWait() }
-    async let waiting = failure { () throws(PostgreSQLError) in
+    async let waiting = failure { () throws(StoreError) in
       try await connection.withSession { _ in order.add("waiting") }
     }
     try await eventually { connection.status.waiting >= 2 }
-    async let end: Void = connection.close(within: .seconds(60)) { session throws(PostgreSQLError) in
+    async let end: Void = connection.close(within: .seconds(60)) { session throws(StoreError) in
       try session.run("SELECT pg_advisory_unlock_all()")
       order.add("last")
     }
@@ -183,7 +183,7 @@ import Testing
     let (inside, leave) = (Gate(3), Gate(3))
     let held = (0..<2).map { _ in
       Task {
-        try await pool.withSession { session throws(PostgreSQLError) in
+        try await pool.withSession { session throws(StoreError) in
           let pid = try session.int("SELECT pg_backend_pid()")
           inside.arriveAndWait()
           leave.arriveAndWait()
@@ -193,11 +193,11 @@ import Testing
     }
     try await onNewThread { inside.arriveAndWait() }
     let waiting = (0..<2).map { _ in
-      Task { try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") } }
+      Task { try await pool.withSession { session throws(StoreError) in try session.int("SELECT 1") } }
     }
     try await eventually { pool.status[0].waiting >= 4 }
-    let refused = await failure { () throws(PostgreSQLError) in
-      try await pool.withSession { session throws(PostgreSQLError) in try session.int("SELECT 1") }
+    let refused = await failure { () throws(StoreError) in
+      try await pool.withSession { session throws(StoreError) in try session.int("SELECT 1") }
     }
     #expect(refused?.code == .overloaded)
     try await onNewThread { leave.arriveAndWait() }
@@ -211,8 +211,8 @@ import Testing
   @Test func `A pool only reads`() async throws {
     let endpoint = try await PrivatePostgreSQL.shared.database()
     let pool = try PostgreSQLPool(endpoint, options: testOptions())
-    let error = await failure { () throws(PostgreSQLError) in
-      try await pool.withTransaction { session throws(PostgreSQLError) in try session.run("CREATE TABLE t (n int)") }
+    let error = await failure { () throws(StoreError) in
+      try await pool.withTransaction { session throws(StoreError) in try session.run("CREATE TABLE t (n int)") }
     }
     #expect(error?.code == .readOnly)
     await pool.close()

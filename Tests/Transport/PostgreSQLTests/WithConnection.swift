@@ -37,8 +37,8 @@ func withConnection<T>(
   }
 }
 
-func failure<T>(_ body: () async throws(PostgreSQLError) -> T) async -> PostgreSQLError? {
-  do throws(PostgreSQLError) {
+func failure<T>(_ body: () async throws(StoreError) -> T) async -> StoreError? {
+  do throws(StoreError) {
     _ = try await body()
     return nil
   } catch {
@@ -51,18 +51,18 @@ func waitUntilConnected(_ connection: PostgreSQLConnection) async throws {
 }
 
 extension PostgreSQLConnection {
-  func int(_ sql: String, _ values: [PostgreSQLValue] = []) async throws(PostgreSQLError) -> Int {
-    try await withSession { session throws(PostgreSQLError) in try session.run(sql, values)[0].int(0) }
+  func int(_ sql: String, _ values: [PostgreSQLValue] = []) async throws(StoreError) -> Int {
+    try await withSession { session throws(StoreError) in try session.run(sql, values)[0].int(0) }
   }
 
-  func failure(of sql: String) async -> PostgreSQLError? {
-    await failure { session throws(PostgreSQLError) in try session.run(sql) }
+  func failure(of sql: String) async -> StoreError? {
+    await failure { session throws(StoreError) in try session.run(sql) }
   }
 
   func failure<T: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> T
-  ) async -> PostgreSQLError? {
-    do throws(PostgreSQLError) {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> T
+  ) async -> StoreError? {
+    do throws(StoreError) {
       _ = try await withSession(body)
       return nil
     } catch {
@@ -70,11 +70,11 @@ extension PostgreSQLConnection {
     }
   }
 
-  func execute(_ sql: String) async throws(PostgreSQLError) {
-    try await withSession { session throws(PostgreSQLError) in try session.script(sql) }
+  func execute(_ sql: String) async throws(StoreError) {
+    try await withSession { session throws(StoreError) in try session.script(sql) }
   }
 }
 
 extension PostgreSQLSession {
-  func int(_ sql: String) throws(PostgreSQLError) -> Int { try run(sql)[0].int(0) }
+  func int(_ sql: String) throws(StoreError) -> Int { try run(sql)[0].int(0) }
 }

@@ -9,14 +9,14 @@ let notes = [
   Migration(version: 1, sql: "CREATE TABLE note (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;")
 ]
 
-func add(_ text: String, to database: Database) async throws(DatabaseError) {
-  try await database.write { session throws(DatabaseError) in
+func add(_ text: String, to database: Database) async throws(StoreError) {
+  try await database.write { session throws(StoreError) in
     _ = try session.execute("INSERT INTO note (text) VALUES (?)", [Value(text)])
   }
 }
 
-func count(in database: Database) async throws(DatabaseError) -> Int {
-  try await database.read { session throws(DatabaseError) in
+func count(in database: Database) async throws(StoreError) -> Int {
+  try await database.read { session throws(StoreError) in
     try session.first("SELECT count(*) FROM note") { $0.int(0) } ?? -1
   }
 }
@@ -38,7 +38,7 @@ func withNotes<T>(
   }
 }
 
-func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> DatabaseError? {
+func failure<T>(of operation: () async throws(StoreError) -> T) async -> StoreError? {
   do {
     _ = try await operation()
     return nil
@@ -51,7 +51,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test func `Reads what was written`() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
-      let texts = try await database.read { session throws(DatabaseError) in
+      let texts = try await database.read { session throws(StoreError) in
         try session.query("SELECT text FROM note") { $0.text(0) }
       }
       #expect(texts == ["one"])
@@ -73,10 +73,10 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
       let results = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<300 {
           group.addTask {
-            let error = await failure { () async throws(DatabaseError) in
-              try await database.write { session throws(DatabaseError) in
+            let error = await failure { () async throws(StoreError) in
+              try await database.write { session throws(StoreError) in
                 _ = try session.execute("INSERT INTO note (text) VALUES (?)", [Value("\(number)")])
-                if number.isMultiple(of: 3) { throw DatabaseError(.constraint, "on purpose") }
+                if number.isMultiple(of: 3) { throw StoreError(.constraint, "on purpose") }
               }
             }
             return error == nil
@@ -97,11 +97,11 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   /// Of bodies of a single change those that fail leave nothing behind, and take nothing of the others with them.
   @Test func `Single changes that fail are alone`() async throws {
     try await withNotes { database, _ in
-      let errors = await withTaskGroup(of: DatabaseError?.self) { group in
+      let errors = await withTaskGroup(of: StoreError?.self) { group in
         for number in 0..<40 {
           group.addTask {
-            await failure { () async throws(DatabaseError) in
-              try await database.write(isSingleChange: true) { session throws(DatabaseError) in
+            await failure { () async throws(StoreError) in
+              try await database.write(isSingleChange: true) { session throws(StoreError) in
                 // `first` may be there once.
                 let values = number % 4 == 3 ? "(?), ('row' || random()), ('first')" : "(?)"
                 return try session.execute(
@@ -114,7 +114,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
       }
       let failed = errors.compactMap(\.self)
       #expect(failed.allSatisfy { $0.code == .uniqueConstraint })
-      let texts = try await database.read { session throws(DatabaseError) in
+      let texts = try await database.read { session throws(StoreError) in
         try session.query("SELECT text FROM note") { $0.text(0) }
       }
       #expect(texts.count { $0 == "first" } == 1)
@@ -127,10 +127,10 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 
   @Test func `A lone body that throws is undone`() async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in
           _ = try session.execute("INSERT INTO note (text) VALUES ('x')")
-          throw DatabaseError(.constraint, "on purpose")
+          throw StoreError(.constraint, "on purpose")
         }
       }
       #expect(error?.message == "on purpose")
@@ -143,12 +143,12 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test func `Constraints have codes and no values`() async throws {
     try await withNotes { database, _ in
       try await add("secret", to: database)
-      let unique = await failure { () async throws(DatabaseError) in try await add("secret", to: database) }
+      let unique = await failure { () async throws(StoreError) in try await add("secret", to: database) }
       #expect(unique?.code == .uniqueConstraint)
       #expect(unique?.description.contains("secret") == false)
       #expect(unique?.isRetriable == false)
-      let null = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in
+      let null = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in
           _ = try session.execute("INSERT INTO note (text) VALUES (?)", [.null])
         }
       }
@@ -159,8 +159,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test func `A body may go on after a statement failed`() async throws {
     try await withNotes { database, _ in
       try await add("one", to: database)
-      let inserted = try await database.write { session throws(DatabaseError) in
-        do throws(DatabaseError) {
+      let inserted = try await database.write { session throws(StoreError) in
+        do throws(StoreError) {
           try session.execute("INSERT INTO note (text) VALUES ('one')")
           return true
         } catch {
@@ -176,8 +176,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 
   @Test func `Readers cannot write`() async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.read { session throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
+        try await database.read { session throws(StoreError) in
           _ = try session.execute("INSERT INTO note (text) VALUES ('x')")
         }
       }
@@ -189,8 +189,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     arguments: ["COMMIT", " begin immediate", "ROLLBACK", "savepoint x", "ATTACH 'x' AS y", "END;", "vacuum"])
   func `Bodies must leave transactions alone`(sql: String) async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in
           _ = try session.execute("INSERT INTO note (text) VALUES ('x')")
           _ = try session.execute(sql)
         }
@@ -204,8 +204,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test(arguments: ["INSERT INTO note (text) VALUES ('a'); DELETE FROM note", "", "-- nothing"])
   func `One statement at a time`(sql: String) async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in _ = try session.execute(sql) }
+      let error = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in _ = try session.execute(sql) }
       }
       #expect(error?.code == .misuse)
     }
@@ -214,8 +214,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test(arguments: [[], ["a", "b"]] as [[Value]])
   func `Values must fit the statement`(values: [Value]) async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in
           _ = try session.execute("INSERT INTO note (text) VALUES (?)", values)
         }
       }
@@ -225,22 +225,22 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
 
   @Test func `Invalid SQL is reported`() async throws {
     try await withNotes { database, _ in
-      let error = await failure { () async throws(DatabaseError) in
-        try await database.read { session throws(DatabaseError) in try session.query("SELECT x FROM note") { $0.int(0) }
+      let error = await failure { () async throws(StoreError) in
+        try await database.read { session throws(StoreError) in try session.query("SELECT x FROM note") { $0.int(0) }
         }
       }
-      #expect(error?.code == .sql)
-      #expect(error?.description == "no such column: x (sql, SQLite 1)")
+      #expect(error?.code == .statement)
+      #expect(error?.description == "no such column: x (statement, SQLite 1)")
     }
   }
 
   @Test func `Execute counts changed rows`() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
-      let changed = try await database.write { session throws(DatabaseError) in
+      let changed = try await database.write { session throws(StoreError) in
         try session.execute("UPDATE note SET text = text || '!' WHERE text < ?", ["c"])
       }
-      let none = try await database.write { session throws(DatabaseError) in
+      let none = try await database.write { session throws(StoreError) in
         try session.execute("DELETE FROM note WHERE text = ?", ["c!"])
       }
       #expect(changed == 2)
@@ -251,8 +251,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test func `Nested use of one statement`() async throws {
     try await withNotes { database, _ in
       for text in ["a", "b", "c"] { try await add(text, to: database) }
-      let pairs = try await database.read { session throws(DatabaseError) in
-        try session.query("SELECT text FROM note ORDER BY id") { row throws(DatabaseError) in
+      let pairs = try await database.read { session throws(StoreError) in
+        try session.query("SELECT text FROM note ORDER BY id") { row throws(StoreError) in
           let outer = row.text(0)
           let inner = try session.query("SELECT text FROM note ORDER BY id") { $0.text(0) }
           return outer + inner.joined()
@@ -267,10 +267,10 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
     try await withNotes { database, _ in
       try await add("taken", to: database)
       let gate = Gate()
-      let codes = await withTaskGroup(of: DatabaseError.Code?.self) { group in
+      let codes = await withTaskGroup(of: StoreError.Code?.self) { group in
         group.addTask {
-          await failure { () async throws(DatabaseError) in
-            try await database.write { _ throws(DatabaseError) in
+          await failure { () async throws(StoreError) in
+            try await database.write { _ throws(StoreError) in
               gate.enter()
               gate.wait()
             }
@@ -279,8 +279,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
         await gate.entered()
         for number in 0..<10 {
           group.addTask {
-            await failure { () async throws(DatabaseError) in
-              try await database.write { session throws(DatabaseError) in
+            await failure { () async throws(StoreError) in
+              try await database.write { session throws(StoreError) in
                 let text = number == 5 ? "taken" : "\(number)"
                 try session.execute("INSERT OR ROLLBACK INTO note (text) VALUES (?)", [Value(text)])
               }
@@ -303,8 +303,8 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
   @Test func `Closing refuses what comes later`() async throws {
     try await withNotes { database, _ in
       await database.close()
-      let write = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
-      let read = await failure { () async throws(DatabaseError) in try await count(in: database) }
+      let write = await failure { () async throws(StoreError) in try await add("x", to: database) }
+      let read = await failure { () async throws(StoreError) in try await count(in: database) }
       #expect(write?.code == .closed)
       #expect(read?.code == .closed)
     }
@@ -315,7 +315,7 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
       let written = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<500 {
           group.addTask {
-            await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) } == nil
+            await failure { () async throws(StoreError) in try await add("\(number)", to: database) } == nil
           }
         }
         group.addTask {
@@ -339,14 +339,14 @@ func failure<T>(of operation: () async throws(DatabaseError) -> T) async -> Data
       let gate = Gate()
       let refused = await withTaskGroup(of: Bool.self) { group in
         group.addTask {
-          await failure { () async throws(DatabaseError) in
-            try await database.write { _ throws(DatabaseError) in gate.wait() }
+          await failure { () async throws(StoreError) in
+            try await database.write { _ throws(StoreError) in gate.wait() }
           }?.code == .overloaded
         }
         try? await eventually { database.statistics.waitingWrites >= 1 }
         for number in 0..<20 {
           group.addTask {
-            let error = await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) }
+            let error = await failure { () async throws(StoreError) in try await add("\(number)", to: database) }
             if error != nil { gate.open() }
             return error?.code == .overloaded && error?.isRetriable == true
           }

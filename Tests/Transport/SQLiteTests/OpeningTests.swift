@@ -32,7 +32,7 @@ import Testing
         notes + [Migration(version: 2, sql: "ALTER TABLE note ADD COLUMN extra TEXT; UPDATE note SET extra = 'e';")]
       for _ in 0..<2 {
         let again = try await Database.open(path: path, migrations: more)
-        let extra = try await again.read { session throws(DatabaseError) in
+        let extra = try await again.read { session throws(StoreError) in
           try session.first("SELECT extra FROM note") { $0.text(0) }
         }
         #expect(extra == "e")
@@ -44,7 +44,7 @@ import Testing
   @Test func `A file belongs to its first service, and one of another program to none`() async throws {
     try await withNotes { database, path in
       await database.close()
-      let foreign = await failure { () async throws(DatabaseError) in
+      let foreign = await failure { () async throws(StoreError) in
         try await Database.open(path: path, kind: .accounts, migrations: notes)
       }
       #expect(foreign?.code == .otherKind)
@@ -52,13 +52,13 @@ import Testing
       let own = try await Database.open(path: path + "2", kind: .accounts, migrations: notes)
       await own.close()
       defer { for suffix in ["", "-wal", "-shm", "-turn"] { unlink(path + "2" + suffix) } }
-      let other = await failure { () async throws(DatabaseError) in
+      let other = await failure { () async throws(StoreError) in
         try await Database.open(path: path + "2", kind: .coordinator, migrations: notes)
       }
       #expect(other?.code == .otherKind)
       #expect(other?.message.contains("the file of accounts, not of the coordinator: name another") == true)
       let again = try await Database.open(path: path + "2", kind: .accounts, migrations: notes)
-      let id = try await again.read { session throws(DatabaseError) in
+      let id = try await again.read { session throws(StoreError) in
         try session.first("PRAGMA application_id") { $0.int(0) }
       }
       #expect(id == 0x4353_6E02)
@@ -69,7 +69,7 @@ import Testing
   @Test func `A newer file is refused`() async throws {
     try await withNotes { database, path in
       await database.close()
-      let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: [])
+      let error = await failure { () async throws(StoreError) in try await Database.open(path: path, migrations: [])
       }
       #expect(error?.code == .newerSchema)
       #expect(error?.message.contains("schema version 1, this program knows 0") == true)
@@ -80,12 +80,12 @@ import Testing
     try await withNotes { database, path in
       await database.close()
       let bad = notes + [Migration(version: 2, sql: "CREATE TABLE a (b); CREATE TABL c (d);")]
-      let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: bad)
+      let error = await failure { () async throws(StoreError) in try await Database.open(path: path, migrations: bad)
       }
       #expect(error?.code == .migrationFailed)
       #expect(error?.message.contains("migration 2") == true)
       let again = try await Database.open(path: path, migrations: notes)
-      let tables = try await again.read { session throws(DatabaseError) in
+      let tables = try await again.read { session throws(StoreError) in
         try session.query("SELECT name FROM sqlite_schema WHERE type = 'table'") { $0.text(0) }
       }
       #expect(tables == ["note"])
@@ -117,14 +117,14 @@ import Testing
       let path = "\(directory)/x.sqlite"
       await (try Database.open(path: path, migrations: family)).close()
       let bad = Migration(version: 2, sql: "DELETE FROM parent")
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: path, migrations: family + [bad])
       }
       #expect(error?.code == .migrationFailed)
       #expect(error?.message.contains("child") == true)
       let database = try await Database.open(path: path, migrations: family + [rebuilt])
-      let orphan = await failure { () async throws(DatabaseError) in
-        try await database.write { session throws(DatabaseError) in try session.execute("INSERT INTO child VALUES (7)")
+      let orphan = await failure { () async throws(StoreError) in
+        try await database.write { session throws(StoreError) in try session.execute("INSERT INTO child VALUES (7)")
         }
       }
       #expect(orphan?.code == .constraint)
@@ -135,7 +135,7 @@ import Testing
   @Test func `A migration must not end the transaction`() async throws {
     try await withTemporaryDirectory { directory in
       let bad = [Migration(version: 1, sql: "CREATE TABLE a (b); COMMIT; CREATE TABLE c (d)")]
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: "\(directory)/x.sqlite", migrations: bad)
       }
       #expect(error?.code == .migrationFailed)
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `Versions have no gaps`() async throws {
     try await withTemporaryDirectory { directory in
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: "\(directory)/x.sqlite", migrations: notes + [Migration(version: 3, sql: "")])
       }
       #expect(error?.code == .misuse)
@@ -174,7 +174,7 @@ import Testing
 
   @Test func `A missing directory is told`() async throws {
     try await withTemporaryDirectory { directory in
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: "\(directory)/none/x.sqlite", migrations: notes)
       }
       #expect(error?.code == .cannotOpen)
@@ -188,7 +188,7 @@ import Testing
     try await withTemporaryDirectory { directory in
       chmod(directory, 0o500)
       let place = geteuid() == 0 ? "/proc" : directory
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: "\(place)/x.sqlite", migrations: notes)
       }
       #expect(error?.code == .notPermitted || error?.code == .cannotOpen)
@@ -200,11 +200,11 @@ import Testing
     try await withTemporaryDirectory { directory in
       let path = "\(directory)/x.sqlite"
       writeFile(path, Array(repeating: UInt8(ascii: "x"), count: 8192))
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         try await Database.open(path: path, migrations: notes)
       }
       #expect(error?.code == .notADatabase)
-      let other = await failure { () async throws(DatabaseError) in
+      let other = await failure { () async throws(StoreError) in
         try await Database.open(path: directory, migrations: notes)
       }
       #expect(other?.code == .cannotOpen)
@@ -213,40 +213,40 @@ import Testing
 
   @Test func `A damaged file is reported`() async throws {
     try await withNotes { database, path in
-      try await database.write { session throws(DatabaseError) in
+      try await database.write { session throws(StoreError) in
         for number in 0..<2000 { try session.execute("INSERT INTO note (text) VALUES (?)", [Value("note \(number)")]) }
       }
       await database.close()
       writeFile(path, Array(repeating: 0xA5, count: fileSize(path) - 4096), at: 4096)
-      let error = await failure { () async throws(DatabaseError) in
+      let error = await failure { () async throws(StoreError) in
         let again = try await Database.open(path: path, migrations: notes)
-        let error = await failure { () async throws(DatabaseError) in try await add("x", to: again) }
+        let error = await failure { () async throws(StoreError) in try await add("x", to: again) }
         await again.close()
         if let error { throw error }
       }
-      #expect(error?.code == .corrupt)
+      #expect(error?.code == .damaged)
       #expect(error?.message.contains("restore it") == true)
     }
   }
 
   @Test(arguments: ["", ":memory:"])
   func `A database needs a file`(path: String) async throws {
-    let error = await failure { () async throws(DatabaseError) in try await Database.open(path: path, migrations: notes)
+    let error = await failure { () async throws(StoreError) in try await Database.open(path: path, migrations: notes)
     }
     #expect(error?.code == .misuse)
   }
 
   @Test func `A full disk is told and mended`() async throws {
     try await withNotes { database, _ in
-      let pages = try await database.write { session throws(DatabaseError) in
+      let pages = try await database.write { session throws(StoreError) in
         try session.first("PRAGMA max_page_count = 4") { $0.int(0) }
       }
       #expect(pages == 4)
       let big = String(repeating: "x", count: 100_000)
-      let error = await failure { () async throws(DatabaseError) in try await add(big, to: database) }
-      #expect(error?.code == .diskFull)
+      let error = await failure { () async throws(StoreError) in try await add(big, to: database) }
+      #expect(error?.code == .full)
       #expect(error?.isRetriable == true)
-      _ = try await database.write { session throws(DatabaseError) in
+      _ = try await database.write { session throws(StoreError) in
         try session.first("PRAGMA max_page_count = 4000") { $0.int(0) }
       }
       try await add(big, to: database)

@@ -41,7 +41,7 @@ private func writeForAWhile(
         exit(42)
       }
       _ = await (one, two)
-      let counts = try await first.read { session throws(DatabaseError) in
+      let counts = try await first.read { session throws(StoreError) in
         try session.query("SELECT substr(text, 1, 3), count(*) FROM note GROUP BY 1 ORDER BY 1") {
           ($0.text(0), $0.int(1))
         }
@@ -85,12 +85,12 @@ private func writeForAWhile(
     try await withNotes(options) { database, path in
       let other = try await Database.open(path: path, migrations: notes)
       let gate = Gate()
-      async let holding: Void = other.write { _ throws(DatabaseError) in
+      async let holding: Void = other.write { _ throws(StoreError) in
         gate.enter()
         gate.wait()
       }
       await gate.entered()
-      let error = await failure { () async throws(DatabaseError) in try await add("x", to: database) }
+      let error = await failure { () async throws(StoreError) in try await add("x", to: database) }
       gate.open()
       try await holding
       await other.close()
@@ -107,7 +107,7 @@ private func writeForAWhile(
     try await withNotes(options) { database, path in
       let other = try await Database.open(path: path, migrations: notes)
       let gate = Gate()
-      async let holding: Void = other.write { _ throws(DatabaseError) in
+      async let holding: Void = other.write { _ throws(StoreError) in
         gate.enter()
         gate.wait()
       }
@@ -116,7 +116,7 @@ private func writeForAWhile(
       let refused = await withTaskGroup(of: Bool.self) { group in
         for number in 0..<50 {
           group.addTask {
-            await failure { () async throws(DatabaseError) in try await add("\(number)", to: database) } != nil
+            await failure { () async throws(StoreError) in try await add("\(number)", to: database) } != nil
           }
         }
         try? await eventually { database.statistics.waitingWrites >= 50 }

@@ -9,7 +9,7 @@ import Testing
     options.maxStatements = 8
     try await withNotes(options) { database, _ in
       for _ in 0..<3 {
-        let sum = try await database.read { session throws(DatabaseError) in
+        let sum = try await database.read { session throws(StoreError) in
           var sum = 0
           for number in 0..<50 {
             sum += try session.first("SELECT \(number)") { $0.int(0) } ?? 0

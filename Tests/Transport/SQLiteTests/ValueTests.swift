@@ -12,7 +12,7 @@ import Testing
   @Test(arguments: values)
   func `A value comes back as it was`(value: Value) async throws {
     try await withNotes { database, _ in
-      let back = try await database.read { session throws(DatabaseError) in
+      let back = try await database.read { session throws(StoreError) in
         try session.first("SELECT ?1, typeof(?1)", [value]) { row -> Value in
           switch row.text(1) {
           case "integer": .integer(Int64(row.int(0)))
@@ -36,8 +36,8 @@ import Testing
     }
     try await withNotes { database, _ in
       for size in [1, 3, 40_000, 0, 2, 70_000, 200_000, 5] {
-        let rows = try await database.read { session throws(DatabaseError) in
-          try session.query(sql, values(size)) { row throws(DatabaseError) in
+        let rows = try await database.read { session throws(StoreError) in
+          try session.query(sql, values(size)) { row throws(StoreError) in
             let inner = try session.query(sql, values(size + 1)) { [$0.blob(0).count, $0.text(1).utf8.count] }
             return [row.blob(0).count, row.text(1).utf8.count, row.blob(2).count] + inner.flatMap(\.self)
           }
@@ -50,7 +50,7 @@ import Testing
 
   @Test func `Optionals and nulls`() async throws {
     try await withNotes { database, _ in
-      let row = try await database.read { session throws(DatabaseError) in
+      let row = try await database.read { session throws(StoreError) in
         try session.first("SELECT NULL, 0, 1, 'x', x'01', 1.5") { row in
           [
             row.count == 6, row.isNull(0), !row.isNull(1),

@@ -44,14 +44,14 @@ import Testing
   }
 
   private struct BusyLedger: Ledger {
-    static let error = LedgerError("busy", isRetriable: true)
+    static let error = StoreError(.busy, "busy")
 
     var remembers: Bool { true }
-    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
       entries.map { _ in .failure(Self.error) }
     }
-    func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { throw Self.error }
-    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+    func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob? { throw Self.error }
+    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
       throw Self.error
     }
     func close() async {}
@@ -61,7 +61,7 @@ import Testing
     async throws
   {
     let origins = ReportOrigins(ledger: BusyLedger(), logger: ThrottledLog(Logger(label: "test", sink: NoLog())))
-    await #expect(throws: LedgerError.self) { _ = try await origins.subject(of: receipt()) }
+    await #expect(throws: StoreError.self) { _ = try await origins.subject(of: receipt()) }
     #expect(try await origins.subject(of: receipt(jobID: "job-2"))?.job.messageID == "job-2")
   }
 

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignTelemetry
 
 /// The end of an anonymous account: with its last session, since nothing else opens it.
 struct AnonymousEnd: Sendable {

@@ -1,5 +1,5 @@
-import CountersignTelemetry
-public import RecordStore
+public import CountersignTelemetry
+import RecordStore
 import Synchronization
 
 /// Runs the periodic tasks once a second: the flows' own, the ends of due records, leftovers, deletions.

@@ -1,5 +1,5 @@
-import CountersignTelemetry
-public import RecordStore
+public import CountersignTelemetry
+import RecordStore
 public import ServiceRuntime
 
 /// A process of a service, as it stands in the database that it shares with the others.

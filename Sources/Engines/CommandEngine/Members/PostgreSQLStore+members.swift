@@ -1,3 +1,4 @@
+public import CountersignTelemetry
 import PostgreSQL
 public import RecordStore
 import ServiceRuntime
@@ -24,14 +25,14 @@ extension PostgreSQLStore: MemberRegister {
 
   public func enroll(_ decide: @escaping @Sendable ([Member]) -> Member.Entry?) async throws(StoreError) {
     let owner = owner
-    try await change { session throws(PostgreSQLFailure) in
+    try await change { session throws(StoreError) in
       let own = PostgreSQLValue.integer(owner.current.number)
       // Most rounds write nothing, and must not wait for a member that is frozen with the lock.
       guard decide(try session.rows(Self.members, [own], Self.member)) != nil else { return }
-      try session.all([PostgreSQLStatement(Self.lock)])
+      try session.run([PostgreSQLStatement(Self.lock)])
       let members = try session.rows(Self.members, [own], Self.member)
       guard let entry = decide(members) else { return }
-      try session.all([
+      try session.run([
         PostgreSQLStatement(
           Self.enter,
           [own, .integer(entry.isAdmitted ? 1 : 0), .text(entry.secrets.text), .text(entry.projects)]),
@@ -40,7 +41,7 @@ extension PostgreSQLStore: MemberRegister {
     }
   }
 
-  private static func member(_ row: PostgreSQLRow) throws(PostgreSQLError) -> Member {
+  private static func member(_ row: PostgreSQLRow) throws(StoreError) -> Member {
     Member(
       name: try row.text(0), isSelf: try row.bool(1), isLiving: try row.bool(2), isAdmitted: try row.bool(3),
       age: .milliseconds(max(0, try row.int(4))), secrets: [CheckValue](text: try row.text(5)),

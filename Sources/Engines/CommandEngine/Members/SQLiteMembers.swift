@@ -26,27 +26,23 @@ final class SQLiteMembers: MemberRegister {
 
   func enroll(_ decide: @escaping @Sendable ([Member]) -> Member.Entry?) async throws(StoreError) {
     let (id, name, now) = (id, name, clock.now())
-    do throws(DatabaseError) {
-      try await database.write { session throws(DatabaseError) in
-        let members = try session.query(Self.members) { row in
-          Member(
-            name: row.text(1), isSelf: row.text(0) == id, isLiving: row.text(0) == id, isAdmitted: row.bool(2),
-            age: max(.zero, now - UnixTime(milliseconds: Int64(row.int(3)))), secrets: [CheckValue](text: row.text(4)),
-            projects: row.text(5))
-        }
-        guard let entry = decide(members) else { return }
-        try session.execute(
-          Self.enter,
-          [
-            .text(id), .text(name), .integer(entry.isAdmitted ? 1 : 0), .integer(now.milliseconds),
-            .text(entry.secrets.text),
-            .text(entry.projects),
-          ])
-        // One that was admitted takes the place of all before it.
-        try session.execute(Self.forget, [.text(id), .integer(entry.isAdmitted ? 1 : 0)])
+    try await database.write { session throws(StoreError) in
+      let members = try session.query(Self.members) { row in
+        Member(
+          name: row.text(1), isSelf: row.text(0) == id, isLiving: row.text(0) == id, isAdmitted: row.bool(2),
+          age: max(.zero, now - UnixTime(milliseconds: Int64(row.int(3)))), secrets: [CheckValue](text: row.text(4)),
+          projects: row.text(5))
       }
-    } catch {
-      throw StoreError(error)
+      guard let entry = decide(members) else { return }
+      try session.execute(
+        Self.enter,
+        [
+          .text(id), .text(name), .integer(entry.isAdmitted ? 1 : 0), .integer(now.milliseconds),
+          .text(entry.secrets.text),
+          .text(entry.projects),
+        ])
+      // One that was admitted takes the place of all before it.
+      try session.execute(Self.forget, [.text(id), .integer(entry.isAdmitted ? 1 : 0)])
     }
   }
 }

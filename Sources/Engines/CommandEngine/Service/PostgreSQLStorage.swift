@@ -41,7 +41,7 @@ struct PostgreSQLStorage: ServiceStorage {
   /// Reason to end the process: trying again changes nothing.
   static func startError(_ error: StoreError) -> StartError? {
     switch error.code {
-    case .schema, .misuse: StartError(.configuration, error.message, hint: nil)
+    case .schema, .misuse, .invalidURL: StartError(.configuration, error.message, hint: nil)
     default: nil
     }
   }

@@ -25,8 +25,8 @@ struct SQLiteStorage: ServiceStorage {
         path: path, options: options, kind: kind, migrations: ServiceSchema.migrations)
       let members = SQLiteMembers(database, name: context.instance, clock: context.clock)
       return SQLiteStorage(clock: context.clock, members: members, database: database, owner: owner)
-    } catch let error as DatabaseError {
-      throw startError(error)
+    } catch let error as StoreError {
+      throw startError(opening: error)
     }
   }
 
@@ -49,17 +49,18 @@ struct SQLiteStorage: ServiceStorage {
 
   static func startError(_ error: StoreError) -> StartError {
     switch error.code {
-    case .full, .io, .readOnly, .damaged: StartError(.ioError, error.description, hint: hint)
-    case .busy, .unavailable, .closed: StartError(.unavailable, error.description, hint: hint)
+    case .full, .outOfMemory, .io, .readOnly, .notPermitted, .damaged, .notADatabase:
+      StartError(.ioError, error.description, hint: hint)
+    case .busy, .rolledBack, .unavailable, .cannotOpen, .closed: StartError(.unavailable, error.description, hint: hint)
     case .schema, .misuse: StartError(.configuration, error.description, hint: nil)
     default: StartError(.internalError, error.description, hint: nil)
     }
   }
 
-  private static func startError(_ error: DatabaseError) -> StartError {
+  private static func startError(opening error: StoreError) -> StartError {
     switch error.code {
     case .notPermitted: return StartError(.noPermission, error.description, hint: hint)
-    case .cannotOpen, .diskFull, .io: return StartError(.ioError, error.description, hint: hint)
+    case .cannotOpen, .full, .io: return StartError(.ioError, error.description, hint: hint)
     case .otherKind: return StartError(.configuration, error.message, hint: "see database.path")
     case .busy: return StartError(.unavailable, error.description, hint: "wait for the process that has it, or end it")
     default: return StartError(.internalError, error.description, hint: nil)

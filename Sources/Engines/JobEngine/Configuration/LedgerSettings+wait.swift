@@ -20,14 +20,14 @@ extension LedgerSettings {
       for: "the ledger's database",
       hint: "countersign store check shows what ledger.url lacks; this process then goes on by itself")
     context.health.register("ledger") { wait.health }
-    try await wait.run(logger: context.logger, sleep: sleep, end: Self.end) { () throws(PostgreSQLError) in
+    try await wait.run(logger: context.logger, sleep: sleep, end: Self.end) { () throws(StoreError) in
       var endpoint = settings.endpoint
       endpoint.applicationName = context.instance
       let connection = try PostgreSQLConnection(endpoint, options: settings.options)
-      let result: Result<Void, PostgreSQLError>
-      do throws(PostgreSQLError) {
+      let result: Result<Void, StoreError>
+      do throws(StoreError) {
         result = .success(
-          try await connection.withSession { session throws(PostgreSQLError) in
+          try await connection.withSession { session throws(StoreError) in
             try PostgreSQLSchema.check([LedgerSchemaPostgreSQL.part] + parts, session)
           })
       } catch {
@@ -39,8 +39,8 @@ extension LedgerSettings {
   }
 
   /// Waits for everything that an operator grants or fixes at the server.
-  private static func end(_ error: PostgreSQLError) -> WorkerError? {
-    let isFinal = [.missingRelation, .misuse, .invalidURL].contains(error.code)
+  private static func end(_ error: StoreError) -> WorkerError? {
+    let isFinal = [.schema, .misuse, .invalidURL].contains(error.code)
     return isFinal ? WorkerError(.ledgerUnavailable, "ledger.url", error) : nil
   }
 }

@@ -136,7 +136,7 @@ extension JobRun {
       redeliveries: self.claim == nil ? redeliveries : 0)
     claim.failedTokens = failedClaims
     self.claim = claim
-    do throws(LedgerError) {
+    do throws(StoreError) {
       let answer = try await context.ledgerBatcher.claim(claim)
       failedClaims = []
       context.ledgerSucceeded()
@@ -163,7 +163,7 @@ extension JobRun {
     _ done: JobLifecycle.Event, _ entry: (LedgerClaim) -> LedgerEntry
   ) async -> JobLifecycle.Event {
     guard let claim else { return done }
-    do throws(LedgerError) {
+    do throws(StoreError) {
       try await context.ledgerBatcher.giveBack(entry(claim))
       return done
     } catch {
@@ -257,7 +257,7 @@ extension JobRun {
     let (now, began) = (context.clock.now(), context.monotonic.now())
     guard let claim else { return .ledgerFailed }
     for wait in Self.settleWaits + [.zero] {
-      do throws(LedgerError) {
+      do throws(StoreError) {
         let standing = try await context.ledgerBatcher.settle(claim, result: record, at: now)
         isRecorded = standing == nil && context.ledger.remembers
         context.metrics.ledgerTime.observe(context.monotonic.now() - began)

@@ -26,7 +26,7 @@ struct LedgerPurge: Sendable {
 
   mutating func run() async {
     while await context.timers.sleep(until: context.monotonic.now() + Self.interval) {
-      do throws(LedgerError) {
+      do throws(StoreError) {
         try await round()
       } catch {
         context.alarms.warning("ledger cannot be purged", [.error: error.description])
@@ -34,7 +34,7 @@ struct LedgerPurge: Sendable {
     }
   }
 
-  private mutating func round() async throws(LedgerError) {
+  private mutating func round() async throws(StoreError) {
     try await purge()
     guard var size = try await context.ledger.size() else { return }
     if size.usedBytes > context.options.maxLedgerBytes { size = try await forgetOldest(size) }
@@ -42,7 +42,7 @@ struct LedgerPurge: Sendable {
     context.metrics.ledger(size, now: context.clock.now())
   }
 
-  private mutating func purge() async throws(LedgerError) {
+  private mutating func purge() async throws(StoreError) {
     let now = context.clock.now()
     for _ in 0..<Self.maxBatches where !context.isDraining {
       let step = try await context.ledger.purge(at: now, from: next, limit: Self.batch)
@@ -53,7 +53,7 @@ struct LedgerPurge: Sendable {
 
   /// The bound takes precedence over the retention: a full disk would stop every worker of the host, while a forgotten
   /// job is repeated only if the broker still delivers it.
-  private func forgetOldest(_ size: LedgerSize) async throws(LedgerError) -> LedgerSize {
+  private func forgetOldest(_ size: LedgerSize) async throws(StoreError) -> LedgerSize {
     var size = size
     var forgotten = 0
     let target = context.options.maxLedgerBytes / 10 * Self.targetTenths
@@ -70,7 +70,7 @@ struct LedgerPurge: Sendable {
     return size
   }
 
-  private func shrink(_ size: LedgerSize) async throws(LedgerError) -> LedgerSize {
+  private func shrink(_ size: LedgerSize) async throws(StoreError) -> LedgerSize {
     var size = size
     for _ in 0..<Self.maxBatches
     where !context.isDraining && size.freeBytes > max(size.fileBytes / Self.spareShare, Self.spareBytes) / 2 {

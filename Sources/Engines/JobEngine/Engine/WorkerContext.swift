@@ -89,7 +89,7 @@ final class WorkerContext: Sendable {
     ledgerBreaker.withLock { $0.succeeded() }
   }
 
-  func ledgerFailed(_ error: LedgerError, now: MonotonicTime) {
+  func ledgerFailed(_ error: StoreError, now: MonotonicTime) {
     ledgerFailure.withLock { $0 = error.message }
     ledgerBreaker.withLock { $0.failed(now: now, jitter: .random(in: 0..<1)) }
   }

@@ -17,12 +17,12 @@ public protocol Ledger: Sendable {
   /// `JobRules.leaseMargin` has to cover it.
   /// - Parameter entries: at most ``LedgerEntry/maxBatch``.
   /// - Returns: for each entry its answer, or the reason that it may not be recorded.
-  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>]
+  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>]
 
   /// Finds a settled job by its claim's `match`.
   ///
   /// - Returns: `nil` when there is none, or when it is forgotten.
-  func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob?
+  func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob?
 
   /// Visits jobs, oldest first, and forgets those past their retention.
   ///
@@ -30,18 +30,18 @@ public protocol Ledger: Sendable {
   ///   - time: the current time.
   ///   - first: start of the visit: 0, or `next` of the previous step.
   ///   - limit: maximum number of visited jobs.
-  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep
+  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep
 
   /// Forgets the oldest ended jobs before the end of their retention. Never one that was only begun.
   ///
   /// - Returns: the number of forgotten jobs.
-  func forgetOldest(limit: Int) async throws(LedgerError) -> Int
+  func forgetOldest(limit: Int) async throws(StoreError) -> Int
 
   /// Its size. `nil` when it occupies no storage.
-  func size() async throws(LedgerError) -> LedgerSize?
+  func size() async throws(StoreError) -> LedgerSize?
 
   /// Returns free space to the file system.
-  func shrink(pages: Int) async throws(LedgerError)
+  func shrink(pages: Int) async throws(StoreError)
 
   /// Remedy for an operator while it cannot be written.
   var remedy: String { get }
@@ -51,13 +51,13 @@ public protocol Ledger: Sendable {
 }
 
 extension Ledger {
-  public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? { nil }
+  public func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob? { nil }
 
-  public func forgetOldest(limit: Int) async throws(LedgerError) -> Int { 0 }
+  public func forgetOldest(limit: Int) async throws(StoreError) -> Int { 0 }
 
-  public func size() async throws(LedgerError) -> LedgerSize? { nil }
+  public func size() async throws(StoreError) -> LedgerSize? { nil }
 
-  public func shrink(pages: Int) async throws(LedgerError) {}
+  public func shrink(pages: Int) async throws(StoreError) {}
 
   public var remedy: String { "free space, or fix the file's permissions" }
 }

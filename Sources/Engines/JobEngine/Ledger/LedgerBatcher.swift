@@ -6,7 +6,7 @@ import Synchronization
 /// At most one batch is under way; entries that arrive meanwhile form the next one. The number of waiting entries is
 /// bounded by the jobs in progress, which the prefetch bounds: each waits for at most one entry.
 final class LedgerBatcher: Sendable {
-  private typealias Answer = Result<LedgerAnswer, LedgerError>
+  private typealias Answer = Result<LedgerAnswer, StoreError>
 
   private struct WaitingEntry {
     let entry: LedgerEntry
@@ -26,18 +26,18 @@ final class LedgerBatcher: Sendable {
   }
 
   /// See ``LedgerEntry/claim(_:)``. Suspends until the commit.
-  func claim(_ claim: LedgerClaim) async throws(LedgerError) -> ClaimAnswer {
+  func claim(_ claim: LedgerClaim) async throws(StoreError) -> ClaimAnswer {
     guard case .claim(let answer) = try await write(.claim(claim)).get() else { throw .wrongAnswer }
     return answer
   }
 
   /// See ``LedgerEntry/release(_:)`` and ``LedgerEntry/postpone(_:)``. Suspends until the commit.
-  func giveBack(_ entry: LedgerEntry) async throws(LedgerError) {
+  func giveBack(_ entry: LedgerEntry) async throws(StoreError) {
     _ = try await write(entry).get()
   }
 
   /// See ``LedgerEntry/settle(_:result:at:)``. Suspends until the commit.
-  func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(LedgerError) -> [UInt8]? {
+  func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(StoreError) -> [UInt8]? {
     guard case .settled(let standing) = try await write(.settle(claim, result: result, at: time)).get() else {
       throw .wrongAnswer
     }
@@ -76,6 +76,6 @@ final class LedgerBatcher: Sendable {
   }
 }
 
-extension LedgerError {
-  fileprivate static let wrongAnswer = LedgerError("the answer does not belong to the entry", isRetriable: true)
+extension StoreError {
+  fileprivate static let wrongAnswer = StoreError(.unavailable, "the answer does not belong to the entry")
 }

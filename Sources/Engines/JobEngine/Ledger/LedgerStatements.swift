@@ -10,21 +10,21 @@ enum LedgerStatements {
   /// A failing entry leaves no change behind, so the others are carried out. After a failure of the database none is.
   static func write(
     _ entries: [LedgerEntry], _ session: Session
-  ) throws(DatabaseError) -> [Result<LedgerAnswer, LedgerError>] {
-    var answers: [Result<LedgerAnswer, LedgerError>] = []
+  ) throws(StoreError) -> [Result<LedgerAnswer, StoreError>] {
+    var answers: [Result<LedgerAnswer, StoreError>] = []
     answers.reserveCapacity(entries.count)
-    var failure: LedgerError?
+    var failure: StoreError?
     for entry in entries {
       if let failure {
         answers.append(.failure(failure))
         continue
       }
-      do throws(DatabaseError) {
+      do throws(StoreError) {
         answers.append(.success(try write(entry, session)))
       } catch {
         guard session.isInTransaction else { throw error }
-        answers.append(.failure(LedgerError(error)))
-        if error.isRetriable { failure = LedgerError(error) }
+        answers.append(.failure(error))
+        if error.isRetriable { failure = error }
       }
     }
     return answers
@@ -32,7 +32,7 @@ enum LedgerStatements {
 
   private static func write(
     _ entry: LedgerEntry, _ session: Session
-  ) throws(DatabaseError) -> LedgerAnswer {
+  ) throws(StoreError) -> LedgerAnswer {
     let claim = entry.claim
     switch entry {
     case .claim: return .claim(try Self.claim(claim, session))
@@ -47,13 +47,13 @@ enum LedgerStatements {
     }
   }
 
-  private static func claim(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> ClaimAnswer {
+  private static func claim(_ claim: LedgerClaim, _ session: Session) throws(StoreError) -> ClaimAnswer {
     if try insert(claim, state: .open, result: nil, session) {
       let calls = claim.redeliveries
       return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
     }
     guard let row = try row(of: claim.key, session) else {
-      throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
+      throw StoreError(.damaged, "the ledger has and has not a row of the same job")
     }
     let consequence = row.consequence(ofClaim: claim.token, now: claim.times.now, judgedAt: claim.times.judgedAt)
     switch consequence {
@@ -68,21 +68,21 @@ enum LedgerStatements {
   }
 
   /// Forgets a job without unknown calls, so that a retry leaves no trace.
-  private static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+  private static func release(_ claim: LedgerClaim, _ session: Session) throws(StoreError) {
     let forgotten = try session.execute(
       "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
       [.text(claim.key), .integer(claim.token)])
     if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
   }
 
-  private static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
+  private static func postpone(_ claim: LedgerClaim, _ session: Session) throws(StoreError) {
     try makeIdle(claim, addingCalls: 1, session)
   }
 
   /// First settlement wins, even if its claim was taken over: the outcome it observed is real.
   private static func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime, _ session: Session
-  ) throws(DatabaseError) -> [UInt8]? {
+  ) throws(StoreError) -> [UInt8]? {
     let updated = try session.execute(
       """
       UPDATE job SET state = 2, token = 0, lane = '', lease_until = 0, result = ?, written_at = ?, keep_until = ?,
@@ -102,7 +102,7 @@ enum LedgerStatements {
 
   private static func shorten(
     _ row: LedgerRow, to leaseUntil: UnixTime, _ claim: LedgerClaim, _ session: Session
-  ) throws(DatabaseError) {
+  ) throws(StoreError) {
     try session.execute(
       "UPDATE job SET lease_until = ?, written_at = ? WHERE key = ? AND token = ? AND state = 1",
       [
@@ -113,7 +113,7 @@ enum LedgerStatements {
 
   private static func insert(
     _ claim: LedgerClaim, state: LedgerState, result: [UInt8]?, _ session: Session
-  ) throws(DatabaseError) -> Bool {
+  ) throws(StoreError) -> Bool {
     try session.execute(
       """
       INSERT INTO job (
@@ -131,21 +131,21 @@ enum LedgerStatements {
   }
 
   /// The newest job of that key: a provider may use an ID again one day.
-  static func job(_ match: LedgerMatch, _ session: Session) throws(DatabaseError) -> LedgerMatchedJob? {
+  static func job(_ match: LedgerMatch, _ session: Session) throws(StoreError) -> LedgerMatchedJob? {
     try session.first(
       "SELECT key, correlation_id FROM job WHERE match_key = ? ORDER BY id DESC LIMIT 1", [.text(match.key)]
-    ) { row throws(DatabaseError) in
+    ) { row throws(StoreError) in
       LedgerMatchedJob(job: MessageIdentity(key: row.text(0)), correlationID: row.optionalText(1))
     }
   }
 
-  private static func row(of key: String, _ session: Session) throws(DatabaseError) -> LedgerRow? {
+  private static func row(of key: String, _ session: Session) throws(StoreError) -> LedgerRow? {
     try session.first(
       "SELECT state, token, lane, lease_until, unknown_calls, result, written_at FROM job WHERE key = ?",
       [.text(key)]
-    ) { row throws(DatabaseError) in
+    ) { row throws(StoreError) in
       guard let state = LedgerState(rawValue: Int64(row.int(0))) else {
-        throw DatabaseError(.corrupt, "the ledger has a row in a state that it does not know")
+        throw StoreError(.damaged, "the ledger has a row in a state that it does not know")
       }
       return LedgerRow(
         state: state, token: Int64(row.int(1)), lane: row.text(2),
@@ -156,7 +156,7 @@ enum LedgerStatements {
 
   private static func takeOver(
     _ claim: LedgerClaim, unknownCalls: Int, _ session: Session
-  ) throws(DatabaseError) {
+  ) throws(StoreError) {
     try session.execute(
       """
       UPDATE job SET state = 1, token = ?, lane = ?, lease_until = ?, unknown_calls = ?, written_at = ?, keep_until = ?
@@ -172,7 +172,7 @@ enum LedgerStatements {
 
   private static func makeIdle(
     _ claim: LedgerClaim, addingCalls calls: Int64, _ session: Session
-  ) throws(DatabaseError) {
+  ) throws(StoreError) {
     try session.execute(
       "UPDATE job SET state = 0, unknown_calls = unknown_calls + ? WHERE key = ? AND token = ? AND state = 1",
       [.integer(calls), .text(claim.key), .integer(claim.token)])

@@ -10,7 +10,7 @@ public struct NoLedger: Ledger {
 
   public var remembers: Bool { false }
 
-  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
     entries.map { entry in
       switch entry {
       case .claim(let claim) where claim.redeliveries > 0:
@@ -22,7 +22,7 @@ public struct NoLedger: Ledger {
     }
   }
 
-  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
     LedgerPurgeStep(forgotten: 0)
   }
 

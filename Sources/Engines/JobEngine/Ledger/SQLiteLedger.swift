@@ -1,6 +1,6 @@
 public import CountersignTelemetry
 public import CrashMarks
-public import RecordStore
+import RecordStore
 public import SQLite
 
 /// The ledger in an SQLite file that all workers of a host share.
@@ -15,19 +15,15 @@ public final class SQLiteLedger: Ledger {
   /// - Parameters:
   ///   - path: the file; its directory must exist. All workers of a host name the same one.
   ///   - options: durability of a commit, and limits. With `.full` a claim survives the loss of power.
-  /// - Throws: `LedgerError`, whose message has a hint for the operator.
+  /// - Throws: `StoreError`, whose message has a hint for the operator.
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions()
-  ) async throws(LedgerError) -> SQLiteLedger {
+  ) async throws(StoreError) -> SQLiteLedger {
     var options = options
     options.isShrinkable = true
-    do throws(DatabaseError) {
-      return SQLiteLedger(
-        try await Database.open(
-          path: path, options: options, kind: .ledger, migrations: LedgerSchema.migrations))
-    } catch {
-      throw LedgerError(error)
-    }
+    return SQLiteLedger(
+      try await Database.open(
+        path: path, options: options, kind: .ledger, migrations: LedgerSchema.migrations))
   }
 
   public var remembers: Bool { true }
@@ -39,9 +35,9 @@ public final class SQLiteLedger: Ledger {
   /// Statistics of the database, for metrics.
   public var statistics: DatabaseStatistics { database.statistics }
 
-  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
-    do throws(LedgerError) {
-      return try await write { session throws(DatabaseError) in
+  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
+    do throws(StoreError) {
+      return try await write { session throws(StoreError) in
         try LedgerStatements.write(entries, session)
       }
     } catch {
@@ -49,26 +45,26 @@ public final class SQLiteLedger: Ledger {
     }
   }
 
-  public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
-    try await read { session throws(DatabaseError) in try LedgerStatements.job(match, session) }
+  public func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob? {
+    try await read { session throws(StoreError) in try LedgerStatements.job(match, session) }
   }
 
-  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
-    try await write { session throws(DatabaseError) in
+  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
+    try await write { session throws(StoreError) in
       try LedgerStatements.purge(at: time, from: first, limit: limit, session)
     }
   }
 
-  public func forgetOldest(limit: Int) async throws(LedgerError) -> Int {
-    try await write { session throws(DatabaseError) in try LedgerStatements.forgetOldest(limit: limit, session) }
+  public func forgetOldest(limit: Int) async throws(StoreError) -> Int {
+    try await write { session throws(StoreError) in try LedgerStatements.forgetOldest(limit: limit, session) }
   }
 
-  public func size() async throws(LedgerError) -> LedgerSize? {
-    try await read { session throws(DatabaseError) in try LedgerStatements.size(session) }
+  public func size() async throws(StoreError) -> LedgerSize? {
+    try await read { session throws(StoreError) in try LedgerStatements.size(session) }
   }
 
-  public func shrink(pages: Int) async throws(LedgerError) {
-    try await write { session throws(DatabaseError) in try LedgerStatements.shrink(pages: pages, session) }
+  public func shrink(pages: Int) async throws(StoreError) {
+    try await write { session throws(StoreError) in try LedgerStatements.shrink(pages: pages, session) }
   }
 
   public func close() async {
@@ -76,23 +72,15 @@ public final class SQLiteLedger: Ledger {
   }
 
   private func read<Answer: Sendable>(
-    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
-  ) async throws(LedgerError) -> Answer {
-    do throws(DatabaseError) {
-      return try await database.read(body)
-    } catch {
-      throw LedgerError(error)
-    }
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    return try await database.read(body)
   }
 
   private func write<Answer: Sendable>(
-    _ body: @escaping @Sendable (Session) throws(DatabaseError) -> Answer
-  ) async throws(LedgerError) -> Answer {
-    do throws(DatabaseError) {
-      // Each of ``LedgerStatements`` is complete with its first change, and a batch throws only what has undone it.
-      return try await database.write(isSingleChange: true, body)
-    } catch {
-      throw LedgerError(error)
-    }
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    // Each of ``LedgerStatements`` is complete with its first change, and a batch throws only what has undone it.
+    return try await database.write(isSingleChange: true, body)
   }
 }

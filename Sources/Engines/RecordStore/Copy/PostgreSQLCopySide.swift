@@ -1,3 +1,4 @@
+package import CountersignTelemetry
 import PostgreSQL
 import SQLite
 
@@ -48,9 +49,9 @@ extension PostgreSQLStore: CopyStore {
   }
 
   func query(_ statement: CopyStatement, _ forms: [CopiedTable.Form]) async throws(StoreError) -> [[Value]] {
-    try await change { session throws(PostgreSQLFailure) in
+    try await change { session throws(StoreError) in
       try session.rows(statement.sql, statement.values.map(PostgreSQLValue.init)) {
-        row throws(PostgreSQLError) -> [Value] in
+        row throws(StoreError) -> [Value] in
         var values: [Value] = []
         for (number, form) in forms.enumerated() {
           switch form {
@@ -65,8 +66,8 @@ extension PostgreSQLStore: CopyStore {
   }
 
   func execute(_ statements: [CopyStatement]) async throws(StoreError) {
-    try await change { session throws(PostgreSQLFailure) -> Void in
-      try session.all(statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) })
+    try await change { session throws(StoreError) -> Void in
+      try session.run(statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) })
     }
   }
 

@@ -1,3 +1,4 @@
+package import CountersignTelemetry
 import Glibc
 import SQLite
 
@@ -8,15 +9,15 @@ extension CopySide {
     guard isThere || kind != nil else {
       throw StoreError(.content, "\(path) does not exist, is empty, or you may not look at it")
     }
-    do throws(DatabaseError) {
+    do throws(StoreError) {
       guard let owner = try FileOwner.claim(path) else {
-        throw DatabaseError(.busy, "a process has \(path): stop it first")
+        throw StoreError(.busy, "a process has \(path): stop it first")
       }
       let (kind, database) = try await open(path, isThere ? DatabaseKind.services : [kind].compactMap { $0 })
       let store: SQLiteStore
       do throws(StoreError) { store = try await SQLiteStore(in: database) } catch {
         await database.close()
-        throw DatabaseError(.cannotOpen, error.message)
+        throw StoreError(.cannotOpen, error.message)
       }
       return CopySide(kind: kind, name: database.path, store: store) {
         await store.close()
@@ -24,7 +25,7 @@ extension CopySide {
         owner.release()
       }
     } catch {
-      throw error.code == .otherKind ? StoreError(.content, error.message) : StoreError(error)
+      throw error.code == .otherKind ? StoreError(.content, error.message) : error
     }
   }
 
@@ -36,10 +37,10 @@ extension CopySide {
 
   private static func open(
     _ path: String, _ kinds: [DatabaseKind]
-  ) async throws(DatabaseError) -> (DatabaseKind, Database) {
-    var refusal = DatabaseError(.misuse, "a file is of no service")
+  ) async throws(StoreError) -> (DatabaseKind, Database) {
+    var refusal = StoreError(.misuse, "a file is of no service")
     for kind in kinds {
-      do throws(DatabaseError) {
+      do throws(StoreError) {
         return (kind, try await Database.open(path: path, kind: kind, migrations: ServiceSchema.migrations))
       } catch {
         guard error.code == .otherKind else { throw error }

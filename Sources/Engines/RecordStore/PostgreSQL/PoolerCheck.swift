@@ -8,12 +8,7 @@ extension PostgreSQLStore {
   public static func verifySession(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions = PostgreSQLOptions()
   ) async throws(StoreError) {
-    let isOwn: Bool
-    do throws(PostgreSQLError) {
-      isOwn = try await PoolerCheck(endpoint, options).run()
-    } catch {
-      throw StoreError(error)
-    }
+    let isOwn = try await PoolerCheck(endpoint, options).run()
     guard !isOwn else { return }
     throw StoreError(
       .schema,
@@ -35,27 +30,27 @@ struct PoolerCheck: Sendable {
 
   init(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, between: @escaping @Sendable () async -> Void = {}
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     self.between = between
     connections = [
       try PostgreSQLConnection(endpoint, options: options), try PostgreSQLConnection(endpoint, options: options),
     ]
   }
 
-  func run() async throws(PostgreSQLError) -> Bool {
-    let result: Result<Bool, PostgreSQLError>
-    do throws(PostgreSQLError) { result = .success(try await compare()) } catch { result = .failure(error) }
+  func run() async throws(StoreError) -> Bool {
+    let result: Result<Bool, StoreError>
+    do throws(StoreError) { result = .success(try await compare()) } catch { result = .failure(error) }
     for connection in connections { await connection.close() }
     return try result.get()
   }
 
-  private func compare() async throws(PostgreSQLError) -> Bool {
+  private func compare() async throws(StoreError) -> Bool {
     var processes: [Set<Int>] = [[], []]
     for turn in Self.turns {
-      let process = try await connections[turn].withSession { session throws(PostgreSQLError) in
+      let process = try await connections[turn].withSession { session throws(StoreError) in
         // A connection that was replaced meanwhile has another session without any pooler.
         guard session.generation == 1 else {
-          throw PostgreSQLError(.connectionLost, "the connection was lost during the look for a pooler")
+          throw StoreError(.connectionLost, "the connection was lost during the look for a pooler")
         }
         return try session.run([Self.process])[0][0].int(0)
       }

@@ -16,32 +16,26 @@ struct PostgreSQLLoad {
 
   func run<Value>(
     _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
-  ) throws(PostgreSQLFailure) -> Value {
+  ) throws(StoreError) -> Value {
     if let locked { try lock(locked, and: first) }
     try load(first, into: &set)
-    return try set.run(load: load, failure: PostgreSQLFailure.store, body)
+    return try set.run(load: load, body)
   }
 
-  func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(PostgreSQLFailure) {
+  func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(StoreError) {
     // What a later load finds must not be the work of a message that an earlier one has not seen.
     let messages = isOneState ? [] : set.newMessages
-    do throws(StoreError) { try set.begin(keys) } catch { throw .store(error) }
+    try set.begin(keys)
     let parts = parts(of: keys)
     guard !parts.isEmpty else { return }
     var statements = parts.map { PostgreSQLStatement($0.sql, $0.values, maxRows: Self.maxRows) }
     if !messages.isEmpty {
       statements.append(PostgreSQLStatement(Self.received, [.byteArrays(messages.map(\.bytes))]))
     }
-    do throws(PostgreSQLError) {
-      let results = try session.run(statements)
-      for (part, rows) in zip(parts, results) { try read(part.name, rows, keys, into: &set) }
-      guard !messages.isEmpty, let received = results.last, !received.isEmpty else { return }
-    } catch {
-      // What a newer version of the program wrote concerns the messages that lead to it.
-      guard error.code != .content else { throw .store(StoreError(.content, error.message)) }
-      throw .server(error)
-    }
-    throw .conflict(.received)
+    let results = try session.run(statements)
+    // What a newer version of the program wrote is an error of the content: it concerns the messages that lead to it.
+    for (part, rows) in zip(parts, results) { try read(part.name, rows, keys, into: &set) }
+    if !messages.isEmpty, let received = results.last, !received.isEmpty { throw StoreError(.received) }
   }
 
   // MARK: Locks
@@ -56,10 +50,10 @@ struct PostgreSQLLoad {
     ORDER BY r.id, r.kind FOR UPDATE OF r
     """
 
-  private func lock(_ found: [RecordID], and keys: StoreKeys) throws(PostgreSQLFailure) {
+  private func lock(_ found: [RecordID], and keys: StoreKeys) throws(StoreError) {
     let ids = found + keys.records
     guard !ids.isEmpty || !keys.holders.isEmpty else { return }
-    try session.all([
+    try session.run([
       PostgreSQLStatement(
         Self.locks,
         [
@@ -118,7 +112,7 @@ struct PostgreSQLLoad {
 
   private func read(
     _ part: Name, _ rows: PostgreSQLRows, _ keys: StoreKeys, into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     switch part {
     case .messages: try readMessages(rows, keys.messages, into: &set)
     case .records: try readRecords(rows, keys.records, into: &set)
@@ -140,10 +134,10 @@ struct PostgreSQLLoad {
 
   private func readMessages(
     _ rows: PostgreSQLRows, _ keys: [InboxKey], into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     for row in rows {
       guard let entry = try InboxEntry(row) else {
-        throw PostgreSQLError(.content, "an inbox entry has an unknown state")
+        throw StoreError(.content, "an inbox entry has an unknown state")
       }
       set.load(entry, of: InboxKey(stored: try row.bytes(0)), holdsMessages: try row.bool(6))
     }
@@ -159,7 +153,7 @@ struct PostgreSQLLoad {
 
   private func readRecords(
     _ rows: PostgreSQLRows, _ ids: [RecordID], into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     for row in rows {
       let row = try RecordRowPostgreSQL(row)
       if let record = row.record {
@@ -178,7 +172,7 @@ struct PostgreSQLLoad {
 
   private func readHolders(
     _ rows: PostgreSQLRows, _ keys: [UniqueKey], into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     var unreadable: Set<[UInt8]> = []
     for row in rows {
       if let record = try RecordRowPostgreSQL(row, at: 1).record {
@@ -203,7 +197,7 @@ struct PostgreSQLLoad {
 
   private func readGroups(
     _ rows: PostgreSQLRows, _ keys: [GroupKey: StoreKeys.GroupPage], into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     var found: [[UInt8]: (members: [Record], rows: Int)] = [:]
     for row in rows {
       let record = try RecordRowPostgreSQL(row, at: 1).record
@@ -230,7 +224,7 @@ struct PostgreSQLLoad {
 
   private func readCounters(
     _ rows: PostgreSQLRows, _ keys: [CounterKey: Int64], into set: inout WorkingSet
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     var found: [[UInt8]: [CounterCell]] = [:]
     for row in rows {
       found[try row.bytes(0), default: []].append(

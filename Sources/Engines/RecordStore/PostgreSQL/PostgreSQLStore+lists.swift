@@ -1,3 +1,4 @@
+public import CountersignTelemetry
 import PostgreSQL
 
 // Look-ups for operators and gauges: parts of the store by the beginning of a name, and by content.
@@ -12,11 +13,11 @@ extension PostgreSQLStore {
   ) async throws(StoreError) -> [CounterSum] {
     try StoreError.check(prefix.count, 1...StoreLimits.maxHashBytes, "the beginning of a counter's name")
     try StoreError.check(limit, 1...StoreLimits.maxListedCounters, "a list of counters")
-    return try await look { session throws(PostgreSQLFailure) in
+    return try await look { session throws(StoreError) in
       try session.rows(
         Self.sums,
         [.bytes(prefix), .bytes(KeyRange.end(of: prefix)), .integer(slot), .integer(Int64(limit))], maxRows: limit
-      ) { row throws(PostgreSQLError) in
+      ) { row throws(StoreError) in
         CounterSum(key: CounterKey(stored: try row.bytes(0)), count: Int64(try row.int(1)))
       }
     }
@@ -29,8 +30,8 @@ extension PostgreSQLStore {
 
   public func count(_ space: KeySpace) async throws(StoreError) -> Int {
     let range: [PostgreSQLValue] = [.bytes(space.start), .bytes(KeyRange.end(of: space.start))]
-    return try await look { session throws(PostgreSQLFailure) in
-      try session.rows(Self.countKeys, range) { row throws(PostgreSQLError) in try row.int(0) }[0]
+    return try await look { session throws(StoreError) in
+      try session.rows(Self.countKeys, range) { row throws(StoreError) in try row.int(0) }[0]
     }
   }
 
@@ -54,8 +55,8 @@ extension PostgreSQLStore {
     while true {
       if Task.isCancelled { throw StoreError(.unavailable, "the search was ended before its end") }
       let values: [PostgreSQLValue] = [.bytes(last), .bytes(text), .integer(Int64(Self.searchedEntries))]
-      let page = try await once { session throws(PostgreSQLFailure) in
-        try session.rows(Self.forgetReplies, values) { row throws(PostgreSQLError) in
+      let page = try await once { session throws(StoreError) in
+        try session.rows(Self.forgetReplies, values) { row throws(StoreError) in
           (count: try row.int(0), last: try row.bytes(1))
         }.first
       }
@@ -66,8 +67,8 @@ extension PostgreSQLStore {
   }
 
   public func forgetCounters() async throws(StoreError) -> Int {
-    try await change { session throws(PostgreSQLFailure) in
-      try session.all([PostgreSQLStatement("DELETE FROM store_counter")])[0].affected
+    try await change { session throws(StoreError) in
+      try session.run([PostgreSQLStatement("DELETE FROM store_counter")])[0].affected
     }
   }
 }

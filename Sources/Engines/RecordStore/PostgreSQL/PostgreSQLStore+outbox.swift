@@ -7,12 +7,12 @@ extension PostgreSQLStore {
     try StoreError.check(limit, 1...StoreLimits.maxClaimedMessages, "a claim of messages")
     let outbox = PostgreSQLOutbox(limit: limit, now: now)
     let own = owner
-    let (isAnyoneDead, isAnythingDue) = try await look { session throws(PostgreSQLFailure) in
+    let (isAnyoneDead, isAnythingDue) = try await look { session throws(StoreError) in
       try outbox.look(session, own.current.number)
     }
     // Usually there is nothing, and a look costs no commit.
     guard isAnyoneDead || isAnythingDue else { return [] }
-    return try await change { session throws(PostgreSQLFailure) in
+    return try await change { session throws(StoreError) in
       let number = own.current.number
       var messages = isAnyoneDead ? try outbox.claimLeft(session, number) : []
       if isAnythingDue, messages.count < limit {
@@ -25,7 +25,7 @@ extension PostgreSQLStore {
   public func release(heldBy commands: [InboxKey], at now: UnixTime) async throws(StoreError) -> [StoredMessage] {
     guard !commands.isEmpty else { return [] }
     let own = owner
-    return try await once { session throws(PostgreSQLFailure) in
+    return try await once { session throws(StoreError) in
       try PostgreSQLOutbox.release(commands, session, own.current.number)
     }
   }
@@ -33,7 +33,7 @@ extension PostgreSQLStore {
   public func settle(_ settlement: OutboxSettlement) async throws(StoreError) {
     guard !settlement.isEmpty else { return }
     let own = owner
-    try await once { session throws(PostgreSQLFailure) -> Void in
+    try await once { session throws(StoreError) -> Void in
       var write = PostgreSQLWrite(owner: own.current.number, at: UnixTime(milliseconds: 0))
       write.add(settlement, former: own.former)
       _ = try write.run(session)
@@ -41,8 +41,8 @@ extension PostgreSQLStore {
   }
 
   public func figures() async throws(StoreError) -> StoreFigures {
-    let (figures, snapshot) = try await look { session throws(PostgreSQLFailure) in
-      try session.rows(PostgreSQLOutbox.figures, []) { row throws(PostgreSQLError) in
+    let (figures, snapshot) = try await look { session throws(StoreError) in
+      try session.rows(PostgreSQLOutbox.figures, []) { row throws(StoreError) in
         (StoreFigures(messages: try row.int(0), setAside: try row.int(1)), try row.int(2))
       }[0]
     }
@@ -94,8 +94,8 @@ struct PostgreSQLOutbox: Sendable {
 
   func look(
     _ session: PostgreSQLSession, _ owner: Int64
-  ) throws(PostgreSQLFailure) -> (isAnyoneDead: Bool, isAnythingDue: Bool) {
-    try session.rows(Self.look, [.integer(owner)] + times) { row throws(PostgreSQLError) in
+  ) throws(StoreError) -> (isAnyoneDead: Bool, isAnythingDue: Bool) {
+    try session.rows(Self.look, [.integer(owner)] + times) { row throws(StoreError) in
       (try row.bool(0), try row.bool(1))
     }[0]
   }
@@ -139,18 +139,18 @@ struct PostgreSQLOutbox: Sendable {
 
   func claimDue(
     _ session: PostgreSQLSession, _ owner: Int64, limit: Int
-  ) throws(PostgreSQLFailure) -> [StoredMessage] {
+  ) throws(StoreError) -> [StoredMessage] {
     try session.rows(Self.claimDue, [.integer(owner)] + times + [.integer(Int64(limit))]) {
-      row throws(PostgreSQLError) in try Self.message(row, owner)
+      row throws(StoreError) in try Self.message(row, owner)
     }
   }
 
-  func claimLeft(_ session: PostgreSQLSession, _ owner: Int64) throws(PostgreSQLFailure) -> [StoredMessage] {
-    let dead = try session.rows(Self.dead, [.integer(owner)]) { row throws(PostgreSQLError) in
+  func claimLeft(_ session: PostgreSQLSession, _ owner: Int64) throws(StoreError) -> [StoredMessage] {
+    let dead = try session.rows(Self.dead, [.integer(owner)]) { row throws(StoreError) in
       Int64(try row.int(0))
     }
     guard !dead.isEmpty else { return [] }
-    let results = try session.all([
+    let results = try session.run([
       PostgreSQLStatement(
         Self.claimLeft, [.integer(owner)] + times + [.integer(Int64(limit)), .integers(dead)]),
       PostgreSQLStatement(Self.forget, [.integers(dead)]),
@@ -167,26 +167,22 @@ struct PostgreSQLOutbox: Sendable {
 
   static func release(
     _ commands: [InboxKey], _ session: PostgreSQLSession, _ owner: Int64
-  ) throws(PostgreSQLFailure) -> [StoredMessage] {
+  ) throws(StoreError) -> [StoredMessage] {
     try messages(
-      try session.all([
+      try session.run([
         PostgreSQLStatement(held, [.integer(owner), .byteArrays(commands.map(\.bytes))])
       ])[0], owner)
   }
 
   private static func messages(
     _ rows: PostgreSQLRows, _ owner: Int64
-  ) throws(PostgreSQLFailure) -> [StoredMessage] {
-    do throws(PostgreSQLError) {
-      var messages: [StoredMessage] = []
-      for row in rows { messages.append(try message(row, owner)) }
-      return messages.sorted { $0.number < $1.number }
-    } catch {
-      throw .server(error)
-    }
+  ) throws(StoreError) -> [StoredMessage] {
+    var messages: [StoredMessage] = []
+    for row in rows { messages.append(try message(row, owner)) }
+    return messages.sorted { $0.number < $1.number }
   }
 
-  private static func message(_ row: PostgreSQLRow, _ owner: Int64) throws(PostgreSQLError) -> StoredMessage {
+  private static func message(_ row: PostgreSQLRow, _ owner: Int64) throws(StoreError) -> StoredMessage {
     StoredMessage(
       number: Int64(try row.int(0)),
       message: OutboxMessage(

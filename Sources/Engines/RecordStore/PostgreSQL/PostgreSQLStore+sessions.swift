@@ -1,10 +1,11 @@
+import CountersignTelemetry
 package import PostgreSQL
 import Synchronization
 
 // Bodies on the connections, with the errors of a store.
 extension PostgreSQLStore {
   typealias Attempt<Value> =
-    @Sendable (PostgreSQLSession, _ attempt: Int) throws(PostgreSQLFailure) -> (Value, [StoredMessage])
+    @Sendable (PostgreSQLSession, _ attempt: Int) throws(StoreError) -> (Value, [StoredMessage])
 
   /// Competition is an outcome.
   func repeating<Value: Sendable>(
@@ -14,15 +15,16 @@ extension PostgreSQLStore {
     let (clock, steps) = (serverClock, serverClock.steps)
     while true {
       let conflict: StoreConflict
-      do throws(PostgreSQLFailure) {
-        let (value, messages) = try await transaction { [attempt] session throws(PostgreSQLFailure) in
+      do throws(StoreError) {
+        let (value, messages) = try await transaction { [attempt] session throws(StoreError) in
           // Its time is from before the step, and its caller tries again with another.
-          guard clock.steps == steps else { throw .store(Self.clockWasSet) }
+          guard clock.steps == steps else { throw Self.clockWasSet }
           return try body(session, attempt)
         }
         return .stored(value, messages: messages)
       } catch {
-        guard let met = error.conflict else { throw self.error(error) }
+        let isCrossed = [.deadlock, .serialization, .uniqueViolation].contains(error.code)
+        guard let met = error.conflict ?? (isCrossed ? .crossed : nil) else { throw error }
         conflict = met
       }
       figuresSoFar.withLock { $0.conflicts[conflict.label, default: 0] += 1 }
@@ -37,9 +39,9 @@ extension PostgreSQLStore {
   /// Runs a transaction in which competition is a failure of the store.
   @discardableResult
   package func change<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let outcome = try await repeating { session, _ throws(PostgreSQLFailure) in (try body(session), []) }
+    let outcome = try await repeating { session, _ throws(StoreError) in (try body(session), []) }
     switch outcome {
     case .stored(let value, _): return value
     case .conflict(let conflict): throw StoreError(.busy, conflict.description)
@@ -49,30 +51,16 @@ extension PostgreSQLStore {
   /// Runs a body of one round trip, whose commit comes with it.
   @discardableResult
   func once<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let outcome: Result<Value, PostgreSQLFailure>
-    do throws(PostgreSQLError) {
-      outcome = try await connection.withSession { session throws(PostgreSQLError) in try Self.run(session, body) }
-    } catch {
-      throw self.error(.server(error))
-    }
-    do throws(PostgreSQLFailure) { return try outcome.get() } catch { throw self.error(error) }
+    try await connection.withSession(body)
   }
 
   private func transaction<Value: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
-  ) async throws(PostgreSQLFailure) -> Value {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
     let began = ContinuousClock.now
-    let outcome: Result<Value, PostgreSQLFailure>
-    do throws(PostgreSQLError) {
-      outcome = try await connection.withTransaction { session throws(PostgreSQLError) in
-        try Self.run(session, body)
-      }
-    } catch {
-      throw .server(error)
-    }
-    let value = try outcome.get()
+    let value = try await connection.withTransaction(body)
     figuresSoFar.withLock { figures in
       figures.commits += 1
       figures.commitTime += ContinuousClock.now - began
@@ -83,37 +71,9 @@ extension PostgreSQLStore {
   /// Runs a body that only reads, on a connection of its own.
   func look<Value: Sendable>(
     inOneState isOneState: Bool = false,
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let outcome: Result<Value, PostgreSQLFailure>
-    do throws(PostgreSQLError) {
-      let run: @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Result<Value, PostgreSQLFailure> = {
-        session throws(PostgreSQLError) in try Self.run(session, body)
-      }
-      outcome =
-        isOneState ? try await readers.withTransaction(run) : try await readers.withSession(run)
-    } catch {
-      throw StoreError(error)
-    }
-    do throws(PostgreSQLFailure) { return try outcome.get() } catch { throw error.error }
-  }
-
-  private static func run<Value>(
-    _ session: PostgreSQLSession, _ body: (PostgreSQLSession) throws(PostgreSQLFailure) -> Value
-  ) throws(PostgreSQLError) -> Result<Value, PostgreSQLFailure> {
-    do throws(PostgreSQLFailure) {
-      return .success(try body(session))
-    } catch {
-      if case .server(let error) = error { throw error }
-      session.rollBack()
-      return .failure(error)
-    }
-  }
-
-  /// When this program refused a new session, that is the reason.
-  private func error(_ failure: PostgreSQLFailure) -> StoreError {
-    if case .server(let error) = failure, let refusal = owner.refusal(error) { return refusal }
-    return failure.error
+    try await isOneState ? readers.withTransaction(body) : readers.withSession(body)
   }
 
   // MARK: Life of the session
@@ -131,13 +91,13 @@ extension PostgreSQLStore {
   }
 
   static func follow(_ clock: ServerClock, _ connection: PostgreSQLConnection) async {
-    let isEven = try? await connection.withSession { session throws(PostgreSQLError) -> Bool in
+    let isEven = try? await connection.withSession { session throws(StoreError) -> Bool in
       let isEven = clock.follow(try clock.read(session))
       if !isEven { session.replace() }
       return isEven
     }
     guard isEven == false else { return }
-    _ = try? await connection.withSession { session throws(PostgreSQLError) -> Void in try session.run("SELECT 1") }
+    _ = try? await connection.withSession { session throws(StoreError) -> Void in try session.run("SELECT 1") }
   }
 
   package func session(at now: ContinuousClock.Instant) -> SessionState {
@@ -157,7 +117,7 @@ extension PostgreSQLStore {
     if connection.status.waiting == 0 {
       let isSilent = !isHeard
       // A failure shows in the status.
-      _ = try? await connection.withSession { session throws(PostgreSQLError) in
+      _ = try? await connection.withSession { session throws(StoreError) in
         if isSilent { try session.run("SELECT 1") }
       }
     }
@@ -171,17 +131,6 @@ extension PostgreSQLStore {
     guard status.isConnected, status.generation == owner.current.generation, let last = status.lastRoundTrip
     else { return false }
     return ContinuousClock.now - last < options.longestSilence
-  }
-}
-
-extension StoreConflict {
-  var label: String {
-    switch self {
-    case .changed: "changed"
-    case .taken: "taken"
-    case .received: "received"
-    case .crossed: "crossed"
-    }
   }
 }
 

@@ -8,18 +8,18 @@ extension PostgreSQLStore {
   ) async throws(StoreError) -> StoreOutcome<Swept<Result>> {
     try StoreError.check(claim.limit, 1...StoreLimits.maxDueRecords, "a claim of records")
     let owner = owner
-    return try await repeating { session, _ throws(PostgreSQLFailure) in
+    return try await repeating { session, _ throws(StoreError) in
       let rows = try session.rows(
         PostgreSQLDue.claim,
         [.text(claim.kind.name), .integer(now.milliseconds), .integer(Int64(claim.limit))]
-      ) { row throws(PostgreSQLError) in try RecordRowPostgreSQL(row) }
+      ) { row throws(StoreError) in try RecordRowPostgreSQL(row) }
       let (records, unreadable) = (rows.compactMap(\.record), rows.filter { $0.record == nil })
       var set = WorkingSet(at: now)
       for record in records { set.load(record) }
       let result = try PostgreSQLLoad(session: session).run(StoreKeys(), into: &set) { set throws(StoreError) in
         try body(records, &set)
       }
-      let untouched = try flow { () throws(StoreError) in try set.putOff(records, by: claim.pause) }
+      let untouched = try set.putOff(records, by: claim.pause)
       var write = PostgreSQLWrite(owner: owner.current.number, at: now, isForClaims: true)
       write.add(set.changes)
       PostgreSQLDue.stepAround(unreadable, until: now + claim.pause, at: now, in: &write)
@@ -42,25 +42,25 @@ extension PostgreSQLStore {
 
   /// Runs one statement, whose commit comes with it.
   private func delete(_ sql: String, _ values: [PostgreSQLValue]) async throws(StoreError) -> Int {
-    try await once { session throws(PostgreSQLFailure) in
-      try session.all([PostgreSQLStatement(sql, values)])[0].affected
+    try await once { session throws(StoreError) in
+      try session.run([PostgreSQLStatement(sql, values)])[0].affected
     }
   }
 
   private func purgeRecords(_ values: [PostgreSQLValue], at now: UnixTime) async throws(StoreError) -> Int {
     // Usually there is nothing, and a look costs no commit.
-    let isAnything = try await look { session throws(PostgreSQLFailure) in
-      try !session.all([PostgreSQLStatement(PostgreSQLDue.isAnyRecordOver, [values[0]])])[0].isEmpty
+    let isAnything = try await look { session throws(StoreError) in
+      try !session.run([PostgreSQLStatement(PostgreSQLDue.isAnyRecordOver, [values[0]])])[0].isEmpty
     }
     guard isAnything else { return 0 }
-    return try await change { session throws(PostgreSQLFailure) in
-      let rows = try session.rows(PostgreSQLDue.recordsOver, values) { row throws(PostgreSQLError) in
+    return try await change { session throws(StoreError) in
+      let rows = try session.rows(PostgreSQLDue.recordsOver, values) { row throws(StoreError) in
         try RecordRowPostgreSQL(row)
       }
       var set = WorkingSet(at: now)
       for record in rows.compactMap(\.record) {
         set.load(record)
-        try flow { () throws(StoreError) in try set.remove(record.id) }
+        try set.remove(record.id)
       }
       var write = PostgreSQLWrite(owner: 0, at: now)
       write.add(set.changes)

@@ -40,12 +40,7 @@ public final class PostgreSQLStore: Store {
   static func connect(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLStoreOptions
   ) async throws(StoreError) -> PostgreSQLStore {
-    let store: PostgreSQLStore
-    do throws(PostgreSQLError) {
-      store = try PostgreSQLStore(endpoint, options)
-    } catch {
-      throw StoreError(error)
-    }
+    let store = try PostgreSQLStore(endpoint, options)
     do throws(StoreError) {
       try await store.begin()
       return store
@@ -57,7 +52,7 @@ public final class PostgreSQLStore: Store {
 
   private init(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLStoreOptions
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     self.options = options
     let clock = ServerClock(host: options.host, logger: options.logger)
     serverClock = clock
@@ -65,7 +60,7 @@ public final class PostgreSQLStore: Store {
     self.owner = owner
     let connection = try PostgreSQLConnection(
       endpoint, options: options.connections,
-      prepare: { session throws(PostgreSQLError) in try owner.begin(session) })
+      prepare: { session throws(StoreError) in try owner.begin(session) })
     self.connection = connection
     readers = try PostgreSQLPool(endpoint, options: options.connections)
     heartbeat = Task { [interval = options.heartbeat] in await Self.beat(connection, clock, every: interval) }
@@ -74,7 +69,7 @@ public final class PostgreSQLStore: Store {
   deinit { heartbeat.cancel() }
 
   private func begin() async throws(StoreError) {
-    try await change { session throws(PostgreSQLFailure) in _ = try session.all(["SELECT 1"]) }
+    try await change { session throws(StoreError) in _ = try session.run(["SELECT 1"]) }
   }
 
   /// Ends the session at once, so that others may claim what it had in hand.
@@ -82,7 +77,7 @@ public final class PostgreSQLStore: Store {
     heartbeat.cancel()
     let owner = owner
     // Whatever ran behind the unlock would run without an owner's locks.
-    await connection.close { session throws(PostgreSQLError) in try owner.end(session) }
+    await connection.close { session throws(StoreError) in try owner.end(session) }
     await readers.close()
   }
 
@@ -101,7 +96,7 @@ public final class PostgreSQLStore: Store {
   // MARK: Transactions
 
   public func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet {
-    try await look { session throws(PostgreSQLFailure) in
+    try await look { session throws(StoreError) in
       var set = WorkingSet(at: now)
       try PostgreSQLLoad(session: session, isOneState: true).load(keys, into: &set)
       return set
@@ -111,7 +106,7 @@ public final class PostgreSQLStore: Store {
   public func read<Value: Sendable>(
     _ first: StoreKeys, at now: UnixTime, _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    try await look(inOneState: true) { session throws(PostgreSQLFailure) in
+    try await look(inOneState: true) { session throws(StoreError) in
       var set = WorkingSet(at: now)
       return try PostgreSQLLoad(session: session, isOneState: true).run(first, into: &set, body)
     }
@@ -121,7 +116,7 @@ public final class PostgreSQLStore: Store {
     _ set: WorkingSet, settling settlement: OutboxSettlement
   ) async throws(StoreError) -> StoreOutcome<Void> {
     let (changes, now, owner) = (set.changes, set.now, owner)
-    return try await repeating(only: .crossed) { session, _ throws(PostgreSQLFailure) in
+    return try await repeating(only: .crossed) { session, _ throws(StoreError) in
       var write = PostgreSQLWrite(owner: owner.current.number, at: now)
       write.add(settlement, former: owner.former)
       write.add(changes)
@@ -134,7 +129,7 @@ public final class PostgreSQLStore: Store {
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
   ) async throws(StoreError) -> StoreOutcome<Value> {
     let (owner, begun, found) = (owner, ContinuousClock.now, FoundRecords())
-    return try await repeating { session, attempt throws(PostgreSQLFailure) in
+    return try await repeating { session, attempt throws(StoreError) in
       // The other writer may have stored later times than that of the first attempt.
       let now = attempt == 1 ? now : now + (ContinuousClock.now - begun)
       let loading = PostgreSQLLoad(session: session, locked: attempt > 1 ? found.ids : nil)
@@ -143,7 +138,7 @@ public final class PostgreSQLStore: Store {
       var write = PostgreSQLWrite(owner: owner.current.number, at: now)
       write.add(settlement, former: owner.former)
       write.add(set.changes)
-      do throws(PostgreSQLFailure) {
+      do throws(StoreError) {
         return (value, try write.run(session))
       } catch {
         found.note(set)
@@ -154,10 +149,10 @@ public final class PostgreSQLStore: Store {
 
   public func probe() async throws(StoreError) {
     let owner = owner
-    try await change { session throws(PostgreSQLFailure) in
+    try await change { session throws(StoreError) in
       let key = PostgreSQLValue.bytes(Array("countersign-probe-\(owner.current.number)".utf8))
-      try session.all(Self.tables.map { PostgreSQLStatement("SELECT FROM \($0) LIMIT 1") })
-      try session.all([
+      try session.run(Self.tables.map { PostgreSQLStatement("SELECT FROM \($0) LIMIT 1") })
+      try session.run([
         PostgreSQLStatement(
           """
           INSERT INTO store_inbox (key, state, fingerprint, type, reply, keep) VALUES ($1, 0, '', '', '', 0)
@@ -173,27 +168,13 @@ public final class PostgreSQLStore: Store {
   ]
 }
 
-func flow<Value>(_ body: () throws(StoreError) -> Value) throws(PostgreSQLFailure) -> Value {
-  do throws(StoreError) { return try body() } catch { throw .store(error) }
-}
-
 extension PostgreSQLSession {
-  /// Runs statements in one round trip.
-  @discardableResult
-  package func all(_ statements: [PostgreSQLStatement]) throws(PostgreSQLFailure) -> [PostgreSQLRows] {
-    do throws(PostgreSQLError) { return try run(statements) } catch { throw .server(error) }
-  }
-
   package func rows<Value>(
     _ sql: String, _ values: [PostgreSQLValue], maxRows: Int = 100_000,
-    _ read: (PostgreSQLRow) throws(PostgreSQLError) -> Value
-  ) throws(PostgreSQLFailure) -> [Value] {
-    do throws(PostgreSQLError) {
-      var found: [Value] = []
-      for row in try run([PostgreSQLStatement(sql, values, maxRows: maxRows)])[0] { found.append(try read(row)) }
-      return found
-    } catch {
-      throw .server(error)
-    }
+    _ read: (PostgreSQLRow) throws(StoreError) -> Value
+  ) throws(StoreError) -> [Value] {
+    var found: [Value] = []
+    for row in try run([PostgreSQLStatement(sql, values, maxRows: maxRows)])[0] { found.append(try read(row)) }
+    return found
   }
 }

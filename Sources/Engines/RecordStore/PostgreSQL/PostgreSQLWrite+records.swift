@@ -141,7 +141,7 @@ extension PostgreSQLWrite {
     guard !keys.taken.isEmpty else { return }
     let taken = keys.taken.sorted { $0.key.bytes.lexicographicallyPrecedes($1.key.bytes) }
     add(Self.takeKeys, [.byteArrays(taken.map(\.key.bytes)), .texts(taken.map(\.id))]) {
-      rows throws(PostgreSQLError) in
+      rows throws(StoreError) in
       guard rows.count < taken.count else { return nil }
       var free: Set<[UInt8]> = []
       for row in rows { free.insert(try row.bytes(0)) }

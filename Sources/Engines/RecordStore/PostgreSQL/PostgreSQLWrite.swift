@@ -6,7 +6,7 @@ import PostgreSQL
 struct PostgreSQLWrite {
   private struct Step {
     let statement: PostgreSQLStatement
-    let conflict: (PostgreSQLRows) throws(PostgreSQLError) -> StoreConflict?
+    let conflict: (PostgreSQLRows) throws(StoreError) -> StoreConflict?
   }
 
   let owner: Int64
@@ -35,7 +35,7 @@ struct PostgreSQLWrite {
 
   mutating func add(
     _ sql: String, _ values: [PostgreSQLValue],
-    _ conflict: @escaping (PostgreSQLRows) throws(PostgreSQLError) -> StoreConflict? = { _ in nil }
+    _ conflict: @escaping (PostgreSQLRows) throws(StoreError) -> StoreConflict? = { _ in nil }
   ) {
     steps.append(Step(statement: PostgreSQLStatement(sql, values), conflict: conflict))
   }
@@ -46,22 +46,14 @@ struct PostgreSQLWrite {
     add(sql, values) { rows in rows.affected == count ? nil : conflict }
   }
 
-  func run(_ session: PostgreSQLSession) throws(PostgreSQLFailure) -> [StoredMessage] {
+  func run(_ session: PostgreSQLSession) throws(StoreError) -> [StoredMessage] {
     guard !steps.isEmpty else { return [] }
-    let conflict: StoreConflict?
-    var messages: [StoredMessage] = []
-    do throws(PostgreSQLError) {
-      let results = try session.run(steps.map(\.statement))
-      conflict = try self.conflict(results)
-      if let outboxStep, conflict == nil { messages = try stored(results[outboxStep]) }
-    } catch {
-      throw .server(error)
-    }
-    if let conflict { throw .conflict(conflict) }
-    return messages
+    let results = try session.run(steps.map(\.statement))
+    if let conflict = try conflict(results) { throw StoreError(conflict) }
+    return try outboxStep.map { step throws(StoreError) in try stored(results[step]) } ?? []
   }
 
-  private func conflict(_ results: [PostgreSQLRows]) throws(PostgreSQLError) -> StoreConflict? {
+  private func conflict(_ results: [PostgreSQLRows]) throws(StoreError) -> StoreConflict? {
     for (step, rows) in zip(steps, results) {
       if let conflict = try step.conflict(rows) { return conflict }
     }
@@ -157,9 +149,9 @@ extension PostgreSQLWrite {
       ])
   }
 
-  private func stored(_ rows: PostgreSQLRows) throws(PostgreSQLError) -> [StoredMessage] {
+  private func stored(_ rows: PostgreSQLRows) throws(StoreError) -> [StoredMessage] {
     guard rows.count == outgoing.count else {
-      throw PostgreSQLError(.unexpectedResult, "fewer messages were stored than were sent")
+      throw StoreError(.unexpectedResult, "fewer messages were stored than were sent")
     }
     if isForClaims { return [] }
     var messages: [StoredMessage] = []

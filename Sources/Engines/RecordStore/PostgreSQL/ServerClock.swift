@@ -67,7 +67,7 @@ final class ServerClock: WallClock {
   /// The server's clock in SQL: milliseconds since 1970.
   static let sql = "(floor(extract(epoch FROM clock_timestamp()) * 1000))::bigint"
 
-  func read(_ session: PostgreSQLSession) throws(PostgreSQLError) -> Reading {
+  func read(_ session: PostgreSQLSession) throws(StoreError) -> Reading {
     let asked = instant()
     return try reading(Int64(session.run("SELECT \(Self.sql)")[0].int(0)), asked: asked)
   }

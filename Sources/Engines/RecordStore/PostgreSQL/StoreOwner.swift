@@ -17,12 +17,6 @@ package final class StoreOwner: Sendable {
   private struct State {
     var current = Current()
     var former: [Int64] = []
-    var refusal: Refusal?
-  }
-
-  private struct Refusal {
-    let reason: StoreError
-    let cause: PostgreSQLError
   }
 
   package static let owners = PostgreSQLOwners(sort: 1_668_510_580, sequence: "store_owner_seq")
@@ -48,22 +42,10 @@ package final class StoreOwner: Sendable {
   /// has claimed it.
   var former: [Int64] { state.withLock { $0.former } }
 
-  /// Reason that this program refused a session, if that is what an error of the connection is about: a server that was
-  /// lost since has another one.
-  func refusal(_ error: PostgreSQLError) -> StoreError? {
-    state.withLock { $0.refusal.flatMap { $0.cause == error ? $0.reason : nil } }
-  }
-
   // MARK: Sessions
 
-  func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {
-    state.withLock { $0.refusal = nil }
-    do throws(PostgreSQLError) {
-      try PostgreSQLSchema.check([StoreSchemaPostgreSQL.part], session)
-    } catch {
-      if error.code == .missingRelation { throw refuse(.schema, error.message, error.code) }
-      throw error
-    }
+  func begin(_ session: PostgreSQLSession) throws(StoreError) {
+    try PostgreSQLSchema.check([StoreSchemaPostgreSQL.part], session)
     try lock(session)
     if !isExclusive { try checkWhole(session) }
     if let kind { try claim(session, for: kind) }
@@ -82,25 +64,24 @@ package final class StoreOwner: Sendable {
 
   private static let enroll = "INSERT INTO store_owner (number) VALUES ($1) RETURNING process, \(ServerClock.sql)"
 
-  private func lock(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+  private func lock(_ session: PostgreSQLSession) throws(StoreError) {
     let function = isExclusive ? "pg_try_advisory_lock" : "pg_try_advisory_lock_shared"
     let rows = try session.run("SELECT \(function)(\(Self.owners.sort), \(Self.everybody))")
     guard try rows[0].bool(0) else {
       throw isExclusive
-        ? refuse(.busy, "a process uses the database: stop all of them first", .lockTimeout)
-        : refuse(.unavailable, "another program has the database to itself: it is being copied", .lockTimeout)
+        ? StoreError(.busy, "a process uses the database: stop all of them first")
+        : StoreError(.unavailable, "another program has the database to itself: it is being copied")
     }
   }
 
   /// Refuses a part of a copy also to a process that used the database before the copy began, and lost its session.
-  private func checkWhole(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+  private func checkWhole(_ session: PostgreSQLSession) throws(StoreError) {
     guard let row = try session.run("SELECT id, other FROM store_copy WHERE target").first else { return }
     let mark = CopyMark(id: try row.text(0), isTarget: true, other: try row.text(1))
-    guard let error = StoreError.isPart(mark) else { return }
-    throw refuse(error.code, error.message, .missingRelation)
+    if let error = StoreError.isPart(mark) { throw error }
   }
 
-  private func claim(_ session: PostgreSQLSession, for kind: DatabaseKind) throws(PostgreSQLError) {
+  private func claim(_ session: PostgreSQLSession, for kind: DatabaseKind) throws(StoreError) {
     let rows = try session.run([
       PostgreSQLStatement(
         "INSERT INTO store_service (name) VALUES ($1) ON CONFLICT DO NOTHING", [.text(kind.name)]),
@@ -109,20 +90,12 @@ package final class StoreOwner: Sendable {
     let name = try rows[0].text(0)
     guard name != kind.name else { return }
     let other = DatabaseKind(service: name)?.description ?? name
-    throw refuse(
-      .schema, "it is the database of \(other), not of \(kind): name another one in database.url", .missingRelation)
-  }
-
-  private func refuse(
-    _ code: StoreError.Code, _ message: String, _ cause: PostgreSQLError.Code
-  ) -> PostgreSQLError {
-    let cause = PostgreSQLError(cause, message)
-    state.withLock { $0.refusal = Refusal(reason: StoreError(code, message), cause: cause) }
-    return cause
+    throw StoreError(
+      .schema, "it is the database of \(other), not of \(kind): name another one in database.url")
   }
 
   /// Ends the ownership at once. The server would notice the end of the connection a little later.
-  func end(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+  func end(_ session: PostgreSQLSession) throws(StoreError) {
     guard current.generation == session.generation else { return }
     // The lock that all share as well: a copy that begins now must not find a process.
     try session.run("SELECT pg_advisory_unlock_all()")

@@ -2,15 +2,15 @@ import CountersignTelemetry
 import PostgreSQL
 
 extension PostgreSQLRow {
-  func time(_ column: Int) throws(PostgreSQLError) -> UnixTime { UnixTime(milliseconds: Int64(try int(column))) }
+  func time(_ column: Int) throws(StoreError) -> UnixTime { UnixTime(milliseconds: Int64(try int(column))) }
 
-  func optionalTime(_ column: Int) throws(PostgreSQLError) -> UnixTime? {
+  func optionalTime(_ column: Int) throws(StoreError) -> UnixTime? {
     try optionalInt(column).map { UnixTime(milliseconds: Int64($0)) }
   }
 }
 
 extension InboxEntry {
-  init?(_ row: PostgreSQLRow) throws(PostgreSQLError) {
+  init?(_ row: PostgreSQLRow) throws(StoreError) {
     let state: State
     switch StateCode(rawValue: try row.int(1)) {
     case .reserved: state = .reserved
@@ -33,7 +33,7 @@ struct RecordRowPostgreSQL {
   let record: Record?
   let discardAt: UnixTime?
 
-  init(_ row: PostgreSQLRow, at first: Int = 0) throws(PostgreSQLError) {
+  init(_ row: PostgreSQLRow, at first: Int = 0) throws(StoreError) {
     kind = RecordKind(stored: try row.text(first))
     id = try row.text(first + 1)
     discardAt = try row.optionalTime(first + 4)

@@ -2,7 +2,7 @@ import CountersignTelemetry
 import SQLite
 
 struct SQLiteLoad {
-  let session: StoreSession
+  let session: Session
 
   /// Keys of one statement. The rest of a list is filled up with NULL, which equals nothing, so that there is one
   /// statement for each part.
@@ -12,7 +12,7 @@ struct SQLiteLoad {
     _ first: StoreKeys, into set: inout WorkingSet, _ body: (inout WorkingSet) throws(StoreError) -> Value
   ) throws(StoreError) -> Value {
     try load(first, into: &set)
-    return try set.run(load: load, failure: { $0 }, body)
+    return try set.run(load: load, body)
   }
 
   func load(_ keys: StoreKeys, into set: inout WorkingSet) throws(StoreError) {

@@ -2,7 +2,7 @@ public import CountersignTelemetry
 import SQLite
 
 struct SQLiteOutbox {
-  let session: StoreSession
+  let session: Session
   let owner: Int64
 
   // MARK: Settling

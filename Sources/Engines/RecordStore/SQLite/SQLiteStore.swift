@@ -20,13 +20,8 @@ public final class SQLiteStore: Store {
   public static func open(
     path: String, options: DatabaseOptions = DatabaseOptions()
   ) async throws(StoreError) -> SQLiteStore {
-    let database: Database
-    do throws(DatabaseError) {
-      database = try await Database.open(
-        path: path, options: options, migrations: [Migration(version: 1, sql: StoreSchema.sql)])
-    } catch {
-      throw StoreError(error)
-    }
+    let database = try await Database.open(
+      path: path, options: options, migrations: [Migration(version: 1, sql: StoreSchema.sql)])
     do throws(StoreError) {
       return try await SQLiteStore(database, isOwnFile: true)
     } catch {
@@ -42,11 +37,7 @@ public final class SQLiteStore: Store {
   }
 
   private init(_ database: Database, isOwnFile: Bool) async throws(StoreError) {
-    do throws(DatabaseError) {
-      owners = try OwnerLocks(path: database.path)
-    } catch {
-      throw StoreError(error)
-    }
+    owners = try OwnerLocks(path: database.path)
     self.database = database
     self.isOwnFile = isOwnFile
     let own = owners.own
@@ -121,51 +112,28 @@ public final class SQLiteStore: Store {
   // MARK: Database
 
   func transaction<Value: Sendable>(
-    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> (Value, [StoredMessage])
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> (Value, [StoredMessage])
   ) async throws(StoreError) -> StoreOutcome<Value> {
-    let failure = StoreFailure()
     do throws(StoreError) {
-      let (value, messages) = try await change(failure, body)
+      let (value, messages) = try await change(body)
       return .stored(value, messages: messages)
     } catch {
-      guard let conflict = failure.conflict else { throw error }
+      guard let conflict = error.conflict else { throw error }
       return .conflict(conflict)
     }
   }
 
   @discardableResult
   func change<Value: Sendable>(
-    _ failure: StoreFailure = StoreFailure(),
-    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> Value
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    do throws(DatabaseError) {
-      return try await database.write { session throws(DatabaseError) in
-        do throws(StoreError) {
-          return try body(StoreSession(session: session, failure: failure))
-        } catch {
-          throw failure.undo(error)
-        }
-      }
-    } catch {
-      throw failure.error(error)
-    }
+    try await database.write(body)
   }
 
   func look<Value: Sendable>(
-    _ body: @escaping @Sendable (StoreSession) throws(StoreError) -> Value
+    _ body: @escaping @Sendable (Session) throws(StoreError) -> Value
   ) async throws(StoreError) -> Value {
-    let failure = StoreFailure()
-    do throws(DatabaseError) {
-      return try await database.read { session throws(DatabaseError) in
-        do throws(StoreError) {
-          return try body(StoreSession(session: session, failure: failure))
-        } catch {
-          throw failure.undo(error)
-        }
-      }
-    } catch {
-      throw failure.error(error)
-    }
+    try await database.read(body)
   }
 }
 
@@ -238,90 +206,5 @@ extension SQLiteStore {
 
   public func forgetCounters() async throws(StoreError) -> Int {
     try await change { session throws(StoreError) in try session.execute("DELETE FROM store_counter") }
-  }
-}
-
-struct StoreSession {
-  let session: Session
-  /// Receives the reason of a failure, which must pass through the database to undo the body.
-  let failure: StoreFailure
-
-  @discardableResult
-  func execute(_ sql: String, _ values: [Value] = []) throws(StoreError) -> Int {
-    do throws(DatabaseError) { return try session.execute(sql, values) } catch { throw failure.note(error) }
-  }
-
-  func query<T>(_ sql: String, _ values: [Value], _ read: (Row) -> T) throws(StoreError) -> [T] {
-    do throws(DatabaseError) {
-      return try session.query(sql, values) { row throws(DatabaseError) in read(row) }
-    } catch {
-      throw failure.note(error)
-    }
-  }
-
-  func first<T>(_ sql: String, _ values: [Value], _ read: (Row) -> T) throws(StoreError) -> T? {
-    do throws(DatabaseError) {
-      return try session.first(sql, values) { row throws(DatabaseError) in read(row) }
-    } catch {
-      throw failure.note(error)
-    }
-  }
-}
-
-final class StoreFailure: Sendable {
-  private struct State {
-    var error: StoreError?
-    var conflict: StoreConflict?
-    var database: DatabaseError?
-  }
-
-  private let state = Mutex(State())
-
-  var conflict: StoreConflict? { state.withLock { $0.conflict } }
-
-  func note(_ error: DatabaseError) -> StoreError {
-    state.withLock { $0.database = error }
-    return StoreError(error)
-  }
-
-  func end(_ conflict: StoreConflict) -> StoreError {
-    state.withLock { $0.conflict = conflict }
-    return StoreError(.busy, conflict.description)
-  }
-
-  /// Error that undoes the body in its group of bodies. A failure of the database keeps its code, because it may
-  /// concern the whole group.
-  func undo(_ error: StoreError) -> DatabaseError {
-    state.withLock { state in
-      state.error = error
-      return state.database ?? DatabaseError(.content, "a body was undone")
-    }
-  }
-
-  func error(_ error: DatabaseError) -> StoreError {
-    state.withLock { $0.error } ?? StoreError(error)
-  }
-}
-
-extension StoreError {
-  package init(_ error: DatabaseError) {
-    self.init(Self.code(of: error.code), error.message)
-  }
-
-  private static func code(of code: DatabaseError.Code) -> Code {
-    switch code {
-    case .content, .constraint, .uniqueConstraint: .content
-    case .tooBig: .tooLarge
-    case .misuse: .misuse
-    case .sql: .statement
-    case .busy, .rolledBack: .busy
-    case .overloaded: .overloaded
-    case .diskFull, .outOfMemory: .full
-    case .corrupt, .notADatabase: .damaged
-    case .readOnly, .notPermitted: .readOnly
-    case .closed: .closed
-    case .io: .io
-    default: .unavailable
-    }
   }
 }

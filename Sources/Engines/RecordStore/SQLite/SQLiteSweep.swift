@@ -53,7 +53,7 @@ extension WorkingSet {
 }
 
 struct SQLiteDue {
-  let session: StoreSession
+  let session: Session
   let claim: DueClaim
   let now: UnixTime
 
@@ -89,7 +89,7 @@ struct SQLiteDue {
 }
 
 struct SQLitePurge {
-  let session: StoreSession
+  let session: Session
   let now: UnixTime
 
   static let messages = """

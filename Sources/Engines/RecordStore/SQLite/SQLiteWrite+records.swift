@@ -43,7 +43,7 @@ extension SQLiteWrite {
       next += 1
     }
     guard rows == records.count else {
-      throw session.failure.end(.changed(first.id.kind))
+      throw StoreError(.changed(first.id.kind))
     }
     try take(records.enumerated().flatMap { place, record in record.uniqueKeys.map { ($0, number + place) } })
     try join(
@@ -71,7 +71,7 @@ extension SQLiteWrite {
         .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
         Value(RecordRow.format),
       ])
-    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
+    guard rows == 1 else { throw StoreError(.changed(record.id.kind)) }
   }
 
   private func updateAll(_ record: Record, from stored: Record) throws(StoreError) {
@@ -82,12 +82,12 @@ extension SQLiteWrite {
         .blob(record.body), .text(record.id.text), .text(record.id.kind.name), Value(stored.version),
         Value(RecordRow.format),
       ])
-    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
+    guard rows == 1 else { throw StoreError(.changed(record.id.kind)) }
     let unique = record.uniqueKeys.filter { !stored.uniqueKeys.contains($0) }
     let groups = record.groupKeys.filter { !stored.groupKeys.contains($0) }
     if !unique.isEmpty || !groups.isEmpty {
       let number = try session.first(Self.number, [.text(record.id.text), .text(record.id.kind.name)]) { $0.int(0) }
-      guard let number else { throw session.failure.end(.changed(record.id.kind)) }
+      guard let number else { throw StoreError(.changed(record.id.kind)) }
       try take(unique.map { ($0, number) })
       try join(groups.map { ($0, record.id, number) })
     }
@@ -99,7 +99,7 @@ extension SQLiteWrite {
   func delete(_ record: Record) throws(StoreError) {
     let rows = try session.execute(
       Self.deleteRecord, [.text(record.id.text), .text(record.id.kind.name), Value(record.version)])
-    guard rows == 1 else { throw session.failure.end(.changed(record.id.kind)) }
+    guard rows == 1 else { throw StoreError(.changed(record.id.kind)) }
     for key in record.uniqueKeys { try free(key) }
     for key in record.groupKeys { try leave(key, record.id) }
   }
@@ -122,7 +122,7 @@ extension SQLiteWrite {
     guard taken < keys.count else { return }
     for (key, number) in keys where try holder(of: key) != number {
       let rows = try session.execute(Self.takeOver, [Value(number), .blob(key.bytes)])
-      guard rows == 1 else { throw session.failure.end(.taken(key.space)) }
+      guard rows == 1 else { throw StoreError(.taken(key.space)) }
     }
   }
 

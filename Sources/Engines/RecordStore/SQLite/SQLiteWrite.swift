@@ -3,7 +3,7 @@ import SQLite
 
 /// A guard that does not hold ends it as a conflict.
 struct SQLiteWrite {
-  let session: StoreSession
+  let session: Session
   let owner: Int64
   let now: UnixTime
 
@@ -28,14 +28,14 @@ struct SQLiteWrite {
       var values: [Value] = []
       message.entry.append(to: &values)
       values.append(.blob(message.key.bytes))
-      guard try session.execute(Self.updateMessage, values) == 1 else { throw session.failure.end(.received) }
+      guard try session.execute(Self.updateMessage, values) == 1 else { throw StoreError(.received) }
     }
     let new = messages.filter(\.isNew)
     let rows = try Self.insertMessages.run(new, session) { message, values in
       values.append(.blob(message.key.bytes))
       message.entry.append(to: &values)
     }
-    guard rows == new.count else { throw session.failure.end(.received) }
+    guard rows == new.count else { throw StoreError(.received) }
   }
 
   static let forgetCounter = "DELETE FROM store_counter WHERE key = ?"
@@ -90,7 +90,7 @@ enum SQLiteSequence: String {
 
   static let statement = "UPDATE store_sequence SET last = last + ? WHERE name = ? RETURNING last"
 
-  static func take(_ count: Int, _ sequence: SQLiteSequence, _ session: StoreSession) throws(StoreError) -> Int {
+  static func take(_ count: Int, _ sequence: SQLiteSequence, _ session: Session) throws(StoreError) -> Int {
     let last = try session.first(statement, [Value(count), .text(sequence.rawValue)]) { $0.int(0) }
     guard let last else { throw StoreError(.damaged, "the table store_sequence has no row \(sequence.rawValue)") }
     return last - count + 1
@@ -119,7 +119,7 @@ struct BulkInsert {
 
   @discardableResult
   func run<Row>(
-    _ rows: [Row], _ session: StoreSession, _ append: (Row, inout [Value]) -> Void
+    _ rows: [Row], _ session: Session, _ append: (Row, inout [Value]) -> Void
   ) throws(StoreError) -> Int {
     var done = 0
     var next = 0

@@ -48,28 +48,24 @@ struct PostgreSQLTable: TableBackend {
   static func open(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, _ place: RecordPlace
   ) async throws(StoreError) -> PostgreSQLTable {
-    do throws(PostgreSQLError) {
-      let table = try PostgreSQLTable(endpoint, options, place)
-      do throws(PostgreSQLError) {
-        try await table.connection.withSession { session throws(PostgreSQLError) -> Void in
-          try session.run("SELECT 1")
-        }
-        return table
-      } catch {
-        await table.connection.close()
-        throw error
+    let table = try PostgreSQLTable(endpoint, options, place)
+    do throws(StoreError) {
+      try await table.connection.withSession { session throws(StoreError) -> Void in
+        try session.run("SELECT 1")
       }
+      return table
     } catch {
-      throw StoreError(error)
+      await table.connection.close()
+      throw error
     }
   }
 
   private init(
     _ endpoint: PostgreSQLEndpoint, _ options: PostgreSQLOptions, _ place: RecordPlace
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     let owner = TableOwner(place)
     self.owner = owner
-    connection = try PostgreSQLConnection(endpoint, options: options) { session throws(PostgreSQLError) in
+    connection = try PostgreSQLConnection(endpoint, options: options) { session throws(StoreError) in
       try owner.begin(session)
     }
   }
@@ -78,32 +74,28 @@ struct PostgreSQLTable: TableBackend {
     _ make: @escaping @Sendable (_ own: Int64) -> [TableStatement]
   ) async throws(StoreError) -> [TableResult] {
     let owner = owner
-    do throws(PostgreSQLError) {
-      return try await connection.withSession { session throws(PostgreSQLError) -> [TableResult] in
-        let statements = make(owner.number)
-        // Once for all records that are found.
-        let look = statements.contains(where: \.isQuery) ? owner.look : []
-        var results = try session.run(
-          look + statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) })[...]
-        var living: Set<Int64> = []
-        if !look.isEmpty { for row in results.removeFirst() { living.insert(Int64(try row.int(0))) } }
-        var answers: [TableResult] = []
-        for (statement, rows) in zip(statements, results) {
-          var answer = TableResult(affected: rows.affected)
-          if statement.isQuery { for row in rows { answer.records.append(try owner.record(row, living)) } }
-          answers.append(answer)
-        }
-        return answers
+    return try await connection.withSession { session throws(StoreError) -> [TableResult] in
+      let statements = make(owner.number)
+      // Once for all records that are found.
+      let look = statements.contains(where: \.isQuery) ? owner.look : []
+      var results = try session.run(
+        look + statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) })[...]
+      var living: Set<Int64> = []
+      if !look.isEmpty { for row in results.removeFirst() { living.insert(Int64(try row.int(0))) } }
+      var answers: [TableResult] = []
+      for (statement, rows) in zip(statements, results) {
+        var answer = TableResult(affected: rows.affected)
+        if statement.isQuery { for row in rows { answer.records.append(try owner.record(row, living)) } }
+        answers.append(answer)
       }
-    } catch {
-      throw StoreError(error)
+      return answers
     }
   }
 
   func close() async {
     let owner = owner
     // The server would notice the end of the connection a little later; a session that fails here has ended already.
-    await connection.close { session throws(PostgreSQLError) in try owner.end(session) }
+    await connection.close { session throws(StoreError) in try owner.end(session) }
   }
 }
 
@@ -120,7 +112,7 @@ private final class TableOwner: Sendable {
 
   var look: [PostgreSQLStatement] { place.owners.map { [PostgreSQLStatement("SELECT unnest(\($0.living))")] } ?? [] }
 
-  func begin(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+  func begin(_ session: PostgreSQLSession) throws(StoreError) {
     try PostgreSQLSchema.check([place.part], session)
     guard let owners = place.owners else { return }
     let number = try owners.enroll(session)
@@ -132,9 +124,9 @@ private final class TableOwner: Sendable {
     current.withLock { $0 = number }
   }
 
-  func end(_ session: PostgreSQLSession) throws(PostgreSQLError) { try place.owners?.end(number, session) }
+  func end(_ session: PostgreSQLSession) throws(StoreError) { try place.owners?.end(number, session) }
 
-  func record(_ row: PostgreSQLRow, _ living: Set<Int64>) throws(PostgreSQLError) -> TableRecord {
+  func record(_ row: PostgreSQLRow, _ living: Set<Int64>) throws(StoreError) -> TableRecord {
     let owner = Int64(try row.int(2))
     return TableRecord(
       RecordKind(stored: try row.text(0)), try row.bytes(1), state: state(of: owner, living), owner: owner,

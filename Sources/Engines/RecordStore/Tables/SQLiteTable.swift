@@ -38,38 +38,30 @@ struct SQLiteTable: TableBackend {
   private let isOwnFile: Bool
 
   static func open(_ path: String, _ kind: DatabaseKind, hasOwners: Bool) async throws(StoreError) -> SQLiteTable {
-    do throws(DatabaseError) {
-      let database = try await Database.open(
-        path: path, kind: kind, migrations: [Migration(version: 1, sql: RecordTable.schema)])
-      do throws(DatabaseError) {
-        let owners = try hasOwners ? OwnerLocks(path: path) : nil
-        return SQLiteTable(database: database, owners: owners, isOwnFile: true)
-      } catch {
-        await database.close()
-        throw error
-      }
+    let database = try await Database.open(
+      path: path, kind: kind, migrations: [Migration(version: 1, sql: RecordTable.schema)])
+    do throws(StoreError) {
+      let owners = try hasOwners ? OwnerLocks(path: path) : nil
+      return SQLiteTable(database: database, owners: owners, isOwnFile: true)
     } catch {
-      throw StoreError(error)
+      await database.close()
+      throw error
     }
   }
 
   static func using(_ database: Database) throws(StoreError) -> SQLiteTable {
-    do throws(DatabaseError) {
-      return SQLiteTable(database: database, owners: try OwnerLocks(path: database.path), isOwnFile: false)
-    } catch {
-      throw StoreError(error)
-    }
+    return SQLiteTable(database: database, owners: try OwnerLocks(path: database.path), isOwnFile: false)
   }
 
   func run(
     _ make: @escaping @Sendable (_ own: Int64) -> [TableStatement]
   ) async throws(StoreError) -> [TableResult] {
     let (owners, statements) = (owners, make(owners?.own ?? 0))
-    let body: @Sendable (Session) throws(DatabaseError) -> [TableResult] = { session throws(DatabaseError) in
+    let body: @Sendable (Session) throws(StoreError) -> [TableResult] = { session throws(StoreError) in
       var results: [TableResult] = []
       for statement in statements {
         if statement.isQuery {
-          let records = try session.query(statement.sql, statement.values) { row throws(DatabaseError) in
+          let records = try session.query(statement.sql, statement.values) { row throws(StoreError) in
             Self.record(row, owners)
           }
           results.append(TableResult(records: records))
@@ -79,11 +71,7 @@ struct SQLiteTable: TableBackend {
       }
       return results
     }
-    do throws(DatabaseError) {
-      return try await statements.allSatisfy(\.isQuery) ? database.read(body) : database.write(body)
-    } catch {
-      throw StoreError(error)
-    }
+    return try await statements.allSatisfy(\.isQuery) ? database.read(body) : database.write(body)
   }
 
   private static func record(_ row: Row, _ owners: OwnerLocks?) -> TableRecord {

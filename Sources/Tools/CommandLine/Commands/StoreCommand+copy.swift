@@ -56,7 +56,7 @@ extension StoreCommand {
         let parts = try await copy.run { report.note($0) }
         return output("copied and compared; start the service on \(options.target)", parts)
       } catch {
-        throw CommandLineError(error)
+        throw CommandLineError(copy: error)
       }
     }
 
@@ -111,12 +111,12 @@ private final class ProgressReport: Sendable {
 }
 
 extension CommandLineError {
-  fileprivate init(_ error: StoreError) {
+  fileprivate init(copy error: StoreError) {
     let code: Code =
       switch error.code {
-      case .content, .tooLarge: .badInput
-      case .schema, .misuse: .configuration
-      case .readOnly: .notPermitted
+      case .content, .constraint, .uniqueConstraint, .tooLarge: .badInput
+      case .schema, .misuse, .invalidURL: .configuration
+      case .readOnly, .permission, .notPermitted: .notPermitted
       default: .unavailable
       }
     self.init(code, error.message)

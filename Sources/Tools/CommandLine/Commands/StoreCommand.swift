@@ -70,7 +70,7 @@ extension StoreCommand {
       for (role, file) in options.passwordFiles { passwords[role] = try StoreLogin.password(file) }
       let creation = StoreCreation(
         endpoint: endpoint, roles: options.roles, passwords: passwords, parts: options.parts, timeout: context.timeout)
-      do throws(PostgreSQLError) {
+      do throws(StoreError) {
         let lines = try await creation.run()
         return CommandOutput(
           text: lines.joined(separator: "\n"), json: .object(["done": .array(lines.map { .text($0) })]))

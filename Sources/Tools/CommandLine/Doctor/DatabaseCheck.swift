@@ -35,10 +35,10 @@ struct DatabaseCheck: Sendable {
   }
 
   private func look() async -> [Finding] {
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       let connection = try PostgreSQLConnection(endpoint, options: options)
-      let result: Result<[Finding], PostgreSQLError>
-      do throws(PostgreSQLError) { result = .success(try await look(connection)) } catch { result = .failure(error) }
+      let result: Result<[Finding], StoreError>
+      do throws(StoreError) { result = .success(try await look(connection)) } catch { result = .failure(error) }
       await connection.close()
       return try result.get()
     } catch {
@@ -46,9 +46,9 @@ struct DatabaseCheck: Sendable {
     }
   }
 
-  private func look(_ connection: PostgreSQLConnection) async throws(PostgreSQLError) -> [Finding] {
+  private func look(_ connection: PostgreSQLConnection) async throws(StoreError) -> [Finding] {
     let (name, parts, clock) = (name, parts, clock)
-    let facts = try await connection.withSession { session throws(PostgreSQLError) in
+    let facts = try await connection.withSession { session throws(StoreError) in
       try DatabaseFacts(session, parts, clock: clock)
     }
     let host = connection.status.host.map(\.description) ?? ""
@@ -73,19 +73,19 @@ struct DatabaseCheck: Sendable {
   }
 
   /// Follows from the certificates of all hosts, if they have expired.
-  func failure(_ error: PostgreSQLError) -> Finding {
+  func failure(_ error: StoreError) -> Finding {
     Finding(
       name, .failed, error.description, hint: Self.hint(error), about: process.map(Finding.Part.database),
       needs: error.code == .tlsRefused ? endpoint.hosts.map { [.certificate("\($0)")] } : [])
   }
 
-  private static func hint(_ error: PostgreSQLError) -> String {
+  private static func hint(_ error: StoreError) -> String {
     switch error.code {
     case .loginRefused where error.sqlState == StoreCreation.noSuchDatabase:
       "correct the database's name in the URL, or make it: countersign store create"
     case .loginRefused: "check user, password file and pg_hba.conf; 'countersign store create' makes the users"
     case .tlsRefused: "check caFile and the server's certificate, which has to name the host of the URL"
-    case .permission, .missingRelation: "run 'countersign store create' as the owner of the tables"
+    case .permission, .schema: "run 'countersign store create' as the owner of the tables"
     case .outOfResources: "raise max_connections, or lower readers of the processes"
     case .readOnly: "name every server of the cluster in the URL: the one that takes writes is used"
     default: "start the server, or correct its address; a firewall may block the connection"
@@ -129,7 +129,7 @@ struct DatabaseFacts: Sendable, Hashable {
 
   init(
     _ session: PostgreSQLSession, _ parts: [PostgreSQLSchemaPart], clock: any WallClock
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     let row = try session.run(Self.settings)[0]
     version = try row.int(0)
     isStandby = try row.bool(1)

@@ -30,7 +30,7 @@ struct StoreLogin: CommandOptions {
 
   func endpoint(_ url: String, as name: String) throws(CommandLineError) -> PostgreSQLEndpoint {
     var endpoint: PostgreSQLEndpoint
-    do throws(PostgreSQLError) { endpoint = try PostgreSQLEndpoint(url: url) } catch {
+    do throws(StoreError) { endpoint = try PostgreSQLEndpoint(url: url) } catch {
       throw CommandLineError(.usage, "\(name): \(error.message); a password goes into a file, for --password-file")
     }
     endpoint.applicationName = "countersign store"
@@ -53,24 +53,24 @@ struct StoreLogin: CommandOptions {
 }
 
 extension CommandLineError {
-  private static func remedy(_ error: PostgreSQLError) -> String? {
+  private static func remedy(_ error: StoreError) -> String? {
     switch error.code {
     case .loginRefused: "check the user in --url, --password-file, and pg_hba.conf of the server"
     case .tlsRefused: "check --ca-file, and the server's certificate, which has to name the host of the URL"
     case .unreachable: "start the server, or correct its address in --url"
     case .readOnly: "name the server that takes writes in --url"
-    case .diskFull: "free space on the server's disk"
+    case .full: "free space on the server's disk"
     case .lockTimeout: "another store create or a backup holds the tables: run it again when that has ended"
     default: nil
     }
   }
 
-  init(_ error: PostgreSQLError) {
+  init(_ error: StoreError) {
     let code: Code =
       switch error.code {
       case .invalidURL: .usage
       case .loginRefused, .permission: .notPermitted
-      case .tlsRefused, .missingRelation, .misuse: .configuration
+      case .tlsRefused, .schema, .misuse: .configuration
       case .readOnly, .constraint, .content, .statement: .refused
       default: .unavailable
       }

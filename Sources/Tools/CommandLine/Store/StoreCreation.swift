@@ -11,9 +11,9 @@ struct StoreCreation: Sendable {
   let parts: [PostgreSQLSchemaPart]
   let timeout: Duration
 
-  func run() async throws(PostgreSQLError) -> [String] {
+  func run() async throws(StoreError) -> [String] {
     let lines: [String]
-    do throws(PostgreSQLError) {
+    do throws(StoreError) {
       lines = try await makeRoles(in: endpoint)
     } catch {
       guard error.sqlState == Self.noSuchDatabase else { throw error }
@@ -36,18 +36,18 @@ struct StoreCreation: Sendable {
     return "\"\(parts.joined(separator: "\"\""))\""
   }
 
-  private func makeDatabase() async throws(PostgreSQLError) -> [String] {
+  private func makeDatabase() async throws(StoreError) -> [String] {
     var maintenance = endpoint
     maintenance.database = Self.maintenanceDatabase
     var lines = try await makeRoles(in: maintenance)
     let (database, owner) = (endpoint.database, roles.owner)
-    do throws(PostgreSQLError) {
-      try await connected(to: maintenance, timeout: .seconds(300)) { session throws(PostgreSQLError) in
+    do throws(StoreError) {
+      try await connected(to: maintenance, timeout: .seconds(300)) { session throws(StoreError) in
         _ = try session.run([Self.statement(Self.createDatabase(database, owner: owner))])
       }
     } catch {
       guard error.code == .permission else { throw error }
-      throw PostgreSQLError(
+      throw StoreError(
         .permission,
         "the database \(database) does not exist, and this user may not make it: correct the name in the URL, or have an administrator run \(Self.createDatabase(database, owner: owner))"
       )
@@ -56,9 +56,9 @@ struct StoreCreation: Sendable {
     return lines
   }
 
-  private func makeRoles(in endpoint: PostgreSQLEndpoint) async throws(PostgreSQLError) -> [String] {
+  private func makeRoles(in endpoint: PostgreSQLEndpoint) async throws(StoreError) -> [String] {
     let (roles, passwords) = (roles, passwords)
-    return try await connected(to: endpoint, timeout: timeout) { session throws(PostgreSQLError) in
+    return try await connected(to: endpoint, timeout: timeout) { session throws(StoreError) in
       let caller = try Caller(session)
       try caller.check()
       var lines: [String] = []
@@ -82,17 +82,17 @@ struct StoreCreation: Sendable {
     }
   }
 
-  private static func missing(_ role: String, hasLogin: Bool) -> PostgreSQLError {
-    PostgreSQLError(
+  private static func missing(_ role: String, hasLogin: Bool) -> StoreError {
+    StoreError(
       .permission,
       "the role \(role) is missing, and this user may not make roles: have an administrator run \(StoreRoles.create(role, hasLogin: hasLogin))"
     )
   }
 
-  private func makeTables() async throws(PostgreSQLError) -> [String] {
+  private func makeTables() async throws(StoreError) -> [String] {
     let (roles, parts, database) = (roles, parts, endpoint.database)
     return try await connected(to: endpoint, timeout: .seconds(300), isTransaction: true) {
-      session throws(PostgreSQLError) in
+      session throws(StoreError) in
       let caller = try Caller(session)
       let schema = PostgreSQLSchema.name
       let isThere = try session.run("SELECT to_regnamespace($1) IS NOT NULL", [.text(schema)])[0].bool(0)
@@ -121,8 +121,8 @@ struct StoreCreation: Sendable {
 
   private func connected<Value: Sendable>(
     to endpoint: PostgreSQLEndpoint, timeout: Duration, isTransaction: Bool = false,
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Value
-  ) async throws(PostgreSQLError) -> Value {
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Value
+  ) async throws(StoreError) -> Value {
     var options = PostgreSQLOptions()
     options.connectTimeout = min(self.timeout, .seconds(60))
     options.statementTimeout = timeout
@@ -130,8 +130,8 @@ struct StoreCreation: Sendable {
     // Another one that makes tables holds its lock for as long as it takes.
     options.lockTimeout = .seconds(10)
     let connection = try PostgreSQLConnection(endpoint, options: options)
-    let result: Result<Value, PostgreSQLError>
-    do throws(PostgreSQLError) {
+    let result: Result<Value, StoreError>
+    do throws(StoreError) {
       result = .success(
         try await isTransaction ? connection.withTransaction(body) : connection.withSession(body))
     } catch {
@@ -158,7 +158,7 @@ private struct Caller {
   let version: Int
   let isStandby: Bool
 
-  init(_ session: PostgreSQLSession) throws(PostgreSQLError) {
+  init(_ session: PostgreSQLSession) throws(StoreError) {
     let row = try session.run(
       """
       SELECT current_user::text, rolsuper, rolsuper OR rolcreaterole, current_setting('server_version_num')::integer,
@@ -172,20 +172,20 @@ private struct Caller {
     isStandby = try row.bool(4)
   }
 
-  func check() throws(PostgreSQLError) {
+  func check() throws(StoreError) {
     guard version >= DatabaseCheck.oldestVersion else {
-      throw PostgreSQLError(.misuse, "the server has version \(version / 10_000): 13 or newer is needed")
+      throw StoreError(.misuse, "the server has version \(version / 10_000): 13 or newer is needed")
     }
-    guard !isStandby else { throw PostgreSQLError(.readOnly, "the server is a standby: name the primary server") }
+    guard !isStandby else { throw StoreError(.readOnly, "the server is a standby: name the primary server") }
   }
 
   /// Makes the caller a member of a role, whose name it then takes.
-  func join(_ role: String, _ session: PostgreSQLSession) throws(PostgreSQLError) {
+  func join(_ role: String, _ session: PostgreSQLSession) throws(StoreError) {
     guard !isSuperuser, role != name else { return }
     let isMember = try session.run("SELECT pg_has_role($1, $2, 'MEMBER')", [.text(name), .text(role)])[0].bool(0)
     guard !isMember else { return }
     guard makesRoles else {
-      throw PostgreSQLError(
+      throw StoreError(
         .permission,
         "\(name) is not a member of \(role), which owns the tables: name a superuser in the URL, or a user that has been granted it"
       )

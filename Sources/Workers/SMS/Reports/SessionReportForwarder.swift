@@ -78,7 +78,7 @@ struct ReportOrigins: Sendable {
   let ledger: any Ledger
   let logger: ThrottledLog
 
-  func subject(of report: SessionReport) async throws(LedgerError) -> ReportAddresses.Subject? {
+  func subject(of report: SessionReport) async throws(StoreError) -> ReportAddresses.Subject? {
     if let job = report.job {
       return ReportAddresses.Subject(job: job, correlationID: report.correlationID)
     }

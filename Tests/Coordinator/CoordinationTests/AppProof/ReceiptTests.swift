@@ -210,7 +210,7 @@ import Testing
   }
 
   private func count(_ state: AppProofState, in bench: Bench) async throws -> Int {
-    let bodies = try await bench.database.read { session throws(DatabaseError) in
+    let bodies = try await bench.database.read { session throws(StoreError) in
       try session.query("SELECT body FROM store_record WHERE kind = 'appProof'") { $0.blob(0) }
     }
     let id = try #require(RecordID(AppProofRecords.kind, "any"))

@@ -74,8 +74,8 @@ import Testing
   }
 
   private func verifications(_ bench: Bench) async throws -> [PhoneVerification] {
-    let texts = try await bench.database.read { session throws(DatabaseError) in
-      try session.query("SELECT id FROM store_record WHERE kind = 'verification'") { row throws(DatabaseError) in
+    let texts = try await bench.database.read { session throws(StoreError) in
+      try session.query("SELECT id FROM store_record WHERE kind = 'verification'") { row throws(StoreError) in
         row.text(0)
       }
     }

@@ -28,7 +28,7 @@ final class MemoryUsage {
     at now: UnixTime, _ body: (inout WorkingSet) throws(StoreError) -> Result
   ) throws(StoreError) -> Result {
     var set = WorkingSet(at: now)
-    let result = try set.run(load: load, failure: { $0 }, body)
+    let result = try set.run(load: load, body)
     write(set.changes)
     return result
   }

@@ -69,7 +69,7 @@ import Testing
 
 extension Bench {
   fileprivate func fingerprint() async throws -> [UInt8]? {
-    try await database.read { session throws(DatabaseError) in
+    try await database.read { session throws(StoreError) in
       try session.first("SELECT fingerprint FROM store_inbox") { row in row.blob(0) }
     }
   }

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignTelemetry
 import Testing
 
 @testable import Coordination

@@ -255,8 +255,8 @@ final class Bench: EngineBench {
       case "counter": "SELECT count(*) FROM store_counter"
       default: "SELECT count(*) FROM store_record WHERE kind = '\(what)'"
       }
-    return try await database.read { session throws(DatabaseError) in
-      try session.first(sql) { row throws(DatabaseError) in row.int(0) } ?? 0
+    return try await database.read { session throws(StoreError) in
+      try session.first(sql) { row throws(StoreError) in row.int(0) } ?? 0
     }
   }
 
@@ -266,8 +266,8 @@ final class Bench: EngineBench {
       case "inbox", "outbox", "counter": "SELECT * FROM store_\(what)"
       default: "SELECT * FROM store_record WHERE kind = '\(what)'"
       }
-    return try await database.read { session throws(DatabaseError) in
-      try session.query(sql) { row throws(DatabaseError) in
+    return try await database.read { session throws(StoreError) in
+      try session.query(sql) { row throws(StoreError) in
         (0..<row.count).map { String(decoding: row.blob($0), as: UTF8.self) }.joined(separator: "|")
       }
     }.joined(separator: "\n")
@@ -280,7 +280,7 @@ final class Bench: EngineBench {
   }
 
   func run(_ sql: String) async throws {
-    try await database.write { session throws(DatabaseError) -> Void in try session.execute(sql) }
+    try await database.write { session throws(StoreError) -> Void in try session.execute(sql) }
   }
 
   static func wrong(_ code: String) -> String {

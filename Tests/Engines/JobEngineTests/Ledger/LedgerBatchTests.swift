@@ -18,7 +18,7 @@ import Testing
   private func carryOut(
     _ entries: [LedgerEntry], _ connection: PostgreSQLConnection, isCommitted: Bool
   ) async throws -> [LedgerAnswer?] {
-    try await connection.withSession { session throws(PostgreSQLError) -> [LedgerAnswer?] in
+    try await connection.withSession { session throws(StoreError) -> [LedgerAnswer?] in
       let batch = LedgerBatch(entries)
       let statements = batch.statements(ServerClock.sql, latest: nil)
       // The first answer is lost with the connection, or the first run with it.
@@ -68,7 +68,7 @@ import Testing
   }
 
   private func count(of id: String, _ connection: PostgreSQLConnection) async throws -> Int {
-    try await connection.withSession { session throws(PostgreSQLError) in
+    try await connection.withSession { session throws(StoreError) in
       try session.run("SELECT unknown_calls FROM ledger_job WHERE key = $1", [.bytes(Array(id.utf8))])[0].int(0)
     }
   }

@@ -34,7 +34,7 @@ import Testing
     let batcher = LedgerBatcher(ledger)
     #expect(try await batcher.claim(claim(1)) == .claimed(unknownCalls: 0))
     ledger.fail([.claim])
-    await #expect(throws: LedgerError.self) { try await batcher.claim(claim(2)) }
+    await #expect(throws: StoreError.self) { try await batcher.claim(claim(2)) }
     #expect(try await batcher.settle(claim(1), result: [1], at: start) == nil)
     #expect(try await batcher.settle(claim(1), result: [2], at: start) == [1])
     ledger.fail([])
@@ -89,8 +89,8 @@ import Testing
 
   private struct MuteLedger: Ledger {
     var remembers: Bool { true }
-    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] { [] }
-    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+    func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] { [] }
+    func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
       LedgerPurgeStep(forgotten: 0)
     }
     func close() async {}

@@ -36,7 +36,7 @@ import Testing
 
   private func withOwner<Answer: Sendable>(
     _ database: PostgreSQLEndpoint,
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Answer
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Answer
   ) async throws -> Answer {
     let connection = try PostgreSQLConnection(database, options: .patient)
     let answer = try await connection.withSession(body)
@@ -88,14 +88,14 @@ import Testing
       let wrong = now + .seconds(seconds)
       #expect(try await here.claim(claim(token: 1, at: now)) == .claimed(unknownCalls: 0))
       let lease = "SELECT lease_until FROM ledger_job"
-      let before = try await withOwner(database) { session throws(PostgreSQLError) in try session.run(lease)[0].int(0) }
+      let before = try await withOwner(database) { session throws(StoreError) in try session.run(lease)[0].int(0) }
       guard case .held(let until) = try await there.claim(claim(token: 2, at: wrong)) else {
         Issue.record("the job was given away")
         return
       }
       // However slow the machine is: nowhere near the difference of the clocks.
       #expect(abs((until - wrong).wholeMilliseconds - 20_000) < 300_000, "told by its own clock")
-      let after = try await withOwner(database) { session throws(PostgreSQLError) in try session.run(lease)[0].int(0) }
+      let after = try await withOwner(database) { session throws(StoreError) in try session.run(lease)[0].int(0) }
       #expect(before == after)
       // The other way round: a claim of the host with the wrong clock holds as long as any.
       #expect(try await there.claim(claim("job-2", token: 3, at: wrong)) == .claimed(unknownCalls: 0))
@@ -137,7 +137,7 @@ import Testing
     try await withHosts { here, there, database in
       _ = try await here.claim(claim("before", token: 1))
       // Ends the first connections that insert a job, in the middle of the statement.
-      try await withOwner(database) { session throws(PostgreSQLError) -> Void in
+      try await withOwner(database) { session throws(StoreError) -> Void in
         try session.script(
           """
           CREATE SEQUENCE kills;
@@ -170,12 +170,12 @@ import Testing
         database, options: .patient, longestLease: lease, longestWrite: limit)
       let blocker = try PostgreSQLConnection(database, options: .patient)
       let began = ContinuousClock.now
-      let answers = try await blocker.withTransaction { session throws(PostgreSQLError) in
+      let answers = try await blocker.withTransaction { session throws(StoreError) in
         try session.run("LOCK TABLE ledger_job IN ACCESS EXCLUSIVE MODE")
         return blocking { await here.write([.claim(claim("one", token: 2))]) }
       }
       #expect(ContinuousClock.now - began < limit + .seconds(60), "and not as long as the others hold the table")
-      #expect(throws: LedgerError.self) { try answers[0].get() }
+      #expect(throws: StoreError.self) { try answers[0].get() }
       if case .failure(let error) = answers[0] { #expect(error.isRetriable) }
       await blocker.close()
       await here.close()
@@ -211,7 +211,7 @@ import Testing
   @Test func `A claim that failed and took a job over leaves the call before it to be looked up`() async throws {
     try await withHosts { here, there, database in
       _ = try await here.claim(claim("lost", token: 1))
-      try await withOwner(database) { session throws(PostgreSQLError) -> Void in
+      try await withOwner(database) { session throws(StoreError) -> Void in
         try session.run("UPDATE ledger_job SET lease_until = 0")
       }
       let abandoned = ClaimAnswer.abandoned(lane: "a", unknownCalls: 1)
@@ -235,7 +235,7 @@ import Testing
     try await PrivatePostgreSQL.run { server in
       let database = try await server.database()
       let owner = try PostgreSQLConnection(database, options: .patient)
-      try await owner.withTransaction { session throws(PostgreSQLError) -> Void in
+      try await owner.withTransaction { session throws(StoreError) -> Void in
         try session.script("CREATE SCHEMA \(PostgreSQLSchema.name)")
         _ = try PostgreSQLSchema.update([LedgerSchemaPostgreSQL.part], session)
       }
@@ -253,7 +253,7 @@ import Testing
         return
       }
       #expect(error.isRetriable)
-      await #expect(throws: LedgerError.self) { try await hasty.size() }
+      await #expect(throws: StoreError.self) { try await hasty.size() }
       await hasty.close()
       try await server.start()
       #expect(try await ledger.settle(claim(token: 1), result: [1], at: start) == nil)
@@ -286,9 +286,9 @@ import Testing
         .settle(claim("large", token: 3), result: Array(repeating: 1, count: 600_000), at: start),
         .claim(claim("counted", token: 4, redeliveries: .max)), .settle(match, result: [1], at: start),
       ])
-      #expect(throws: LedgerError.self) { try answers[0].get() }
+      #expect(throws: StoreError.self) { try answers[0].get() }
       #expect(try answers[1].get() == .claim(.claimed(unknownCalls: 0)))
-      #expect(throws: LedgerError.self) { try answers[2].get() }
+      #expect(throws: StoreError.self) { try answers[2].get() }
       #expect(try answers[3].get() == .claim(.abandoned(lane: nil, unknownCalls: LedgerColumns.maxCalls)))
       #expect(try answers[4].get() == .settled(standing: nil))
       guard case .held = try await there.claim(claim("nul\0", token: 9)) else {
@@ -303,19 +303,19 @@ import Testing
   {
     try await withHosts { here, _, database in
       _ = try await here.claim(claim("damaged", token: 1))
-      try await withOwner(database) { session throws(PostgreSQLError) -> Void in
+      try await withOwner(database) { session throws(StoreError) -> Void in
         try session.run("UPDATE ledger_job SET state = 7")
       }
       let answers = await here.write([.claim(claim("one", token: 2)), .claim(claim("damaged", token: 3))])
       #expect(try answers[0].get() == .claim(.claimed(unknownCalls: 0)))
-      #expect(throws: LedgerError.self) { try answers[1].get() }
+      #expect(throws: StoreError.self) { try answers[1].get() }
     }
   }
 
   // MARK: Forgetting
 
   private func fill(_ database: PostgreSQLEndpoint, _ count: Int, state: Int = 2, keepUntil: Int = 1) async throws {
-    try await withOwner(database) { session throws(PostgreSQLError) -> Void in
+    try await withOwner(database) { session throws(StoreError) -> Void in
       try session.run(
         """
         INSERT INTO ledger_job (key, state, token, lane, lease_until, unknown_calls, written_at, keep_until, result)
@@ -345,7 +345,7 @@ import Testing
       async let mine = purge(here)
       async let theirs = purge(there)
       #expect(try await mine + theirs + purge(here) == 100_000)
-      let left = try await withOwner(database) { session throws(PostgreSQLError) in
+      let left = try await withOwner(database) { session throws(StoreError) in
         try session.run("SELECT count(*) FROM ledger_job")[0].int(0)
       }
       #expect(left == 1)

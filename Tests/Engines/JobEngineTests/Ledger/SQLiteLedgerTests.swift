@@ -59,7 +59,7 @@ import Testing
       await ledger.close()
       let claim = LedgerClaim(
         messageID: "a", token: 1, lane: "a", times: .init(now: start, leaseUntil: start + .seconds(1)))
-      await #expect(throws: LedgerError.self) { try await ledger.claim(claim) }
+      await #expect(throws: StoreError.self) { try await ledger.claim(claim) }
     }
   }
 
@@ -74,13 +74,13 @@ import Testing
       }
       _ = try await ledger.claim(claim("damaged", 1))
       let database = try await Database.open(path: path, kind: .ledger, migrations: LedgerSchema.migrations)
-      _ = try await database.write { session throws(DatabaseError) in
+      _ = try await database.write { session throws(StoreError) in
         try session.execute("UPDATE job SET state = 7 WHERE key = 'damaged'")
       }
       await database.close()
       let answers = await ledger.write([.claim(claim("one", 2)), .claim(claim("damaged", 3)), .claim(claim("two", 4))])
       #expect(try answers[0].get() == .claim(.claimed(unknownCalls: 0)))
-      #expect(throws: LedgerError.self) { try answers[1].get() }
+      #expect(throws: StoreError.self) { try answers[1].get() }
       #expect(try answers[2].get() == .claim(.claimed(unknownCalls: 0)))
       #expect(try await ledger.claim(claim("two", 5)) == .held(until: start + .seconds(20)), "it was committed")
       await ledger.close()
@@ -99,14 +99,14 @@ import Testing
       ]
       let database = try await Database.open(path: path, kind: .ledger, migrations: LedgerSchema.migrations)
       do {
-        try await database.write(isSingleChange: true) { session throws(DatabaseError) in
-          let pages = try session.first("PRAGMA page_count") { row throws(DatabaseError) in row.int(0) } ?? 0
-          _ = try session.first("PRAGMA max_page_count = \(pages + 8)") { row throws(DatabaseError) in row.int(0) }
+        try await database.write(isSingleChange: true) { session throws(StoreError) in
+          let pages = try session.first("PRAGMA page_count") { row throws(StoreError) in row.int(0) } ?? 0
+          _ = try session.first("PRAGMA max_page_count = \(pages + 8)") { row throws(StoreError) in row.int(0) }
           _ = try LedgerStatements.write(entries, session)
         }
         Issue.record("the disk took the batch")
       } catch {
-        #expect((error as? DatabaseError)?.code == .diskFull)
+        #expect((error as? StoreError)?.code == .full)
       }
       await database.close()
       let ledger = try await SQLiteLedger.open(path: path)

@@ -45,11 +45,11 @@ final class MemoryLedger: Ledger {
 
   func fail(_ operations: Set<Operation>) { state.withLock { $0.failing = operations } }
 
-  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
     batches.withLock { $0.append(entries.count) }
     if let gate { await gate() }
     return entries.map { entry in
-      do throws(LedgerError) {
+      do throws(StoreError) {
         return .success(try carryOut(entry))
       } catch {
         return .failure(error)
@@ -57,7 +57,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  private func carryOut(_ entry: LedgerEntry) throws(LedgerError) -> LedgerAnswer {
+  private func carryOut(_ entry: LedgerEntry) throws(StoreError) -> LedgerAnswer {
     switch entry {
     case .claim(let claim): return .claim(try self.claim(claim))
     case .release(let claim):
@@ -71,7 +71,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  private func claim(_ claim: LedgerClaim) throws(LedgerError) -> ClaimAnswer {
+  private func claim(_ claim: LedgerClaim) throws(StoreError) -> ClaimAnswer {
     let answer = try change(.claim) { state -> ClaimAnswer in
       let key = state.key(of: claim)
       let calls = claim.redeliveries
@@ -107,7 +107,7 @@ final class MemoryLedger: Ledger {
     return Row(known: known, keepUntil: claim.times.keepUntil)
   }
 
-  private func release(_ claim: LedgerClaim) throws(LedgerError) {
+  private func release(_ claim: LedgerClaim) throws(StoreError) {
     try change(.release) { state in
       let key = state.key(of: claim)
       guard let row = state.rows[key]?.known, row.token == claim.token, row.state == .open else { return }
@@ -120,7 +120,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  private func postpone(_ claim: LedgerClaim) throws(LedgerError) {
+  private func postpone(_ claim: LedgerClaim) throws(StoreError) {
     try change(.release) { state in
       let key = state.key(of: claim)
       guard let row = state.rows[key]?.known, row.token == claim.token, row.state == .open else { return }
@@ -131,7 +131,7 @@ final class MemoryLedger: Ledger {
 
   private func settle(
     _ claim: LedgerClaim, result: [UInt8], at time: UnixTime
-  ) throws(LedgerError) -> [UInt8]? {
+  ) throws(StoreError) -> [UInt8]? {
     try change(.settle) { state in
       let key = state.key(of: claim)
       if let row = state.rows[key]?.known, row.state == .settled { return row.result == result ? nil : row.result }
@@ -147,7 +147,7 @@ final class MemoryLedger: Ledger {
     }
   }
 
-  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
     try change(.settle) { state in
       let window = state.order.dropFirst(Int(first)).prefix(limit)
       let old = window.filter { id in state.rows[id].map { $0.keepUntil < time } ?? false }
@@ -161,9 +161,9 @@ final class MemoryLedger: Ledger {
 
   private func change<Answer: Sendable>(
     _ operation: Operation, _ body: (inout State) -> Answer
-  ) throws(LedgerError) -> Answer {
+  ) throws(StoreError) -> Answer {
     let answer: Answer? = state.withLock { $0.failing.contains(operation) ? nil : body(&$0) }
-    guard let answer else { throw LedgerError("no space is left on the disk", isRetriable: true) }
+    guard let answer else { throw StoreError(.full, "no space is left on the disk") }
     return answer
   }
 }

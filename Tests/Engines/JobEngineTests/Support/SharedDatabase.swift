@@ -23,7 +23,7 @@ actor ServerClock {
   init(_ database: PostgreSQLEndpoint) async throws {
     connection = try PostgreSQLConnection(database, options: .patient)
     let first = start.milliseconds
-    try await connection.withSession { session throws(PostgreSQLError) -> Void in
+    try await connection.withSession { session throws(StoreError) -> Void in
       try session.script(
         "CREATE TABLE test_clock (milliseconds bigint NOT NULL); INSERT INTO test_clock VALUES (\(first))")
     }
@@ -41,7 +41,7 @@ actor ServerClock {
       time = now
       let connection = connection
       setting = Task {
-        try await connection.withSession { session throws(PostgreSQLError) -> Void in
+        try await connection.withSession { session throws(StoreError) -> Void in
           try session.run("UPDATE test_clock SET milliseconds = $1", [.integer(now.milliseconds)])
         }
       }
@@ -66,7 +66,7 @@ struct ClockedLedger: Ledger {
 
   var remembers: Bool { ledger.remembers }
 
-  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+  func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
     let times = entries.compactMap { entry -> UnixTime? in
       switch entry {
       case .claim(let claim): claim.times.judgedAt
@@ -77,23 +77,23 @@ struct ClockedLedger: Ledger {
     do {
       if let now = times.max() { try await clock.set(now) }
     } catch {
-      return entries.map { _ in .failure(LedgerError("\(error)", isRetriable: false)) }
+      return entries.map { _ in .failure(StoreError(.misuse, "\(error)")) }
     }
     return await ledger.write(entries)
   }
 
-  func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
+  func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob? {
     try await ledger.job(matching: match)
   }
 
-  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
-    do { try await clock.set(time) } catch { throw LedgerError("\(error)", isRetriable: false) }
+  func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
+    do { try await clock.set(time) } catch { throw StoreError(.misuse, "\(error)") }
     return try await ledger.purge(at: time, from: first, limit: limit)
   }
 
-  func forgetOldest(limit: Int) async throws(LedgerError) -> Int { try await ledger.forgetOldest(limit: limit) }
+  func forgetOldest(limit: Int) async throws(StoreError) -> Int { try await ledger.forgetOldest(limit: limit) }
 
-  func size() async throws(LedgerError) -> LedgerSize? { try await ledger.size() }
+  func size() async throws(StoreError) -> LedgerSize? { try await ledger.size() }
 
   func close() async { await ledger.close() }
 }

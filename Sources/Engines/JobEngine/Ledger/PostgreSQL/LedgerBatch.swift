@@ -6,7 +6,7 @@ import PostgreSQL
 /// Every entry is safe to repeat: a claim is recognized by its token, and a job's row has the answer to it. So a batch
 /// whose answer was lost is sent again as it is.
 struct LedgerBatch: Sendable {
-  typealias Answers = [Result<LedgerAnswer, LedgerError>]
+  typealias Answers = [Result<LedgerAnswer, StoreError>]
 
   private struct Item: Sendable {
     let place: Int
@@ -41,7 +41,7 @@ struct LedgerBatch: Sendable {
     answers = entries.map { entry in
       switch entry {
       case .release, .postpone: .success(.done)
-      case .claim, .settle: .failure(LedgerError("an entry has no answer", isRetriable: true))
+      case .claim, .settle: .failure(StoreError(.unavailable, "an entry has no answer"))
       }
     }
     var groups: [[Item]] = []
@@ -83,7 +83,7 @@ struct LedgerBatch: Sendable {
   /// A row that cannot be read fails its own entry only.
   func read(
     _ results: [PostgreSQLRows], latest: UnixTime?
-  ) throws(PostgreSQLError) -> (answers: Answers, serverTime: UnixTime?) {
+  ) throws(StoreError) -> (answers: Answers, serverTime: UnixTime?) {
     var (answers, serverTime) = (self.answers, UnixTime?.none)
     for (step, rows) in zip(steps, results) {
       var items: [[UInt8]: Item] = [:]
@@ -91,11 +91,11 @@ struct LedgerBatch: Sendable {
       for row in rows {
         let key = try row.bytes(0)
         guard let item = items[key] else { continue }
-        do throws(PostgreSQLError) {
+        do throws(StoreError) {
           if step.kind == .claim { serverTime = UnixTime(milliseconds: Int64(try row.int(7))) }
           answers[item.place] = .success(try Self.answer(item.entry, row, now: serverTime, latest: latest))
         } catch {
-          answers[item.place] = .failure(LedgerError(error))
+          answers[item.place] = .failure(error)
         }
       }
     }
@@ -103,7 +103,7 @@ struct LedgerBatch: Sendable {
   }
 
   /// Every entry failed for one reason, unless it has one of its own.
-  func failed(_ error: LedgerError) -> Answers {
+  func failed(_ error: StoreError) -> Answers {
     var answers = self.answers
     for item in steps.flatMap(\.items) { answers[item.place] = .failure(error) }
     return answers
@@ -111,7 +111,7 @@ struct LedgerBatch: Sendable {
 
   private static func answer(
     _ entry: LedgerEntry, _ row: PostgreSQLRow, now: UnixTime?, latest: UnixTime?
-  ) throws(PostgreSQLError) -> LedgerAnswer {
+  ) throws(StoreError) -> LedgerAnswer {
     switch entry {
     case .release, .postpone: return .done
     case .settle(_, let result, _):
@@ -123,7 +123,7 @@ struct LedgerBatch: Sendable {
 
   private static func answer(
     _ claim: LedgerClaim, _ row: PostgreSQLRow, judgedAt: UnixTime?
-  ) throws(PostgreSQLError) -> ClaimAnswer {
+  ) throws(StoreError) -> ClaimAnswer {
     let (token, calls) = (Int64(try row.int(3)), try row.int(5))
     switch LedgerState(rawValue: Int64(try row.int(2))) {
     case .settled: return .settled(result: try row.optionalBytes(1) ?? [])
@@ -135,7 +135,7 @@ struct LedgerBatch: Sendable {
       // In the claimant's own time.
       return .held(until: claim.times.judgedAt + (until - (judgedAt ?? until)))
     case .idle, nil:
-      throw PostgreSQLError(.unexpectedResult, "the ledger has a row in a state that it does not know")
+      throw StoreError(.unexpectedResult, "the ledger has a row in a state that it does not know")
     }
   }
 }

@@ -70,12 +70,12 @@ struct LedgerColumns: Sendable {
   }
 
   /// The reason that the table does not take an entry: it fails alone, instead of its whole batch.
-  static func problem(_ entry: LedgerEntry, key: [UInt8]) -> LedgerError? {
-    if key.count > maxKeyBytes { return LedgerError("the ID of a job is too long", isRetriable: false) }
+  static func problem(_ entry: LedgerEntry, key: [UInt8]) -> StoreError? {
+    if key.count > maxKeyBytes { return StoreError(.tooLarge, "the ID of a job is too long") }
     if entry.claim.lane.utf8.contains(0) {
-      return LedgerError("the name of a lane has a zero byte", isRetriable: false)
+      return StoreError(.content, "the name of a lane has a zero byte")
     }
     guard case .settle(_, let result, _) = entry, result.count > maxResultBytes else { return nil }
-    return LedgerError("the result of a job is too long", isRetriable: false)
+    return StoreError(.tooLarge, "the result of a job is too long")
   }
 }

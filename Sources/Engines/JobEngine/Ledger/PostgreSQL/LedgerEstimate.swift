@@ -17,7 +17,7 @@ struct LedgerEstimate: Sendable {
 
   init() {}
 
-  init(_ session: PostgreSQLSession, at now: MonotonicTime) throws(PostgreSQLError) {
+  init(_ session: PostgreSQLSession, at now: MonotonicTime) throws(StoreError) {
     let result = try session.run(LedgerSQL.size)
     guard let row = result.first else { return }
     readAt = now

@@ -32,7 +32,7 @@ public final class PostgreSQLLedger: Ledger {
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration,
     longestWrite: Duration = PostgreSQLLedger.longestWrite,
     sql: LedgerSQL = LedgerSQL(), clock: any MonotonicClock = SystemMonotonicClock()
-  ) throws(PostgreSQLError) {
+  ) throws(StoreError) {
     address = endpoint.description
     self.longestWrite = longestWrite
     longestRun = Self.longestRun(ofWrite: longestWrite)
@@ -47,11 +47,11 @@ public final class PostgreSQLLedger: Ledger {
   static func open(
     _ endpoint: PostgreSQLEndpoint, options: PostgreSQLOptions, longestLease: Duration,
     longestWrite: Duration = PostgreSQLLedger.longestWrite
-  ) async throws(PostgreSQLError) -> PostgreSQLLedger {
+  ) async throws(StoreError) -> PostgreSQLLedger {
     let ledger = try PostgreSQLLedger(
       endpoint, options: options, longestLease: longestLease, longestWrite: longestWrite)
-    do throws(PostgreSQLError) {
-      try await ledger.other.withSession { session throws(PostgreSQLError) in
+    do throws(StoreError) {
+      try await ledger.other.withSession { session throws(StoreError) in
         try PostgreSQLSchema.check([LedgerSchemaPostgreSQL.part], session)
       }
       return ledger
@@ -68,30 +68,30 @@ public final class PostgreSQLLedger: Ledger {
   }
 
   /// Carries out a batch, again after a failure that may pass.
-  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, LedgerError>] {
+  public func write(_ entries: [LedgerEntry]) async -> [Result<LedgerAnswer, StoreError>] {
     if entries.isEmpty { return [] }
     let batch = LedgerBatch(entries)
     let deadline = ContinuousClock.now + longestWrite
     while true {
-      do throws(PostgreSQLError) {
+      do throws(StoreError) {
         return try await carryOut(batch, until: deadline)
       } catch {
-        guard error.isWorthRepeating, deadline - .now > longestRun else { return batch.failed(LedgerError(error)) }
+        guard error.isWorthRepeating, deadline - .now > longestRun else { return batch.failed(error) }
       }
-      do { try await Task.sleep(for: Self.pause) } catch { return batch.failed(LedgerError.canceled) }
+      do { try await Task.sleep(for: Self.pause) } catch { return batch.failed(StoreError.canceled) }
     }
   }
 
   private func carryOut(
     _ batch: LedgerBatch, until deadline: ContinuousClock.Instant
-  ) async throws(PostgreSQLError) -> LedgerBatch.Answers {
-    let late = PostgreSQLError(.connectionLost, "\(address) did not answer within \(longestWrite)")
-    let answers: Result<LedgerBatch.Answers, PostgreSQLError> = await withTimeLimit(
+  ) async throws(StoreError) -> LedgerBatch.Answers {
+    let late = StoreError(.connectionLost, "\(address) did not answer within \(longestWrite)")
+    let answers: Result<LedgerBatch.Answers, StoreError> = await withTimeLimit(
       deadline, late: .failure(late)
     ) { [self] in
-      do throws(PostgreSQLError) {
+      do throws(StoreError) {
         return .success(
-          try await writing.withSession { session throws(PostgreSQLError) -> LedgerBatch.Answers in
+          try await writing.withSession { session throws(StoreError) -> LedgerBatch.Answers in
             try self.carryOut(batch, session, within: deadline - .now)
           })
       } catch {
@@ -103,8 +103,8 @@ public final class PostgreSQLLedger: Ledger {
 
   private func carryOut(
     _ batch: LedgerBatch, _ session: PostgreSQLSession, within left: Duration
-  ) throws(PostgreSQLError) -> LedgerBatch.Answers {
-    guard left > .zero else { throw PostgreSQLError(.connectionLost, "the time of the batch is over") }
+  ) throws(StoreError) -> LedgerBatch.Answers {
+    guard left > .zero else { throw StoreError(.connectionLost, "the time of the batch is over") }
     let latest = filter.withLock { $0.latest(at: clock.now()) }
     let results = try session.run(batch.statements(sql, latest: latest), within: min(left, longestRun))
     let (answers, serverTime) = try batch.read(results, latest: latest)
@@ -112,8 +112,8 @@ public final class PostgreSQLLedger: Ledger {
     return answers
   }
 
-  public func job(matching match: LedgerMatch) async throws(LedgerError) -> LedgerMatchedJob? {
-    try await ask { session throws(PostgreSQLError) in
+  public func job(matching match: LedgerMatch) async throws(StoreError) -> LedgerMatchedJob? {
+    try await ask { session throws(StoreError) in
       let rows = try session.run(LedgerSQL.matched, [.bytes(Array(match.key.utf8))])
       guard let row = rows.first else { return nil }
       return LedgerMatchedJob(
@@ -123,9 +123,9 @@ public final class PostgreSQLLedger: Ledger {
   }
 
   /// Forgets by the server's clock, beginning with the job whose time ended first.
-  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(LedgerError) -> LedgerPurgeStep {
+  public func purge(at time: UnixTime, from first: Int64, limit: Int) async throws(StoreError) -> LedgerPurgeStep {
     let statement = sql.purge
-    return try await ask { session throws(PostgreSQLError) in
+    return try await ask { session throws(StoreError) in
       let rows = try session.run(statement, [.integer(first), .integer(Int64(limit))])
       guard let row = rows.first else { return LedgerPurgeStep(forgotten: 0) }
       let count = try row.int(0)
@@ -133,18 +133,18 @@ public final class PostgreSQLLedger: Ledger {
     }
   }
 
-  public func forgetOldest(limit: Int) async throws(LedgerError) -> Int {
-    let forgotten = try await ask { session throws(PostgreSQLError) in
+  public func forgetOldest(limit: Int) async throws(StoreError) -> Int {
+    let forgotten = try await ask { session throws(StoreError) in
       try session.run(LedgerSQL.forgetOldest, [.integer(Int64(limit))]).affected
     }
     estimate.withLock { $0.forget(forgotten) }
     return forgotten
   }
 
-  public func size() async throws(LedgerError) -> LedgerSize? {
+  public func size() async throws(StoreError) -> LedgerSize? {
     let now = clock.now()
     if let size = estimate.withLock({ $0.size(at: now) }) { return size }
-    let read = try await ask { session throws(PostgreSQLError) in try LedgerEstimate(session, at: now) }
+    let read = try await ask { session throws(StoreError) in try LedgerEstimate(session, at: now) }
     estimate.withLock { $0 = read }
     return read.size(at: now)
   }
@@ -161,13 +161,9 @@ public final class PostgreSQLLedger: Ledger {
 
 extension PostgreSQLLedger {
   private func ask<Answer: Sendable>(
-    _ body: @escaping @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Answer
-  ) async throws(LedgerError) -> Answer {
-    do throws(PostgreSQLError) {
-      return try await other.withSession(body)
-    } catch {
-      throw LedgerError(error)
-    }
+    _ body: @escaping @Sendable (PostgreSQLSession) throws(StoreError) -> Answer
+  ) async throws(StoreError) -> Answer {
+    return try await other.withSession(body)
   }
 
   /// Limits that let a batch end in time, and leave time for a second connection.
@@ -185,14 +181,14 @@ extension PostgreSQLLedger {
 
   /// Each statement finds its rows by an index. The planner would scan a table that it believes to be small, and keep
   /// that plan while the table grows.
-  private static let prepare: @Sendable (PostgreSQLSession) throws(PostgreSQLError) -> Void = {
-    session throws(PostgreSQLError) in
+  private static let prepare: @Sendable (PostgreSQLSession) throws(StoreError) -> Void = {
+    session throws(StoreError) in
     let others = ["seqscan", "bitmapscan", "hashjoin", "mergejoin"]
     try session.script(others.map { "SET enable_\($0) = off" }.joined(separator: "; "))
   }
 }
 
-extension PostgreSQLError {
+extension StoreError {
   /// Whether it is gone as soon as there is a new connection, or the others have made room.
   fileprivate var isWorthRepeating: Bool {
     switch code {
@@ -202,10 +198,6 @@ extension PostgreSQLError {
   }
 }
 
-extension LedgerError {
-  fileprivate static let canceled = LedgerError("the worker ended meanwhile", isRetriable: true)
-
-  init(_ error: PostgreSQLError) {
-    self.init(error.description, isRetriable: error.isRetriable)
-  }
+extension StoreError {
+  fileprivate static let canceled = StoreError(.unavailable, "the worker ended meanwhile")
 }

@@ -1,4 +1,5 @@
 import CPostgreSQL
+import CountersignTelemetry
 
 /// Fields of an error (PG_DIAG_… in postgres_ext.h: characters, which Swift does not import).
 private enum ErrorField: Unicode.Scalar {
@@ -9,7 +10,7 @@ private enum ErrorField: Unicode.Scalar {
   case table = "t"
 }
 
-extension PostgreSQLError {
+extension StoreError {
   private static let maxMessageBytes = 300
   private static let maxStatementBytes = 80
 
@@ -36,9 +37,9 @@ extension PostgreSQLError {
     case "40001", "40002", "40003", "40000": return .serialization
     case "23505", "23P01": return .uniqueViolation
     case "25006": return .readOnly
-    case "53100": return .diskFull
+    case "53100": return .full
     case "42501": return .permission
-    case "42P01", "42703", "42883", "3F000", "42704": return .missingRelation
+    case "42P01", "42703", "42883", "3F000", "42704": return .schema
     case "54000", "54001", "54011", "54023": return .tooLarge
     default: break
     }
@@ -66,7 +67,7 @@ extension PostgreSQLError {
     case .lockTimeout: return "another transaction held a lock for longer than lock_timeout"
     case .deadlock: return "the server ended a deadlock"
     case .serialization: return "the transaction met changes of another one"
-    case .diskFull: return "no space is left on the disk of the server: free some there"
+    case .full: return "no space is left on the disk of the server: free some there"
     case .readOnly: return "the server takes no changes: it is a standby or was made read-only"
     default: break
     }
@@ -87,17 +88,17 @@ extension PostgreSQLError {
 
   /// Failure of an attempt to connect. libpq was told to give nothing but the SQLSTATE of the server's errors, as the
   /// last word.
-  static func connecting(_ text: String, phase: ConnStatusType, to address: ServerAddress) -> PostgreSQLError {
+  static func connecting(_ text: String, phase: ConnStatusType, to address: ServerAddress) -> StoreError {
     if let state = sqlState(in: text) { return refusal(state, by: address) }
     let reason = reason(in: text)
     switch phase {
     case CONNECTION_SSL_STARTUP:
-      return PostgreSQLError(.tlsRefused, "\(address) does not prove itself by TLS: \(reason)")
+      return StoreError(.tlsRefused, "\(address) does not prove itself by TLS: \(reason)")
     case CONNECTION_AWAITING_RESPONSE,
       CONNECTION_AUTH_OK where !text.contains("server closed the connection"):
-      return PostgreSQLError(.loginRefused, "\(address) refuses the login: \(reason)")
+      return StoreError(.loginRefused, "\(address) refuses the login: \(reason)")
     default:
-      return PostgreSQLError(.unreachable, "\(address) cannot be reached: \(reason)")
+      return StoreError(.unreachable, "\(address) cannot be reached: \(reason)")
     }
   }
 
@@ -107,7 +108,7 @@ extension PostgreSQLError {
     return clean(reason.split(whereSeparator: \.isNewline).first.map(String.init) ?? "the reason is not known")
   }
 
-  private static func refusal(_ state: String, by address: ServerAddress) -> PostgreSQLError {
+  private static func refusal(_ state: String, by address: ServerAddress) -> StoreError {
     let (code, reason): (Code, String) =
       switch state {
       case "28P01": (.loginRefused, "the password is wrong, or the user is unknown")
@@ -118,7 +119,7 @@ extension PostgreSQLError {
       case "57P03", "57P01", "57P02": (.shuttingDown, "it is starting, stopping or recovering")
       default: state.hasPrefix("53") ? (.outOfResources, "it is short of resources") : (.loginRefused, "it refuses")
       }
-    return PostgreSQLError(code, "\(address): \(reason)", sqlState: state)
+    return StoreError(code, "\(address): \(reason)", sqlState: state)
   }
 
   private static func sqlState(in text: String) -> String? {

@@ -1,10 +1,11 @@
 import CSQLite
+import CountersignTelemetry
 
-extension DatabaseError {
-  static func last(of handle: OpaquePointer?, path: String) -> DatabaseError {
-    guard let handle else { return DatabaseError(.outOfMemory, "no memory for a connection to \(path)") }
+extension StoreError {
+  static func last(of handle: OpaquePointer?, path: String) -> StoreError {
+    guard let handle else { return StoreError(.outOfMemory, "no memory for a connection to \(path)") }
     let text = sqlite3_errmsg(handle).map { String(cString: $0) } ?? "unknown error"
-    return DatabaseError(sqlite: sqlite3_extended_errcode(handle), text: text, path: path)
+    return StoreError(sqlite: sqlite3_extended_errcode(handle), text: text, path: path)
   }
 
   /// A result code with SQLite's own text, which names tables and columns but no values.
@@ -26,14 +27,14 @@ extension DatabaseError {
     case SQLITE_PERM, SQLITE_AUTH: return .notPermitted
     case SQLITE_READONLY: return .readOnly
     case SQLITE_NOTADB: return .notADatabase
-    case SQLITE_CORRUPT: return .corrupt
-    case SQLITE_FULL: return .diskFull
+    case SQLITE_CORRUPT: return .damaged
+    case SQLITE_FULL: return .full
     case SQLITE_IOERR, SQLITE_PROTOCOL: return .io
     case SQLITE_CONSTRAINT: return .constraint
-    case SQLITE_TOOBIG: return .tooBig
+    case SQLITE_TOOBIG: return .tooLarge
     case SQLITE_NOMEM: return .outOfMemory
     case SQLITE_MISUSE, SQLITE_RANGE: return .misuse
-    default: return .sql
+    default: return .statement
     }
   }
 
@@ -47,9 +48,9 @@ extension DatabaseError {
       "no permission for \(path): it and its directory must be writable for this user"
     case .notADatabase:
       "\(path) is not an SQLite database: name another file, or move this one away"
-    case .corrupt:
+    case .damaged:
       "\(path) is damaged (\(text)): stop what uses it, then restore it, or move it away together with its -wal and -shm files"
-    case .diskFull:
+    case .full:
       "no space is left for \(path): free some on its file system"
     case .io:
       "cannot read or write \(path) (\(text)): look at the kernel's log and the state of its disk"

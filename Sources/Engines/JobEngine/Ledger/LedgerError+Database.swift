@@ -1,7 +1,0 @@
-import SQLite
-
-extension LedgerError {
-  init(_ error: DatabaseError) {
-    self.init(error.description, isRetriable: error.isRetriable)
-  }
-}
