@@ -82,7 +82,8 @@ import Testing
       // Whether it is stored is open only if the answer to the commit was lost.
       let isCommit = cut == .beforeAnswer(behind: isChained ? 3 : 2)
       let isOpen = isCommit || cut == .beforeRequest(behind: isChained ? 3 : 2)
-      #expect(error?.code == .unavailable || (isOpen && error?.code == .io), "\(cut): \(String(describing: error))")
+      #expect(
+        error?.fault == .store && (isOpen || error?.isCommitUnknown == false), "\(cut): \(String(describing: error))")
       #expect(error?.isRetriable == true)
       let isStored = try await other.read(load, at: start).message(command) != nil
       #expect(isStored == isCommit, "\(cut)")

@@ -280,7 +280,7 @@ import Testing
         code = await #expect(throws: StoreError.self) { try await store.settle(settlement) }?.code
         try await Task.sleep(for: .milliseconds(1))
       }
-      #expect(code == .unavailable)
+      #expect(code == .unreachable)
     }
   }
 
