@@ -48,7 +48,10 @@ import Testing
         let ending = ConversionEnding(
           prefix: "+1\(10_000 + index)", region: "US", outcome: outcome, createdAt: now - .seconds(60), endedAt: now,
           source: source)
-        try set.run { set throws(StoreError) in try conversions.count(ending, in: &set) }
+        try set.run { set throws(StoreError) in
+          _ = try conversions.counters.counts(of: ConversionKey(.region, of: ending), in: set)
+          try conversions.count(ending, in: &set)
+        }
       }
       for index in 0..<verified { try count(.verified, index, []) }
       // More than count of each.

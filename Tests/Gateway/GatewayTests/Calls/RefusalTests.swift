@@ -87,7 +87,10 @@ import Testing
 
   @Test(
     arguments: [
-      (APIError(.invalidArgument, "x", field: "app"), 500, "INTERNAL_ERROR : UNKNOWN_APP: add the project's app"),
+      (
+        APIError(.invalidArgument, "x", field: "app"), 500,
+        "INTERNAL_ERROR : UNKNOWN_APP: add 'codes' to the project's app"
+      ),
       (
         APIError(.operationNotAllowed, "x", reason: "NOT_IN_DEVELOPMENT"), 400,
         "OPERATION_NOT_ALLOWED : DEVELOPMENT_ONLY: set 'development'"
