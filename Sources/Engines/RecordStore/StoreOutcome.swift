@@ -103,7 +103,7 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// A record holds what the program cannot read or write. Thrown by flows only.
     public static let content = Code(kind: .content)
-    /// A value exceeds one of ``StoreLimits``.
+    /// A value exceeds one of ``StoreLimits``, or a body looks up more in turn than they allow.
     public static let tooLarge = Code(kind: .tooLarge)
     /// A record claims a unique key that another record of the same working set holds.
     public static let taken = Code(kind: .taken)
