@@ -178,7 +178,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
         return try Self.process(requests, work, without: &late, in: &set).compactMap(\.self)
       }
     } catch {
-      guard error.fault == .content else { throw error }
+      guard error.fault != .store else { throw error }
       guard requests.count > 1 else {
         context.logger.error("what was asked cannot be read", failure(error, 1, retryIn: nil))
         return requests.map { refuse($0, at: now) }
