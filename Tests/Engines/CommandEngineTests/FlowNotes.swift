@@ -253,7 +253,7 @@ struct PutNoteOrder: CommandOrder {
     case "nothing": return try CommandAnswer(NoteKept(text: text))
     default: break
     }
-    var note = try Note.find(text, in: set) ?? Note(text: text)
+    var note = try text == "blind" ? Note(text: text) : Note.find(text, in: set) ?? Note(text: text)
     if text == "caught" { note.word = (try? Note.find("a", in: set)) == nil ? "missed" : "found" }
     try note.store(in: &set)
     for sending in command.sends ?? [] { try send(sending, envelope, in: &set) }

@@ -70,6 +70,13 @@ struct RoundsTests {
     #expect(try Note(try #require(try await bench.stored("caught"))).word == "found")
   }
 
+  @Test func `A record that is stored without a look takes the place of the one before`() async throws {
+    let bench = try await FlowBench()
+    for id in ["1", "2"] { await bench.deliver(try bench.note("blind", id: id)) }
+    #expect(bench.replies.map(\.type) == ["note.kept.v1", "note.kept.v1"])
+    #expect(try await bench.stored("blind")?.version == 2)
+  }
+
   @Test func `A look, and reports of one batch, load what they miss together`() async throws {
     let bench = try await FlowBench()
     try await bench.put([["a"]])

@@ -150,7 +150,7 @@ struct ProofGate: Sendable {
       id: captcha.assessmentID, messageID: envelope.messageID, tokenHash: captcha.hash.current,
       verificationID: verificationID, command: WaitingStart(order, captcha, envelope), createdAt: now,
       expiresAt: now + rules.proof.assessmentTimeout)
-    try assessments.put(assessment, in: &set)
+    try assessments.put(assessment, isNew: true, in: &set)
     try set.send(
       .job(
         RecaptchaAssessJob.type, id: JobName(assessment.id, .captcha).text,
