@@ -19,11 +19,13 @@ public struct StoreKeys: Sendable {
 
   /// Inbox keys of messages.
   public private(set) var messages: [InboxKey] = []
-  /// Records by their IDs, each once: many commands look up the same.
+  private var knownMessages: Set<InboxKey> = []
+  /// Records by their IDs: many commands look up the same.
   public private(set) var records: [RecordID] = []
   private var knownRecords: Set<RecordID> = []
   /// Unique keys whose holders are looked up.
   public private(set) var holders: [UniqueKey] = []
+  private var knownHolders: Set<UniqueKey> = []
   /// Groups, one page each.
   public private(set) var groups: [GroupKey: GroupPage] = [:]
   /// Counters, with the oldest slot that is of interest.
@@ -38,7 +40,9 @@ public struct StoreKeys: Sendable {
   public var isEmpty: Bool { count == 0 }
 
   /// Adds the inbox entry of a message.
-  public mutating func add(message key: InboxKey) { messages.append(key) }
+  public mutating func add(message key: InboxKey) {
+    if knownMessages.insert(key).inserted { messages.append(key) }
+  }
 
   /// Adds a record by its ID.
   public mutating func add(record id: RecordID) {
@@ -46,7 +50,9 @@ public struct StoreKeys: Sendable {
   }
 
   /// Adds the record that holds a unique key.
-  public mutating func add(holderOf key: UniqueKey) { holders.append(key) }
+  public mutating func add(holderOf key: UniqueKey) {
+    if knownHolders.insert(key).inserted { holders.append(key) }
+  }
 
   /// Adds a page of a group. A later page of the same group takes the place of an earlier one.
   public mutating func add(group key: GroupKey, _ page: GroupPage = GroupPage()) { groups[key] = page }
@@ -62,18 +68,20 @@ public struct StoreKeys: Sendable {
   }
 
   mutating func add(_ other: StoreKeys) {
-    messages += other.messages
+    for key in other.messages { add(message: key) }
     for id in other.records { add(record: id) }
-    holders += other.holders
+    for key in other.holders { add(holderOf: key) }
     groups.merge(other.groups) { _, new in new }
     for (key, slot) in other.counters { add(counter: key, since: slot) }
   }
 
   func missing(in set: WorkingSet) -> StoreKeys {
     var missing = StoreKeys()
-    missing.messages = messages.filter { set.inbox[$0] == nil }
+    for key in messages where set.inbox[key] == nil { missing.add(message: key) }
     for id in records where set.records[id] == nil && !set.unreadable.contains(id) { missing.add(record: id) }
-    missing.holders = holders.filter { set.holders[$0] == nil && !set.unreadableHolders.contains($0) }
+    for key in holders where set.holders[key] == nil && !set.unreadableHolders.contains(key) {
+      missing.add(holderOf: key)
+    }
     missing.groups = groups.filter { set.groups[$0.key] == nil }
     missing.counters = counters.filter { key, slot in set.counters[key]?.since.map { $0 > slot } ?? true }
     return missing

@@ -13,6 +13,8 @@ public struct WorkingSet: Sendable {
   public internal(set) var rounds = 0
   var keyCount = 0
   let missed = MissedKeys()
+  /// Look-ups so far of what was not loaded: a step that leaves it as it was has missed nothing.
+  package var missCount: Int { missed.count }
   /// Grows with each change: a command that leaves it as it was has changed nothing.
   public internal(set) var changeCount = 0
 
@@ -199,14 +201,21 @@ public struct WorkingSet: Sendable {
 
 /// All copies of a set note them here.
 final class MissedKeys: Sendable {
-  private let keys = Mutex(StoreKeys())
+  private let state = Mutex((keys: StoreKeys(), count: 0))
 
-  func note(_ add: (inout StoreKeys) -> Void) { keys.withLock { add(&$0) } }
+  var count: Int { state.withLock { $0.count } }
+
+  func note(_ add: (inout StoreKeys) -> Void) {
+    state.withLock { state in
+      add(&state.keys)
+      state.count += 1
+    }
+  }
 
   func take() -> StoreKeys {
-    keys.withLock { keys in
-      defer { keys = StoreKeys() }
-      return keys
+    state.withLock { state in
+      defer { state.keys = StoreKeys() }
+      return state.keys
     }
   }
 }
@@ -228,7 +237,7 @@ extension WorkingSet {
       journal.endRun()
       if keys.isEmpty { return try outcome.get() }
       guard rounds < StoreLimits.maxRounds else {
-        throw StoreError(.notLoaded, "something is missing after \(rounds) loads: a flow looks up too much in turn")
+        throw StoreError(.tooLarge, "something is missing after \(rounds) loads: a flow looks up too much in turn")
       }
       try load(keys, &self)
     }

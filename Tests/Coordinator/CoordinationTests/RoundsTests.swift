@@ -1,10 +1,10 @@
-import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import TestSupport
 import Testing
 
+@testable import CommandEngine
 @testable import Coordination
 
 @Suite struct CoordinatorRoundsTests {
@@ -80,5 +80,22 @@ import Testing
     let frequent = [StartVerification.type, CheckVerification.type, VerifyApp.type]
     #expect(
       Set(taken.keys).union(frequent.map(\.name)) == Set(bench.context.registry.commandKinds.map(\.type.name)))
+  }
+
+  @Test func `All runs of a start make the same assessment`() async throws {
+    let command = bench.startCommand(Bench.captcha("t"), app: Bench.recaptchaApp)
+    let envelope = try Envelope(try bench.message(command))
+    let kind = try #require(bench.context.registry.commands[StartVerification.type])
+    let order = try kind.read(envelope, try command.json(), bench.clock.now(), [:])
+    let assessments = AssessmentRecords(bench.rules)
+    var ids: [String?] = []
+    for _ in 0..<2 {
+      ids.append(
+        try await bench.store.read(StoreKeys(), at: bench.clock.now()) { set throws(StoreError) in
+          _ = try order.carryOut(envelope, in: &set)
+          return try assessments.waiting(envelope.identity, in: set)?.id
+        })
+    }
+    #expect(ids[0] != nil && ids[0] == ids[1])
   }
 }

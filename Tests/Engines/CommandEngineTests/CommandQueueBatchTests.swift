@@ -286,14 +286,14 @@ struct CommandQueueBatchTests {
     #expect(bench.context.health.state == .ok)
   }
 
-  @Test(arguments: StoreUnderTest.allCases)
-  func `A look at a record that cannot be read keeps no other look`(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: StoreUnderTest.allCases, ["b", "mistake"])
+  func `A look that fails keeps no other look`(_ kind: StoreUnderTest, _ text: String) async throws {
     try await FlowBench.with(kind) { bench in
       try await bench.put([["a"]])
       try await bench.store.store.put(Record(try id("b", NoteFlow.kind), body: [9]))
       _ = bench.sink.takePublished()
       let source = await bench.deliver(
-        try bench.message(LookAtNote(text: "b")), try bench.message(LookAtNote(text: "a")),
+        try bench.message(LookAtNote(text: text)), try bench.message(LookAtNote(text: "a")),
         try bench.message(LookAtNote(text: "c")))
       #expect(source.ackedCount == 3)
       #expect(bench.replies.map(\.type) == ["error.v1", "note.kept.v1", "note.kept.v1"])

@@ -112,7 +112,12 @@ struct NoteFlow: Flow {
         if note.text.hasPrefix("linked") { _ = try Note.find(note.text + ".other", in: set) }
         try set.send(
           .event(NoteExpired(text: note.text), id: note.text, correlationID: note.text, cause: nil, at: set.now))
-        if note.text == "half" { throw StoreError.unreadableBody }
+        switch note.text {
+        case "half": throw StoreError.unreadableBody
+        case "stale": throw StoreError(.notLoaded, "a look at another set")
+        case "endlessEnd": _ = try Note.find(MessageID.make(), in: set)
+        default: break
+        }
         set.afterCommit { ended.increment() }
         try note.store(isLive: false, in: &set)
       }
@@ -248,7 +253,7 @@ struct PutNoteOrder: CommandOrder {
     case "nothing": return try CommandAnswer(NoteKept(text: text))
     default: break
     }
-    var note = try Note.find(text, in: set) ?? Note(text: text)
+    var note = try text == "blind" ? Note(text: text) : Note.find(text, in: set) ?? Note(text: text)
     if text == "caught" { note.word = (try? Note.find("a", in: set)) == nil ? "missed" : "found" }
     try note.store(in: &set)
     for sending in command.sends ?? [] { try send(sending, envelope, in: &set) }

@@ -124,13 +124,16 @@ import Testing
     }
   }
 
-  @Test(arguments: stores)
-  func `Of a record that its flow gives up midway, nothing remains`(_ kind: StoreUnderTest) async throws {
+  @Test(arguments: stores, ["half", "stale", "endlessEnd"])
+  func `Of a record that its flow gives up midway, nothing remains`(_ kind: StoreUnderTest, _ text: String) async throws
+  {
     try await FlowBench.with(kind) { bench in
-      try await bench.put([["half", "a"]])
+      try await bench.put([[text, "a"]])
       bench.clock.advance(by: NoteFlow.lifetime)
       #expect(await tidy(bench) == ["a"])
       #expect(bench.metric("notes_ended_total") == 1)
+      #expect(bench.metric(#"countersign_rows_skipped_total{table="note"}"#) == 1)
+      #expect(bench.context.health.state == .ok)
     }
   }
 

@@ -43,6 +43,13 @@ import Testing
     #expect(set.changes.outgoing.count == 1 && set.changes.records.count == 1 && set.changes.increments.count == 1)
   }
 
+  @Test func `A key that is added twice counts once`() throws {
+    let (m, a, h) = (try InboxKey("m"), try id("a"), try holder("1"))
+    let (g, c) = (try owner("g"), try counter("c"))
+    let twice = keys(messages: [m, m], records: [a, a], holders: [h, h], groups: [g, g], counters: [c, c])
+    #expect(twice.count == 5)
+  }
+
   @Test func `A failed attempt brings a forgotten counter back`() throws {
     var set = WorkingSet(at: start)
     let key = try counter("c")

@@ -82,11 +82,11 @@ struct Ticket {
 
   // MARK: Storing
 
-  func store(in set: inout WorkingSet) throws(StoreError) {
+  func store(isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     // Due at its next deadline, and then at its deletion.
     let discardAt = expiresAt + Self.retention
     try set.store(
-      id, self, dueAt: state == .open ? min(expiresAt, waiting?.deadline ?? expiresAt) : discardAt,
+      id, self, isNew: isNew, dueAt: state == .open ? min(expiresAt, waiting?.deadline ?? expiresAt) : discardAt,
       discardAt: discardAt, uniqueKeys: state == .open ? [UniqueKey(Self.live, liveKey)] : [])
   }
 

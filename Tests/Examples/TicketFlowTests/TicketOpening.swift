@@ -41,7 +41,7 @@ struct OpenTicketOrder: CommandOrder {
     guard let id = RecordID(Ticket.kind, id) else { return CommandAnswer(.unknownTicket) }
     let ticket = Ticket(
       id, app: command.app, at: set.now, until: set.now + flow.lifetime, live: liveKey, pin: pinHash)
-    try ticket.store(in: &set)
+    try ticket.store(isNew: true, in: &set)
     try set.send(mail(about: ticket, cause: envelope, at: set.now), afterReplyTo: envelope.identity)
     set.afterCommit { [opened = flow.opened] in opened.increment() }
     return try answer(ticket)

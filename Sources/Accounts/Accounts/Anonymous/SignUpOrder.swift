@@ -49,7 +49,7 @@ struct SignUpOrder: CommandOrder {
     let session = try Sessions(rules: reader.rules.sessions).start(
       for: &account, isNew: true, by: .anonymous, random, in: &set)
     account.endsAt = session.end(reader.rules.sessions)
-    try account.store(in: &set)
+    try account.store(isNew: true, in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)
     try limits.count(in: &set)
     try set.announceCreation(of: account, provider: .anonymous, cause: envelope)

@@ -58,7 +58,7 @@ struct RotationOrder: CommandOrder {
       former.dueAt = placed.signsFrom + keys.rules.afterlife
       try set.put(former)
     }
-    try placed.store(dueAt: set.now, in: &set)
+    try placed.store(isNew: true, dueAt: set.now, in: &set)
     try take(placed, behind: withdraws ? SigningKeys.Reading() : current, in: &set)
     let withdrawn = withdraws ? records.map(\.id.text).sorted() : []
     note(placed, withdrawn, in: &set)

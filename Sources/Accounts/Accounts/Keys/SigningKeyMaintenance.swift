@@ -111,7 +111,7 @@ struct SigningKeyMaintenance: Sendable {
         let records = try set.group(SigningKeyRecord.group).records
         let current = keys.read(records)
         guard current.entries.last?.record.id == last, !current.isLost else { return Placing.late }
-        try made.store(dueAt: now, in: &set)
+        try made.store(isNew: true, dueAt: now, in: &set)
         if var former = records.first(where: { $0.id == last }) {
           former.dueAt = made.signsFrom + keys.rules.afterlife
           try set.put(former)

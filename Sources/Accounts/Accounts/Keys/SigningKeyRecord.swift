@@ -80,9 +80,9 @@ struct SigningKeyRecord: Sendable {
     var text: String
   }
 
-  func store(dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
+  func store(isNew: Bool = false, dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
     try set.store(
-      id, Sealed(text: sealed), dueAt: dueAt, discardAt: nil,
+      id, Sealed(text: sealed), isNew: isNew, dueAt: dueAt, discardAt: nil,
       uniqueKeys: [try UniqueKey(Self.sequence, Array(String(number).utf8))], groupKeys: [try Self.group])
   }
 

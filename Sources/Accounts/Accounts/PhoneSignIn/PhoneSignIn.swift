@@ -98,7 +98,7 @@ struct PhoneSignIn {
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
     let session = try sessions.start(for: &account, isNew: true, by: .phone, runs.random, in: &set)
-    try account.store(in: &set)
+    try account.store(isNew: true, in: &set)
     try set.announceCreation(of: account, provider: .phone, cause: cause)
     return try signedIn(account, session, isNewUser: true, seal, at: set.now)
   }

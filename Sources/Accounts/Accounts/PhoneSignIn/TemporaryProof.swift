@@ -57,7 +57,7 @@ struct TemporaryProof {
   // MARK: Storing
 
   func store(in set: inout WorkingSet) throws(StoreError) {
-    try set.store(id, self, dueAt: nil, discardAt: expiresAt)
+    try set.store(id, self, isNew: true, dueAt: nil, discardAt: expiresAt)
   }
 
   static func find(_ ids: [RecordID], in set: WorkingSet) throws(StoreError) -> TemporaryProof? {

@@ -62,9 +62,9 @@ struct SessionRecord: Sendable, Hashable {
   // MARK: Storing
 
   /// Stores it until it has been unused for long enough. The maintenance deletes it then.
-  func store(_ rules: SessionRules, in set: inout WorkingSet) throws(StoreError) {
+  func store(_ rules: SessionRules, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     try set.store(
-      id, self, dueAt: nil, discardAt: end(rules), groupKeys: [try Self.group(ofAccount: localID)])
+      id, self, isNew: isNew, dueAt: nil, discardAt: end(rules), groupKeys: [try Self.group(ofAccount: localID)])
   }
 
   // MARK: Look-ups

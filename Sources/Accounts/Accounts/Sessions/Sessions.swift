@@ -15,7 +15,7 @@ struct Sessions: Sendable {
     guard let session = SessionRecord(of: account, by: firstFactor, random, at: now) else {
       throw StoreError.unreadableBody
     }
-    try session.store(rules, in: &set)
+    try session.store(rules, isNew: true, in: &set)
     account.lastLoginAt = set.now
     return session
   }

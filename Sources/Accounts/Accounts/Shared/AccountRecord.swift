@@ -53,11 +53,11 @@ struct AccountRecord: Sendable, Hashable {
 
   // MARK: Storing
 
-  func store(in set: inout WorkingSet) throws(StoreError) {
+  func store(isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     var uniqueKeys: [UniqueKey] = []
     if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
-      id, self, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
+      id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
       groupKeys: [try Self.group(ofProject: project)])
   }
 

@@ -35,11 +35,11 @@ struct AppProofRecords: Sendable {
 
   // MARK: Changes
 
-  func put(_ proof: AppProof, in set: inout WorkingSet) throws(StoreError) {
+  func put(_ proof: AppProof, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     let deletion = (proof.endedAt ?? set.now) + retention
     let isLive = proof.state.isLive
     try set.store(
-      RecordID(stored: Self.kind, proof.receipt), proof, dueAt: isLive ? proof.expiresAt : deletion,
+      RecordID(stored: Self.kind, proof.receipt), proof, isNew: isNew, dueAt: isLive ? proof.expiresAt : deletion,
       discardAt: isLive ? proof.expiresAt + retention : deletion,
       groupKeys: isLive ? [GroupKey(Self.tokens, proof.tokenHash)] : [])
   }
@@ -94,8 +94,6 @@ struct RefusedTokenRecords: Sendable {
     _ refusal: VerificationFailure, of hash: [UInt8], _ environment: PushEnvironment, until end: UnixTime,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    // An earlier one of it is replaced.
-    _ = try set.record(Self.id(hash, environment))
     try set.store(
       Self.id(hash, environment), refusal, dueAt: nil, discardAt: end, groupKeys: [GroupKey(Self.tokens, hash)])
   }

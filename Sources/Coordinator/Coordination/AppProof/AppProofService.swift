@@ -46,7 +46,7 @@ struct AppProofService: Sendable {
       return CommandAnswer(APIError(refusal))
     }
     let actions = proof.apply(.issued, at: set.now, under: rules.proof)
-    try proofs.put(proof, in: &set)
+    try proofs.put(proof, isNew: true, in: &set)
     if actions.contains(.push) {
       let job = OutgoingMessage.job(
         PushVerifyJob.type, id: JobName(proof.receipt, .push).text, correlationID: proof.receipt, cause: envelope,

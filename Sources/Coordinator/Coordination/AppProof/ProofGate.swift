@@ -147,10 +147,10 @@ struct ProofGate: Sendable {
   ) throws(StoreError) {
     let now = set.now
     let assessment = Assessment(
-      id: VerificationID.make(at: now), messageID: envelope.messageID, tokenHash: captcha.hash.current,
+      id: captcha.assessmentID, messageID: envelope.messageID, tokenHash: captcha.hash.current,
       verificationID: verificationID, command: WaitingStart(order, captcha, envelope), createdAt: now,
       expiresAt: now + rules.proof.assessmentTimeout)
-    try assessments.put(assessment, in: &set)
+    try assessments.put(assessment, isNew: true, in: &set)
     try set.send(
       .job(
         RecaptchaAssessJob.type, id: JobName(assessment.id, .captcha).text,

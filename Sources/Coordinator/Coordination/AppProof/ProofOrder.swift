@@ -31,6 +31,8 @@ struct ProofOrder: Sendable {
 struct CaptchaEvidence: Sendable {
   var token: Secret
   var hash: TokenHash
+  /// ID of its assessment, should it be assessed.
+  var assessmentID: String
   var client: StartVerification.Client?
   /// The receipt of a push that did not arrive, if the app states it: the timeline then gives the reason.
   var receipt: String?
@@ -72,12 +74,14 @@ struct ProofDecoder: Sendable {
     self.keys = keys
   }
 
-  func order(_ command: StartVerification, _ app: AppProfile, _ envelope: Envelope) throws(APIError) -> ProofOrder? {
+  func order(
+    _ command: StartVerification, _ app: AppProfile, _ envelope: Envelope, at now: UnixTime
+  ) throws(APIError) -> ProofOrder? {
     // A fictional number needs no proof, so this is a real one.
     if command.fictionalOnly == true { throw .notFictional }
     let evidence: ProofOrder.Evidence
     if let proof = command.proof {
-      evidence = try read(proof, command, app, envelope)
+      evidence = try read(proof, command, app, envelope, at: now)
     } else {
       evidence = .none
     }
@@ -91,7 +95,8 @@ struct ProofDecoder: Sendable {
   }
 
   private func read(
-    _ proof: StartVerification.Proof, _ command: StartVerification, _ app: AppProfile, _ envelope: Envelope
+    _ proof: StartVerification.Proof, _ command: StartVerification, _ app: AppProfile, _ envelope: Envelope,
+    at now: UnixTime
   ) throws(APIError) -> ProofOrder.Evidence {
     let receipt = proof.receipt.flatMap { $0.isEmpty ? nil : $0 }
     let context = SealContext(
@@ -99,7 +104,8 @@ struct ProofDecoder: Sendable {
     if let token = try open(proof.recaptchaToken, context, "proof.recaptchaToken") {
       return .captcha(
         CaptchaEvidence(
-          token: token, hash: hashes.hash(captchaToken: token, app: app.id), client: command.client, receipt: receipt,
+          token: token, hash: hashes.hash(captchaToken: token, app: app.id),
+          assessmentID: VerificationID.make(at: now), client: command.client, receipt: receipt,
           action: try CommandFields.recaptchaAction(of: proof)))
     }
     switch (receipt, try open(proof.secret, context, "proof.secret")) {

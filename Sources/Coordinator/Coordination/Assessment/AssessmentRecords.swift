@@ -57,7 +57,7 @@ struct AssessmentRecords: Sendable {
 
   /// A pending start still needs its caller's data. A finished one only answers for its token, and is kept for a while
   /// to recognize that.
-  func put(_ assessment: Assessment, in set: inout WorkingSet) throws(StoreError) {
+  func put(_ assessment: Assessment, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     let id = try RecordID(stored: Self.kind, assessment.id)
     let token = try UniqueKey(Self.tokens, assessment.tokenHash)
     guard assessment.state == .pending else {
@@ -66,7 +66,7 @@ struct AssessmentRecords: Sendable {
         id, assessment.withoutCommand, dueAt: deletion, discardAt: deletion, uniqueKeys: [token])
     }
     try set.store(
-      id, assessment, dueAt: assessment.expiresAt, discardAt: assessment.expiresAt + retention,
+      id, assessment, isNew: isNew, dueAt: assessment.expiresAt, discardAt: assessment.expiresAt + retention,
       uniqueKeys: [token] + waitingKeys(of: assessment, id, in: set),
       groupKeys: [Self.key(ofNumber: assessment.command.phoneNumber)])
   }

@@ -79,8 +79,9 @@ struct ConversionRecords: Sendable {
 
   func put(_ outage: ConversionOutage, in set: inout WorkingSet) throws(StoreError) {
     guard let id = outage.recordID else { return }
+    // A stored one was loaded with its group.
     try set.store(
-      id, outage, dueAt: nil, discardAt: outage.until + memory,
+      id, outage, isNew: true, dueAt: nil, discardAt: outage.until + memory,
       groupKeys: [try Self.group(Self.allOutages)])
   }
 

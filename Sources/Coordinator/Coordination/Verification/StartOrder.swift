@@ -117,7 +117,7 @@ struct StartDecoder: Sendable {
     if fixedCode == nil {
       do throws(APIError) {
         try judge(number, app)
-        proof = try proofs.order(command, app, envelope)
+        proof = try proofs.order(command, app, envelope, at: now)
       } catch {
         // Without an address for the reply it is a dead letter, and reveals no number.
         guard envelope.replyTo != nil else { throw error }

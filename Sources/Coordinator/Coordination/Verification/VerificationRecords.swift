@@ -96,8 +96,8 @@ struct VerificationRecords: Sendable {
     var groupKeys = known?.groupKeys ?? []
     if groupKeys.isEmpty { groupKeys = [try Self.group(ofNumber: verification.phoneNumber)] }
     try set.store(
-      id, verification, dueAt: isLive ? verification.expiresAt : discardAt, discardAt: discardAt,
-      uniqueKeys: uniqueKeys, groupKeys: groupKeys)
+      id, verification, isNew: before == nil, dueAt: isLive ? verification.expiresAt : discardAt,
+      discardAt: discardAt, uniqueKeys: uniqueKeys, groupKeys: groupKeys)
     try conversions.note(verification, before: before, in: &set)
   }
 

@@ -44,20 +44,21 @@ extension StoreError {
 }
 
 extension WorkingSet {
-  /// Stores a value under its ID, in the place of the one that was loaded, if any.
+  /// Stores a value under its ID, in the place of the one that is stored, if any.
   /// - Parameters:
   ///   - id: its identity.
   ///   - value: its content.
+  ///   - isNew: whether nothing is stored under its ID unless it was loaded, as under a random one: it is not looked up.
   ///   - dueAt: time at which a sweep hands it to its flow.
   ///   - discardAt: time from which it may be deleted unread.
   ///   - uniqueKeys: keys that it alone holds.
   ///   - groupKeys: keys that it shares.
-  /// - Throws: as ``put(_:)``.
+  /// - Throws: as ``record(_:)`` and ``put(_:)``.
   public mutating func store(
-    _ id: RecordID, _ value: some StoredRecord, dueAt: UnixTime?, discardAt: UnixTime?, uniqueKeys: [UniqueKey] = [],
-    groupKeys: [GroupKey] = []
+    _ id: RecordID, _ value: some StoredRecord, isNew: Bool = false, dueAt: UnixTime?, discardAt: UnixTime?,
+    uniqueKeys: [UniqueKey] = [], groupKeys: [GroupKey] = []
   ) throws(StoreError) {
-    var record = records[id]?.current ?? Record(id, body: [])
+    var record = try (isNew ? records[id]?.current : self.record(id)) ?? Record(id, body: [])
     record.body = try value.body(of: id)
     record.dueAt = dueAt
     record.discardAt = discardAt

@@ -180,12 +180,13 @@ struct Sweeper: Sendable {
     let outcome = try await context.store.sweep(claim, at: context.clock.now()) { records, set throws(StoreError) in
       var errors: [StoreError] = []
       for record in records {
+        let misses = set.missCount
         do throws(StoreError) {
           try set.attempt { set throws(StoreError) in try due.end(record, &set) }
         } catch {
           // What one record misses is loaded with what the others miss.
-          if error.code == .notLoaded { continue }
-          guard error.fault == .content else { throw error }
+          if set.missCount != misses { continue }
+          guard error.fault == .content || error.code == .notLoaded else { throw error }
           errors.append(error)
           try Self.stepAround(record, in: &set)
         }

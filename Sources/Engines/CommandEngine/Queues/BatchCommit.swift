@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignTelemetry
 import RecordStore
+import Synchronization
 
 /// A faulty message is given up, and the others are stored without it. A faulty database affects every message, so none
 /// is given up: the batch waits, no other is taken, and readiness reports the cause. The broker keeps the messages.
@@ -11,7 +12,7 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   /// Doubled each time, up to the upper bound.
   let retryDelays: ClosedRange<Duration>
 
-  /// Loads of a transaction for several messages. One that needs more goes alone.
+  /// Loads of a transaction for several messages. One that still misses something then goes alone.
   static var maxRounds: Int { 4 }
 
   /// Attempts to wait for a failure that may be one message's or the store's, 20 s at the usual delays, before the
@@ -70,7 +71,12 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
 
   private func advance(_ batch: inout Batch<Work.Prepared>) async -> StoreError? {
     let left = batch.left
-    guard let error = await write(left, &batch) else { return nil }
+    guard let error = await write(left, &batch) else {
+      let late = batch.left.count
+      guard late > 0 else { return nil }
+      context.logger.info("messages look up more than a batch does, and go alone", failure(nil, late, retryIn: nil))
+      return await advanceOneByOne(&batch)
+    }
     guard error.fault != .store else { return error }
     guard left.count > 1 || error.fault == .content else { return error }
     if left.count > 1 {
@@ -167,10 +173,12 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   private func look(_ requests: [Work.Prepared], at now: UnixTime) async throws(StoreError) -> [Conclusion] {
     do throws(StoreError) {
       return try await context.store.read(firstKeys(of: requests, at: now), at: now) {
-        [work] set throws(StoreError) in try Self.process(requests, work, in: &set)
+        [work] set throws(StoreError) in
+        var late: Set<Int> = []
+        return try Self.process(requests, work, without: &late, in: &set).compactMap(\.self)
       }
     } catch {
-      guard error.fault == .content else { throw error }
+      guard error.fault != .store else { throw error }
       guard requests.count > 1 else {
         context.logger.error("what was asked cannot be read", failure(error, 1, retryIn: nil))
         return requests.map { refuse($0, at: now) }
@@ -190,18 +198,25 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
   }
 
   /// Runs all requests, also behind one that fails: what one of them misses is loaded with what the others miss.
+  /// - Parameter late: requests that are left out. Those that miss something are added.
   private static func process(
-    _ requests: [Work.Prepared], _ work: Work, in set: inout WorkingSet
-  ) throws(StoreError) -> [Conclusion] {
-    var conclusions: [Conclusion] = []
+    _ requests: [Work.Prepared], _ work: Work, without late: inout Set<Int>, in set: inout WorkingSet
+  ) throws(StoreError) -> [Conclusion?] {
+    var conclusions: [Conclusion?] = []
     conclusions.reserveCapacity(requests.count)
     var first: StoreError?
-    for request in requests {
+    for (index, request) in requests.enumerated() {
+      guard !late.contains(index) else {
+        conclusions.append(nil)
+        continue
+      }
+      let misses = set.missCount
       do throws(StoreError) {
         conclusions.append(try work.process(request, in: &set))
       } catch {
         first = first ?? error
       }
+      if set.missCount != misses { late.insert(index) }
     }
     if let first { throw first }
     return conclusions
@@ -212,16 +227,16 @@ struct BatchCommit<Work: BatchQueue>: Sendable {
       if case .transaction(let request) = batch.steps[index] { request } else { nil }
     }
     let settlement = context.outbox.takeSettlement()
+    let missing = Mutex<Set<Int>>([])
     do throws(StoreError) {
       let keys = try firstKeys(of: requests, at: batch.now)
       let (conclusions, messages) = try await context.transact(keys, at: batch.now, settling: settlement) {
         [work] set throws(StoreError) in
-        guard requests.count == 1 || set.rounds <= Self.maxRounds else {
-          throw StoreError(.notLoaded, "a batch looks up more than \(Self.maxRounds) times in turn")
-        }
-        return try Self.process(requests, work, in: &set)
+        var late: Set<Int> = requests.count > 1 && set.rounds > Self.maxRounds ? missing.withLock { $0 } : []
+        defer { missing.withLock { [late] in $0 = late } }
+        return try Self.process(requests, work, without: &late, in: &set)
       }
-      for (index, conclusion) in zip(indices, conclusions) { batch.steps[index] = .end(conclusion) }
+      for case (let index, let conclusion?) in zip(indices, conclusions) { batch.steps[index] = .end(conclusion) }
       batch.messages += messages
       return nil
     } catch {

@@ -151,7 +151,7 @@ final class AccountsBench: EngineBench {
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous
       let session = try sessions.start(for: &account, isNew: true, by: provider, random, in: &set)
-      try account.store(in: &set)
+      try account.store(isNew: true, in: &set)
       return IDTokenCheck.Holder(account: account, session: session)
     }
   }

@@ -204,7 +204,7 @@ import Testing
           receipt: "!\(state)\(number)", app: first.app, tokenHash: first.tokenHash, environment: first.environment,
           secret: first.secret, at: first.createdAt + .milliseconds(number), under: policy)
         proof.state = state
-        try records.put(proof, in: &set)
+        try records.put(proof, isNew: true, in: &set)
       }
     }
   }
