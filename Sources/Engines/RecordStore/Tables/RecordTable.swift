@@ -94,15 +94,18 @@ public final class RecordTable: Sendable {
   /// - Throws: ``StoreError``.
   public func add(_ record: TableRecord) async throws(StoreError) -> TableRecord? {
     let (insert, look) = ("\(insert) NOTHING", "\(select) AND key = $2 AND owner = 0")
-    let results = try await backend.run { _ in
-      [
-        TableStatement(insert, record.identity(own: 0) + record.content),
-        TableStatement(look, [.text(record.kind.name), .blob(record.key)], isQuery: true),
-      ]
+    for _ in 0..<2 {
+      let results = try await backend.run { _ in
+        [
+          TableStatement(insert, record.identity(own: 0) + record.content),
+          TableStatement(look, [.text(record.kind.name), .blob(record.key)], isQuery: true),
+        ]
+      }
+      guard results.count == 2, results[0].affected == 0 else { return nil }
+      if let known = results[1].records.first { return known }
+      // Another process has removed it in between.
     }
-    guard results.count == 2, results[0].affected == 0 else { return nil }
-    // Another process may have removed it in between: then it is neither added nor known.
-    return results[1].records.first ?? TableRecord(record.kind, record.key, writtenAt: record.writtenAt)
+    return TableRecord(record.kind, record.key, writtenAt: record.writtenAt)
   }
 
   /// Removes a record without an owner.
