@@ -97,6 +97,8 @@ import Testing
       #expect(try await memory.begin(token, jobID: "2", now: now) == .spent)
       #expect(try await memory.verdict(of: token, jobID: "1") == nil)
       let verdict = try #require(accepted)
+      try await memory.record(verdict, of: token, jobID: "2", now: now)
+      #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
       try await memory.record(verdict, of: token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .assessed(verdict))
       #expect(try await memory.verdict(of: token, jobID: "1") == verdict)

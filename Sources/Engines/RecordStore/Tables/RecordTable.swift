@@ -124,6 +124,22 @@ public final class RecordTable: Sendable {
     return try await backend.run { _ in [TableStatement(sql, identity + condition)] }.contains { $0.affected > 0 }
   }
 
+  /// Writes a record in the place of the one with the same kind, key and owner. Nothing happens when there is none.
+  /// - Parameters:
+  ///   - record: the record.
+  ///   - beginning: bytes with which the body that it replaces must begin; `nil` for any.
+  /// - Throws: ``StoreError``.
+  public func replace(_ record: TableRecord, beginning: [UInt8]? = nil) async throws(StoreError) {
+    let condition = beginning == nil ? "" : " AND substr(body, 1, CAST($6 AS integer)) = $7"
+    let sql = """
+      UPDATE \(table) SET written = $1, body = $2 WHERE kind = $3 AND key = $4 AND owner = $5\(condition)
+      """
+    let values: [Value] = beginning.map { [Value($0.count), .blob($0)] } ?? []
+    _ = try await backend.run { own in
+      [TableStatement(sql, record.content + record.identity(own: own) + values)]
+    }
+  }
+
   /// Removes, writes and forgets records, in this order, all or none.
   /// - Parameters:
   ///   - removed: records that go, by their kinds, keys and owners.
