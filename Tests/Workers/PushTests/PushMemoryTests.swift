@@ -131,6 +131,25 @@ import Testing
     }
   }
 
+  @Test(arguments: TableKind.allCases)
+  func `The next purge is due at once where the limit of rows went`(_ kind: TableKind) async throws {
+    try await kind.with(.workers, of: .pushMemory) { open in
+      let (table, assessments) = (try await open(), RecordKind("assessment"))
+      let records = (0...TableAge.maxRows).map { number in
+        TableRecord(assessments, Array("\(number)".utf8), writtenAt: now + .milliseconds(number))
+      }
+      for first in stride(from: 0, to: records.count, by: 500) {
+        try await table.change(writing: Array(records[first..<min(first + 500, records.count)]))
+      }
+      let memory = PushMemory(table, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
+      for left in [1, 0] {
+        _ = try await memory.begin(token, jobID: "1", now: now + PushMemory.assessmentLife + .seconds(60))
+        #expect(try await table.find(assessments, [records[TableAge.maxRows].key]).count == left)
+      }
+      await memory.close()
+    }
+  }
+
   @Test func `Verdicts come back whole`() throws {
     for verdict in [try #require(accepted), try #require(refused)] {
       let copy = try #require(AssessmentVerdict(json: verdict.json()))

@@ -145,22 +145,25 @@ public final class RecordTable: Sendable {
   ///   - removed: records that go, by their kinds, keys and owners.
   ///   - written: records that take the place of those with the same kinds, keys and owners.
   ///   - forgotten: records to forget.
+  /// - Returns: whether more records may have to be forgotten: of a kind, the limit has gone.
   /// - Throws: ``StoreError``.
+  @discardableResult
   public func change(
     removing removed: [TableRecord] = [], writing written: [TableRecord] = [], forgetting forgotten: [TableAge] = []
-  ) async throws(StoreError) {
-    guard !removed.isEmpty || !written.isEmpty || !forgotten.isEmpty else { return }
+  ) async throws(StoreError) -> Bool {
+    guard !removed.isEmpty || !written.isEmpty || !forgotten.isEmpty else { return false }
     let (delete, write, table, lock) = (
       delete, "\(insert) UPDATE SET written = excluded.written, body = excluded.body", table, backend.lock
     )
     // In one order, so that two processes do not wait for each other.
     let removed = removed.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let written = written.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-    _ = try await backend.run { own in
+    let results = try await backend.run { own in
       removed.map { TableStatement(delete, $0.identity(own: own)) }
         + written.map { TableStatement(write, $0.identity(own: own) + $0.content) }
         + forgotten.map { $0.statement(table, lock) }
     }
+    return results.suffix(forgotten.count).contains { $0.affected >= TableAge.maxRows }
   }
 }
 

@@ -37,11 +37,12 @@ final class PushMemory: Sendable {
       return true
     }
     guard isDue else { return }
-    try await table.change(
+    let goesOn = try await table.change(
       forgetting: [
         TableAge(Self.environments, before: now - environmentLife),
         TableAge(Self.assessments, before: now - Self.assessmentLife),
       ])
+    if goesOn { nextPurge.withLock { $0 = moment } }
   }
 }
 
