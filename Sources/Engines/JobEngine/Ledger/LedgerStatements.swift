@@ -42,6 +42,9 @@ enum LedgerStatements {
     case .postpone:
       try postpone(claim, session)
       return .done
+    case .forget:
+      _ = try forget(claim, session)
+      return .done
     case .settle(_, let result, let time):
       return .settled(standing: try settle(claim, result: result, at: time, session))
     }
@@ -69,10 +72,13 @@ enum LedgerStatements {
 
   /// Forgets a job without unknown calls, so that a retry leaves no trace.
   private static func release(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {
-    let forgotten = try session.execute(
+    if try !forget(claim, session) { try makeIdle(claim, addingCalls: 0, session) }
+  }
+
+  private static func forget(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) -> Bool {
+    try session.execute(
       "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
-      [.text(claim.key), .integer(claim.token)])
-    if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
+      [.text(claim.key), .integer(claim.token)]) > 0
   }
 
   private static func postpone(_ claim: LedgerClaim, _ session: Session) throws(DatabaseError) {

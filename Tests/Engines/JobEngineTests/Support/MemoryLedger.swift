@@ -66,6 +66,9 @@ final class MemoryLedger: Ledger {
     case .postpone(let claim):
       try postpone(claim)
       return .done
+    case .forget(let claim):
+      try forget(claim)
+      return .done
     case .settle(let claim, let result, let time):
       return .settled(standing: try settle(claim, result: result, at: time))
     }
@@ -118,6 +121,11 @@ final class MemoryLedger: Ledger {
         state.rows[key]?.known.state = .idle
       }
     }
+  }
+
+  private func forget(_ claim: LedgerClaim) throws(LedgerError) {
+    let calls = state.withLock { $0.rows[$0.key(of: claim)]?.known.unknownCalls ?? 0 }
+    if calls == 0 { try release(claim) }
   }
 
   private func postpone(_ claim: LedgerClaim) throws(LedgerError) {
