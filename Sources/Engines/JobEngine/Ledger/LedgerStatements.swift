@@ -58,8 +58,7 @@ enum LedgerStatements {
     guard let row = try row(of: claim.key, session) else {
       throw DatabaseError(.corrupt, "the ledger has and has not a row of the same job")
     }
-    let consequence = row.consequence(ofClaim: claim.token, now: claim.times.now, judgedAt: claim.times.judgedAt)
-    switch consequence {
+    switch row.consequence(of: claim) {
     case .answer(let answer): return answer
     case .shorten(let leaseUntil):
       try shorten(row, to: leaseUntil, claim, session)

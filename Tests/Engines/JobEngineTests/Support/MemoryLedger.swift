@@ -84,14 +84,11 @@ final class MemoryLedger: Ledger {
         journal.add(.claimed(claim.messageID))
         return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
       }
-      // No call began under a claim that failed.
-      if row.known.state == .open, claim.failedTokens.contains(row.known.token) { row.known.state = .idle }
-      let times = claim.times
-      switch row.known.consequence(ofClaim: claim.token, now: times.now, judgedAt: times.judgedAt) {
+      switch row.known.consequence(of: claim) {
       case .answer(let answer): return answer
       case .shorten(let leaseUntil):
         row.known.leaseUntil = leaseUntil
-        row.known.writtenAt = times.now
+        row.known.writtenAt = claim.times.now
         state.rows[key] = row
         return .held(until: leaseUntil)
       case .takeOver(let calls, let answer):
