@@ -2,7 +2,6 @@ public import CountersignTelemetry
 public import PostgreSQL
 public import RecordStore
 import SQLite
-import Synchronization
 
 /// Marks as records of a table, which outlive a crash.
 public final class RecordMarks: MarkStore {
@@ -13,8 +12,6 @@ public final class RecordMarks: MarkStore {
   private static let kind = RecordKind("crashMark")
 
   private let table: RecordTable
-  /// Marks of this process, up to ``maxRows``: those of a few groups, and those that could not be removed.
-  private let held = Mutex<[MessageKey: Held]>([:])
 
   /// - Parameter table: a table whose records have owners; closed with the marks.
   public init(_ table: RecordTable) {
@@ -45,74 +42,61 @@ public final class RecordMarks: MarkStore {
   }
 
   public func write(_ marks: [NewMark], at now: UnixTime) async throws(StoreError) {
-    // The last one of a message counts, as if each were written by itself.
-    let own = Dictionary(marks.map { ($0.key, Held(MarkRecord($0), at: now)) }) { _, later in later }
-    held.withLock { held in
-      for (key, mark) in own where held.count < Self.maxRows { held[key] = mark }
-    }
     let replaced = marks.flatMap { mark in
       mark.standing.replaced.map { TableRecord(Self.kind, mark.key.bytes, owner: $0) }
     }
+    // The last one of a message counts, as if each were written by itself.
+    let own = Dictionary(marks.map { ($0.key.bytes, MarkRecord($0).bytes) }) { _, later in later }
     try await table.change(
-      removing: replaced, writing: own.map { $1.record(of: $0, .ourselves) },
+      removing: replaced,
+      writing: own.map { TableRecord(Self.kind, $0, state: .ourselves, writtenAt: now, body: $1) },
       forgetting: [TableAge(Self.kind, before: now - Self.retention, beyond: Self.maxRows)])
   }
 
   public func relax(_ key: MessageKey) async throws(StoreError) {
-    let mark = held.withLock { held in
-      held[key]?.mark.isAlone = false
-      return held[key]
-    }
-    guard let mark else { return }
-    try await table.change(writing: [mark.record(of: key, .ourselves)])
+    // One that was removed meanwhile does not come back: it would look like a crash.
+    for mark in try await own([key]) { try await table.replace(mark.changed { $0.isAlone = false }) }
   }
 
   public func remove(_ keys: [MessageKey]) async throws(StoreError) {
-    try await end(keys, known: [])
+    try await table.change(removing: keys.map { TableRecord(Self.kind, $0.bytes, state: .ourselves) })
   }
 
   public func giveBack(_ keys: [MessageKey]) async throws(StoreError) {
-    let held = held.withLock { $0 }
-    try await end(keys, known: keys.compactMap { key in held[key]?.givenBack(of: key, begun: 1) })
+    let own = try await own(keys)
+    try await table.change(removing: own, writing: own.map { $0.givenBack(begun: 1) })
   }
 
   public func release() async throws(StoreError) {
-    let held = held.withLock { $0 }
+    let own = try await table.latest(Self.kind, limit: Self.maxRows).filter { $0.state == .ourselves }
     // What was begun once and did not crash is not known.
-    let known = held.filter { $1.mark.isSuspect || $1.mark.begun > 0 }
-    try await end(Array(held.keys), known: known.map { $1.givenBack(of: $0, begun: 0) })
+    let known = own.filter { record in MarkRecord(record).map { $0.isSuspect || $0.begun > 0 } ?? false }
+    try await table.change(removing: own, writing: known.map { $0.givenBack(begun: 0) })
   }
 
   public func close() async { await table.close() }
 
-  /// Removes the marks of this process, and leaves what is known of their messages.
-  private func end(_ keys: [MessageKey], known: [TableRecord]) async throws(StoreError) {
-    let own = keys.map { TableRecord(Self.kind, $0.bytes, state: .ourselves) }
-    try await table.change(removing: own, writing: known)
-    held.withLock { held in
-      for key in keys { held[key] = nil }
-    }
+  private func own(_ keys: [MessageKey]) async throws(StoreError) -> [TableRecord] {
+    try await table.find(Self.kind, keys.map(\.bytes)).filter { $0.state == .ourselves }
+  }
+}
+
+extension TableRecord {
+  fileprivate func changed(_ change: (inout MarkRecord) -> Void) -> TableRecord {
+    guard var mark = MarkRecord(self) else { return self }
+    change(&mark)
+    var record = self
+    record.body = mark.bytes
+    return record
   }
 
-  private struct Held {
-    var mark: MarkRecord
-    let writtenAt: UnixTime
-
-    init(_ mark: MarkRecord, at now: UnixTime) {
-      self.mark = mark
-      writtenAt = now
+  fileprivate func givenBack(begun: Int) -> TableRecord {
+    var record = changed { mark in
+      mark.isAlone = false
+      mark.begun += begun
     }
-
-    func record(of key: MessageKey, _ state: OwnerState) -> TableRecord {
-      TableRecord(RecordMarks.kind, key.bytes, state: state, writtenAt: writtenAt, body: mark.bytes)
-    }
-
-    func givenBack(of key: MessageKey, begun: Int) -> TableRecord {
-      var held = self
-      held.mark.isAlone = false
-      held.mark.begun += begun
-      return held.record(of: key, .nobody)
-    }
+    (record.state, record.owner) = (.nobody, 0)
+    return record
   }
 }
 

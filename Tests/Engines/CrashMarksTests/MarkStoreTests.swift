@@ -115,6 +115,8 @@ extension TableKind {
       try await store.write([Self.mark(key, nil, isAlone: false)], at: Self.start)
       #expect(try await store.find([key])[key]?.begun == 1)
       try await store.remove([key])
+      try await store.relax(key)
+      try await store.giveBack([key])
       #expect(try await store.find([key]).isEmpty)
       await store.close()
     }

@@ -97,6 +97,8 @@ import Testing
       #expect(try await memory.begin(token, jobID: "2", now: now) == .spent)
       #expect(try await memory.verdict(of: token, jobID: "1") == nil)
       let verdict = try #require(accepted)
+      try await memory.record(verdict, of: token, jobID: "2", now: now)
+      #expect(try await memory.begin(token, jobID: "1", now: now) == .uncertain)
       try await memory.record(verdict, of: token, jobID: "1", now: now)
       #expect(try await memory.begin(token, jobID: "1", now: now) == .assessed(verdict))
       #expect(try await memory.verdict(of: token, jobID: "1") == verdict)
@@ -126,6 +128,25 @@ import Testing
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife) == .spent)
       clock.advance(by: PushMemory.purgeInterval)
       #expect(try await memory.begin(token, jobID: "2", now: now + PushMemory.assessmentLife + .seconds(700)) == .fresh)
+    }
+  }
+
+  @Test(arguments: TableKind.allCases)
+  func `The next purge is due at once where the limit of rows went`(_ kind: TableKind) async throws {
+    try await kind.with(.workers, of: .pushMemory) { open in
+      let (table, assessments) = (try await open(), RecordKind("assessment"))
+      let records = (0...TableAge.maxRows).map { number in
+        TableRecord(assessments, Array("\(number)".utf8), writtenAt: now + .milliseconds(number))
+      }
+      for first in stride(from: 0, to: records.count, by: 500) {
+        try await table.change(writing: Array(records[first..<min(first + 500, records.count)]))
+      }
+      let memory = PushMemory(table, environmentLife: .seconds(24 * 3600), logger: Self.log, clock: clock)
+      for left in [1, 0] {
+        _ = try await memory.begin(token, jobID: "1", now: now + PushMemory.assessmentLife + .seconds(60))
+        #expect(try await table.find(assessments, [records[TableAge.maxRows].key]).count == left)
+      }
+      await memory.close()
     }
   }
 

@@ -333,9 +333,10 @@ extension JobRun {
       delay, delivery.message, job: envelope, sender: sender, startedAt: startedAt,
       redeliveries: context.options.hasOtherHosts ? redeliveries : 0, failedClaims: failedClaims)
     let report = context.results.report(of: delay, job: reported, sender: sender, now: context.clock.now())
-    switch await context.publisher.deliver(
+    let delivered = await context.publisher.deliver(
       JobPublications(publication, copy: report), jobID: envelope.messageID, isWanted: context.isLive(delivery))
-    {
+    if delivered != .confirmed { forgetFailedClaims() }
+    switch delivered {
     case .confirmed:
       context.metrics.delayed(delay)
       context.recentDelays.note(delay.reason, now: context.monotonic.now())
@@ -351,6 +352,15 @@ extension JobRun {
       isRequeued = true
     // Its headers leave no room for ours: another delivery would only repeat the call.
     case .tooLarge: context.source.reject(delivery.tag, requeue: false)
+    }
+  }
+
+  /// No copy of the job carries their tokens to the next claim.
+  private func forgetFailedClaims() {
+    guard var claim else { return }
+    for token in failedClaims {
+      claim.token = token
+      context.ledgerBatcher.forget(claim)
     }
   }
 }

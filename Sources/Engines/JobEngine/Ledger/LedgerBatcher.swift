@@ -15,8 +15,14 @@ final class LedgerBatcher: Sendable {
 
   private struct State {
     var waiting: [WaitingEntry] = []
+    var failedClaims: [LedgerClaim] = []
+    /// Whether a claim failed since the last batch.
+    var hasFailed = false
     var isWriting = false
   }
+
+  /// Maximum number of failed claims to forget. One beyond ends with its lease.
+  static let maxFailedClaims = 1_024
 
   private let ledger: any Ledger
   private let state = Mutex(State())
@@ -36,6 +42,18 @@ final class LedgerBatcher: Sendable {
     _ = try await write(entry).get()
   }
 
+  /// See ``LedgerEntry/forget(_:)``. Does not wait: each batch tries again, until one is committed.
+  func forget(_ claim: LedgerClaim) {
+    let begins = state.withLock { state in
+      guard state.failedClaims.count < Self.maxFailedClaims else { return false }
+      state.failedClaims.append(claim)
+      state.hasFailed = true
+      defer { state.isWriting = true }
+      return !state.isWriting
+    }
+    if begins { Task { await self.writeBatches() } }
+  }
+
   /// See ``LedgerEntry/settle(_:result:at:)``. Suspends until the commit.
   func settle(_ claim: LedgerClaim, result: [UInt8], at time: UnixTime) async throws(StoreError) -> [UInt8]? {
     guard case .settled(let standing) = try await write(.settle(claim, result: result, at: time)).get() else {
@@ -45,6 +63,7 @@ final class LedgerBatcher: Sendable {
   }
 
   var waitingCount: Int { state.withLock { $0.waiting.count } }
+  var failedCount: Int { state.withLock { $0.failedClaims.count } }
 
   private func write(_ entry: LedgerEntry) async -> Answer {
     await withCheckedContinuation { continuation in
@@ -58,20 +77,30 @@ final class LedgerBatcher: Sendable {
   }
 
   private func writeBatches() async {
-    while let batch = nextBatch() {
-      let answers = await ledger.write(batch.map(\.entry))
+    while let (failed, batch) = nextBatch() {
+      let answers = await ledger.write(failed.map(LedgerEntry.forget) + batch.map(\.entry))
+      let kept = failed.indices.filter { index in
+        if index < answers.count, case .success = answers[index] { false } else { true }
+      }
+      if !kept.isEmpty { state.withLock { $0.failedClaims += kept.map { failed[$0] } } }
       for (index, waiting) in batch.enumerated() {
-        waiting.continuation.resume(returning: index < answers.count ? answers[index] : .failure(.wrongAnswer))
+        let place = failed.count + index
+        waiting.continuation.resume(returning: place < answers.count ? answers[place] : .failure(.wrongAnswer))
       }
     }
   }
 
-  private func nextBatch() -> [WaitingEntry]? {
+  /// Failed claims come first: the next claim of the same job may be in the same batch.
+  private func nextBatch() -> (failed: [LedgerClaim], entries: [WaitingEntry])? {
     state.withLock { state in
-      let batch = Array(state.waiting.prefix(LedgerEntry.maxBatch))
+      state.isWriting = state.hasFailed || !state.waiting.isEmpty
+      guard state.isWriting else { return nil }
+      state.hasFailed = false
+      let failed = Array(state.failedClaims.prefix(LedgerEntry.maxBatch / 2))
+      state.failedClaims.removeFirst(failed.count)
+      let batch = Array(state.waiting.prefix(LedgerEntry.maxBatch - failed.count))
       state.waiting.removeFirst(batch.count)
-      state.isWriting = !batch.isEmpty
-      return batch.isEmpty ? nil : batch
+      return (failed, batch)
     }
   }
 }

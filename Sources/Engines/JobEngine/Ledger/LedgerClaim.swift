@@ -16,7 +16,7 @@ public struct LedgerClaim: Sendable, Hashable {
   /// with a ledger that does not remember. Without a record, the job then counts as begun.
   public var redeliveries: Int
   /// Tokens of earlier claims to the job that failed, so that no call followed. A ledger that recorded one nonetheless
-  /// gives its place to this claim.
+  /// gives its place to this claim, at the latest when its lease ends.
   public var failedTokens: [Int64] = []
   /// Key for a later report of the provider. Recorded when the job is settled.
   public var match: LedgerMatch?

@@ -9,6 +9,9 @@ public enum LedgerEntry: Sendable, Hashable {
   /// Releases a claim whose call ended with an unknown outcome, so that the job may be tried again and the count of
   /// such calls is kept.
   case postpone(LedgerClaim)
+  /// Forgets a claim that failed, so that no call followed, in case that it was recorded nonetheless. One that took the
+  /// place of earlier calls stays: it alone says that their outcome is to be looked up.
+  case forget(LedgerClaim)
   /// Records the result of a job. The first recorded one stands.
   case settle(LedgerClaim, result: [UInt8], at: UnixTime)
 
@@ -19,7 +22,8 @@ public enum LedgerEntry: Sendable, Hashable {
   /// The claim that the entry is about.
   public var claim: LedgerClaim {
     switch self {
-    case .claim(let claim), .release(let claim), .postpone(let claim), .settle(let claim, _, _): claim
+    case .claim(let claim), .release(let claim), .postpone(let claim), .forget(let claim), .settle(let claim, _, _):
+      claim
     }
   }
 }
@@ -28,7 +32,7 @@ public enum LedgerEntry: Sendable, Hashable {
 public enum LedgerAnswer: Sendable, Hashable {
   /// Answer to a claim.
   case claim(ClaimAnswer)
-  /// A claim was released or postponed, or was no longer this one.
+  /// A claim was released, postponed or forgotten, or was no longer this one.
   case done
   /// Answer to a settlement: `nil` when this result stands, otherwise the earlier one.
   case settled(standing: [UInt8]?)

@@ -30,14 +30,18 @@ extension LedgerRow {
     case takeOver(unknownCalls: Int, ClaimAnswer)
   }
 
-  func consequence(ofClaim token: Int64, now: UnixTime, judgedAt: UnixTime) -> Consequence {
+  func consequence(of claim: LedgerClaim) -> Consequence {
+    let now = claim.times.now
     switch state {
     case .settled: return .answer(.settled(result: result))
-    case .open where self.token == token:
+    case .open where token == claim.token:
       // The same claim again: an earlier attempt was committed although it seemed to fail.
       return .answer(.claimed(unknownCalls: unknownCalls))
+    // Calls before the failed claim are to be looked up, which the end of its lease tells.
+    case .open where unknownCalls == 0 && claim.failedTokens.contains(token):
+      return .takeOver(unknownCalls: 0, .claimed(unknownCalls: 0))
     case .open where writtenAt - now > LeaseClock.tolerance: return .shorten(until: now + (leaseUntil - writtenAt))
-    case .open where leaseUntil > judgedAt: return .answer(.held(until: leaseUntil))
+    case .open where leaseUntil > claim.times.judgedAt: return .answer(.held(until: leaseUntil))
     case .open:
       let calls = unknownCalls + 1
       return .takeOver(unknownCalls: calls, .abandoned(lane: lane.isEmpty ? nil : lane, unknownCalls: calls))

@@ -42,6 +42,9 @@ enum LedgerStatements {
     case .postpone:
       try postpone(claim, session)
       return .done
+    case .forget:
+      _ = try forget(claim, session)
+      return .done
     case .settle(_, let result, let time):
       return .settled(standing: try settle(claim, result: result, at: time, session))
     }
@@ -55,8 +58,7 @@ enum LedgerStatements {
     guard let row = try row(of: claim.key, session) else {
       throw StoreError(.damaged, "the ledger has and has not a row of the same job")
     }
-    let consequence = row.consequence(ofClaim: claim.token, now: claim.times.now, judgedAt: claim.times.judgedAt)
-    switch consequence {
+    switch row.consequence(of: claim) {
     case .answer(let answer): return answer
     case .shorten(let leaseUntil):
       try shorten(row, to: leaseUntil, claim, session)
@@ -69,10 +71,13 @@ enum LedgerStatements {
 
   /// Forgets a job without unknown calls, so that a retry leaves no trace.
   private static func release(_ claim: LedgerClaim, _ session: Session) throws(StoreError) {
-    let forgotten = try session.execute(
+    if try !forget(claim, session) { try makeIdle(claim, addingCalls: 0, session) }
+  }
+
+  private static func forget(_ claim: LedgerClaim, _ session: Session) throws(StoreError) -> Bool {
+    try session.execute(
       "DELETE FROM job WHERE key = ? AND token = ? AND state = 1 AND unknown_calls = 0",
-      [.text(claim.key), .integer(claim.token)])
-    if forgotten == 0 { try makeIdle(claim, addingCalls: 0, session) }
+      [.text(claim.key), .integer(claim.token)]) > 0
   }
 
   private static func postpone(_ claim: LedgerClaim, _ session: Session) throws(StoreError) {

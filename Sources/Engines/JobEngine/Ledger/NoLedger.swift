@@ -16,7 +16,7 @@ public struct NoLedger: Ledger {
       case .claim(let claim) where claim.redeliveries > 0:
         .success(.claim(.abandoned(lane: nil, unknownCalls: claim.redeliveries)))
       case .claim: .success(.claim(.claimed(unknownCalls: 0)))
-      case .release, .postpone: .success(.done)
+      case .release, .postpone, .forget: .success(.done)
       case .settle: .success(.settled(standing: nil))
       }
     }

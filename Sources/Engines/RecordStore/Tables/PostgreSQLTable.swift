@@ -76,12 +76,12 @@ struct PostgreSQLTable: TableBackend {
     let owner = owner
     return try await connection.withSession { session throws(StoreError) -> [TableResult] in
       let statements = make(owner.number)
-      // Once for all records that are found.
+      // Once for all records that are found, and behind them: an owner lives before it writes.
       let look = statements.contains(where: \.isQuery) ? owner.look : []
       var results = try session.run(
-        look + statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) })[...]
+        statements.map { PostgreSQLStatement($0.sql, $0.values.map(PostgreSQLValue.init)) } + look)
       var living: Set<Int64> = []
-      if !look.isEmpty { for row in results.removeFirst() { living.insert(Int64(try row.int(0))) } }
+      if !look.isEmpty { for row in results.removeLast() { living.insert(Int64(try row.int(0))) } }
       var answers: [TableResult] = []
       for (statement, rows) in zip(statements, results) {
         var answer = TableResult(affected: rows.affected)

@@ -94,15 +94,18 @@ public final class RecordTable: Sendable {
   /// - Throws: ``StoreError``.
   public func add(_ record: TableRecord) async throws(StoreError) -> TableRecord? {
     let (insert, look) = ("\(insert) NOTHING", "\(select) AND key = $2 AND owner = 0")
-    let results = try await backend.run { _ in
-      [
-        TableStatement(insert, record.identity(own: 0) + record.content),
-        TableStatement(look, [.text(record.kind.name), .blob(record.key)], isQuery: true),
-      ]
+    for _ in 0..<2 {
+      let results = try await backend.run { _ in
+        [
+          TableStatement(insert, record.identity(own: 0) + record.content),
+          TableStatement(look, [.text(record.kind.name), .blob(record.key)], isQuery: true),
+        ]
+      }
+      guard results.count == 2, results[0].affected == 0 else { return nil }
+      if let known = results[1].records.first { return known }
+      // Another process has removed it in between.
     }
-    guard results.count == 2, results[0].affected == 0 else { return nil }
-    // Another process may have removed it in between: then it is neither added nor known.
-    return results[1].records.first ?? TableRecord(record.kind, record.key, writtenAt: record.writtenAt)
+    return TableRecord(record.kind, record.key, writtenAt: record.writtenAt)
   }
 
   /// Removes a record without an owner.
@@ -121,27 +124,46 @@ public final class RecordTable: Sendable {
     return try await backend.run { _ in [TableStatement(sql, identity + condition)] }.contains { $0.affected > 0 }
   }
 
+  /// Writes a record in the place of the one with the same kind, key and owner. Nothing happens when there is none.
+  /// - Parameters:
+  ///   - record: the record.
+  ///   - beginning: bytes with which the body that it replaces must begin; `nil` for any.
+  /// - Throws: ``StoreError``.
+  public func replace(_ record: TableRecord, beginning: [UInt8]? = nil) async throws(StoreError) {
+    let condition = beginning == nil ? "" : " AND substr(body, 1, CAST($6 AS integer)) = $7"
+    let sql = """
+      UPDATE \(table) SET written = $1, body = $2 WHERE kind = $3 AND key = $4 AND owner = $5\(condition)
+      """
+    let values: [Value] = beginning.map { [Value($0.count), .blob($0)] } ?? []
+    _ = try await backend.run { own in
+      [TableStatement(sql, record.content + record.identity(own: own) + values)]
+    }
+  }
+
   /// Removes, writes and forgets records, in this order, all or none.
   /// - Parameters:
   ///   - removed: records that go, by their kinds, keys and owners.
   ///   - written: records that take the place of those with the same kinds, keys and owners.
   ///   - forgotten: records to forget.
+  /// - Returns: whether more records may have to be forgotten: of a kind, the limit has gone.
   /// - Throws: ``StoreError``.
+  @discardableResult
   public func change(
     removing removed: [TableRecord] = [], writing written: [TableRecord] = [], forgetting forgotten: [TableAge] = []
-  ) async throws(StoreError) {
-    guard !removed.isEmpty || !written.isEmpty || !forgotten.isEmpty else { return }
+  ) async throws(StoreError) -> Bool {
+    guard !removed.isEmpty || !written.isEmpty || !forgotten.isEmpty else { return false }
     let (delete, write, table, lock) = (
       delete, "\(insert) UPDATE SET written = excluded.written, body = excluded.body", table, backend.lock
     )
     // In one order, so that two processes do not wait for each other.
     let removed = removed.sorted { $0.key.lexicographicallyPrecedes($1.key) }
     let written = written.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-    _ = try await backend.run { own in
+    let results = try await backend.run { own in
       removed.map { TableStatement(delete, $0.identity(own: own)) }
         + written.map { TableStatement(write, $0.identity(own: own) + $0.content) }
         + forgotten.map { $0.statement(table, lock) }
     }
+    return results.suffix(forgotten.count).contains { $0.affected >= TableAge.maxRows }
   }
 }
 

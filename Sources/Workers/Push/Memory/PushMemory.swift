@@ -37,11 +37,12 @@ final class PushMemory: Sendable {
       return true
     }
     guard isDue else { return }
-    try await table.change(
+    let goesOn = try await table.change(
       forgetting: [
         TableAge(Self.environments, before: now - environmentLife),
         TableAge(Self.assessments, before: now - Self.assessmentLife),
       ])
+    if goesOn { nextPurge.withLock { $0 = moment } }
   }
 }
 
@@ -110,8 +111,10 @@ extension PushMemory {
     do { json = try verdict.json() } catch {
       throw StoreError(.content, "the verdict cannot be written as JSON")
     }
-    let record = TableRecord(Self.assessments, token, writtenAt: now, body: Self.claim(of: jobID) + json)
-    try await table.change(writing: [record])
+    let claim = Self.claim(of: jobID)
+    // Another job may have claimed the token since this one's claim was forgotten.
+    try await table.replace(
+      TableRecord(Self.assessments, token, writtenAt: now, body: claim + json), beginning: claim)
   }
 
   /// Releases a token that was certainly not assessed.

@@ -188,6 +188,17 @@ import Testing
     }
   }
 
+  @Test func `A failed claim whose token no copy carries is forgotten`() async throws {
+    let ledger = MemoryLedger()
+    ledger.fail([.claimAnswer])
+    try await withWorker(ledger: ledger) { worker in
+      worker.sink.answer { _ in .returned(code: 404, text: "no exchange") }
+      let number = worker.deliver(try job(onUnknown: .report))
+      try await worker.advance(.seconds(10), until: "it goes back") { worker.wasSettled(number) }
+      try await eventually("the claim is forgotten") { ledger.count == 0 }
+    }
+  }
+
   @Test func `Whatever a sender says of failed claims, their number is bounded`() throws {
     var message = try job()
     for (text, count) in [("", 0), ("x 1  2 9223372036854775808", 2), (String(repeating: "7 ", count: 5000), 8)] {

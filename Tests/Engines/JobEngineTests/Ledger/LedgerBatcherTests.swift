@@ -43,6 +43,19 @@ import Testing
     #expect(try await batcher.claim(claim(1)) == .settled(result: [1]))
   }
 
+  @Test func `A failed claim is forgotten with the first batch that succeeds`() async throws {
+    let ledger = MemoryLedger()
+    let batcher = LedgerBatcher(ledger)
+    ledger.fail([.claimAnswer, .release])
+    await #expect(throws: LedgerError.self) { try await batcher.claim(claim(1)) }
+    batcher.forget(claim(1))
+    try await eventually("a first try has failed") { ledger.batchSizes == [1, 1] && batcher.failedCount == 1 }
+    ledger.fail([])
+    #expect(try await batcher.claim(claim(2)) == .claimed(unknownCalls: 0))
+    #expect(ledger.batchSizes == [1, 1, 2])
+    #expect(ledger.count == 1 && batcher.failedCount == 0)
+  }
+
   @Test func `A shared batch gives each job its own answer`() async throws {
     let gate = Latch()
     let ledger = MemoryLedger(gate: { await gate.wait() })

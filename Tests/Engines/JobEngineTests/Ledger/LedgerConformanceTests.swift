@@ -157,6 +157,24 @@ import Testing
     }
   }
 
+  @Test(arguments: remembering) func `A failed claim gives way, unless calls came before it`(_ kind: LedgerKind)
+    async throws
+  {
+    try await kind.withTwo { (ledger, other) async throws in
+      for (id, token) in [("new", Int64(1)), ("forgotten", 2)] {
+        _ = try await ledger.claim(claim(id, token: token))
+      }
+      _ = await other.write([.forget(claim("forgotten", token: 2))])
+      #expect(try await other.claim(claim("forgotten", token: 3)) == .claimed(unknownCalls: 0))
+      var next = claim("new", token: 4)
+      next.failedTokens = [1]
+      #expect(try await other.claim(next) == .claimed(unknownCalls: 0))
+      _ = try await ledger.claim(claim("begun", token: 5, redeliveries: 1))
+      _ = await other.write([.forget(claim("begun", token: 5))])
+      #expect(try await other.claim(claim("begun", token: 6)) == .held(until: start + lease))
+    }
+  }
+
   @Test(arguments: remembering) func `The first result stands`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in
       _ = try await ledger.claim(claim(token: 1))

@@ -30,7 +30,8 @@ import Testing
     let records = write * 2 * 2 + JobRun.settleWaits[0]
     #expect(write + Self.hangingCall + Self.hangingLookUp + records <= margin)
     #expect(
-      PostgreSQLLedger.longestRun(ofWrite: write) * 2 + PostgreSQLLedger.pause < write,
+      PostgreSQLLedger.longestRun(ofWrite: write) * 2 + PostgreSQLLedger.pause
+        + PostgreSQLLedger.connectTimeout(ofWrite: write) < write,
       "there is time for a second connection")
   }
 

@@ -66,6 +66,9 @@ final class MemoryLedger: Ledger {
     case .postpone(let claim):
       try postpone(claim)
       return .done
+    case .forget(let claim):
+      try forget(claim)
+      return .done
     case .settle(let claim, let result, let time):
       return .settled(standing: try settle(claim, result: result, at: time))
     }
@@ -81,14 +84,11 @@ final class MemoryLedger: Ledger {
         journal.add(.claimed(claim.messageID))
         return calls > 0 ? .abandoned(lane: nil, unknownCalls: calls) : .claimed(unknownCalls: 0)
       }
-      // No call began under a claim that failed.
-      if row.known.state == .open, claim.failedTokens.contains(row.known.token) { row.known.state = .idle }
-      let times = claim.times
-      switch row.known.consequence(ofClaim: claim.token, now: times.now, judgedAt: times.judgedAt) {
+      switch row.known.consequence(of: claim) {
       case .answer(let answer): return answer
       case .shorten(let leaseUntil):
         row.known.leaseUntil = leaseUntil
-        row.known.writtenAt = times.now
+        row.known.writtenAt = claim.times.now
         state.rows[key] = row
         return .held(until: leaseUntil)
       case .takeOver(let calls, let answer):
@@ -118,6 +118,11 @@ final class MemoryLedger: Ledger {
         state.rows[key]?.known.state = .idle
       }
     }
+  }
+
+  private func forget(_ claim: LedgerClaim) throws(StoreError) {
+    let calls = state.withLock { $0.rows[$0.key(of: claim)]?.known.unknownCalls ?? 0 }
+    if calls == 0 { try release(claim) }
   }
 
   private func postpone(_ claim: LedgerClaim) throws(StoreError) {

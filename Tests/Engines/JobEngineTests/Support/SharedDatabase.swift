@@ -71,7 +71,7 @@ struct ClockedLedger: Ledger {
       switch entry {
       case .claim(let claim): claim.times.judgedAt
       case .settle(_, _, let time): time
-      case .release, .postpone: nil
+      case .release, .postpone, .forget: nil
       }
     }
     do {

@@ -19,7 +19,8 @@ struct LedgerBatch: Sendable {
 
     func concerns(_ entry: LedgerEntry) -> Bool {
       switch (self, entry) {
-      case (.settle, .settle), (.forget, .release), (.makeIdle, .release), (.makeIdle, .postpone), (.claim, .claim):
+      case (.settle, .settle), (.forget, .release), (.forget, .forget), (.makeIdle, .release), (.makeIdle, .postpone),
+        (.claim, .claim):
         true
       case (.settle, _), (.forget, _), (.makeIdle, _), (.claim, _): false
       }
@@ -40,7 +41,7 @@ struct LedgerBatch: Sendable {
   init(_ entries: [LedgerEntry]) {
     answers = entries.map { entry in
       switch entry {
-      case .release, .postpone: .success(.done)
+      case .release, .postpone, .forget: .success(.done)
       case .claim, .settle: .failure(StoreError(.unavailable, "an entry has no answer"))
       }
     }
@@ -113,7 +114,7 @@ struct LedgerBatch: Sendable {
     _ entry: LedgerEntry, _ row: PostgreSQLRow, now: UnixTime?, latest: UnixTime?
   ) throws(StoreError) -> LedgerAnswer {
     switch entry {
-    case .release, .postpone: return .done
+    case .release, .postpone, .forget: return .done
     case .settle(_, let result, _):
       let standing = try row.optionalBytes(1)
       return .settled(standing: standing == result ? nil : standing)

@@ -34,7 +34,7 @@ struct LedgerColumns: Sendable {
       calls.append(Int64(max(0, min(claim.redeliveries, Self.maxCalls))))
       keeps.append(Self.milliseconds(claim.times.keepUntil - claim.times.now))
       for token in claim.failedTokens { failedTokens.append(token) }
-    case .release:
+    case .release, .forget:
       tokens.append(claim.token)
       calls.append(0)
     case .postpone:

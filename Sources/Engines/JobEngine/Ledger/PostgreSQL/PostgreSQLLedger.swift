@@ -12,8 +12,8 @@ public final class PostgreSQLLedger: Ledger {
   /// Maximum duration of a batch, with all that it waits for. `JobRules.leaseMargin` counts with it.
   static let longestWrite: Duration = .milliseconds(3_750)
   /// Maximum duration of one run of statements, of a batch's: the rest is for another one on a new connection.
-  static func longestRun(ofWrite longestWrite: Duration) -> Duration { longestWrite * 2 / 5 }
-  static let connectTimeout: Duration = .seconds(1)
+  static func longestRun(ofWrite longestWrite: Duration) -> Duration { longestWrite * 3 / 10 }
+  static func connectTimeout(ofWrite longestWrite: Duration) -> Duration { longestWrite / 4 }
   static let pause: Duration = .milliseconds(100)
 
   /// For batches, which wait for nothing else.
@@ -37,7 +37,7 @@ public final class PostgreSQLLedger: Ledger {
     self.longestWrite = longestWrite
     longestRun = Self.longestRun(ofWrite: longestWrite)
     writing = try PostgreSQLConnection(
-      endpoint, options: Self.narrowed(options, longestRun: longestRun), prepare: Self.prepare)
+      endpoint, options: Self.narrowed(options, longestWrite: longestWrite), prepare: Self.prepare)
     other = try PostgreSQLConnection(endpoint, options: options, prepare: Self.prepare)
     self.sql = sql
     self.clock = clock
@@ -167,11 +167,12 @@ extension PostgreSQLLedger {
   }
 
   /// Limits that let a batch end in time, and leave time for a second connection.
-  private static func narrowed(_ options: PostgreSQLOptions, longestRun: Duration) -> PostgreSQLOptions {
+  private static func narrowed(_ options: PostgreSQLOptions, longestWrite: Duration) -> PostgreSQLOptions {
+    let longestRun = longestRun(ofWrite: longestWrite)
     var options = options
-    options.connectTimeout = min(options.connectTimeout, connectTimeout)
+    options.connectTimeout = min(options.connectTimeout, connectTimeout(ofWrite: longestWrite))
     options.statementTimeout = min(options.statementTimeout, longestRun)
-    options.lockTimeout = min(options.lockTimeout, .seconds(1))
+    options.lockTimeout = min(options.lockTimeout, longestRun, .seconds(1))
     options.answerGrace = min(options.answerGrace, .milliseconds(200))
     options.runTimeout = min(options.runTimeout, longestRun)
     options.tcpUserTimeout = min(options.tcpUserTimeout, longestRun)
@@ -192,7 +193,9 @@ extension StoreError {
   /// Whether it is gone as soon as there is a new connection, or the others have made room.
   fileprivate var isWorthRepeating: Bool {
     switch code {
-    case .unreachable, .connectionLost, .readOnly, .lockTimeout, .deadlock, .serialization, .shuttingDown: true
+    case .unreachable, .connectionLost, .readOnly, .statementTimeout, .lockTimeout, .deadlock, .serialization,
+      .shuttingDown:
+      true
     default: false
     }
   }
