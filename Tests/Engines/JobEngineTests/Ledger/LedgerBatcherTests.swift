@@ -47,7 +47,7 @@ import Testing
     let ledger = MemoryLedger()
     let batcher = LedgerBatcher(ledger)
     ledger.fail([.claimAnswer, .release])
-    await #expect(throws: LedgerError.self) { try await batcher.claim(claim(1)) }
+    await #expect(throws: StoreError.self) { try await batcher.claim(claim(1)) }
     batcher.forget(claim(1))
     try await eventually("a first try has failed") { ledger.batchSizes == [1, 1] && batcher.failedCount == 1 }
     ledger.fail([])
