@@ -46,8 +46,7 @@ class HostsTest(unittest.TestCase):
         def change(process):
             # Short calls make short leases. A batch then has 2 s.
             process.variables["COUNTERSIGN_LEDGER_LEASE_MARGIN_SECONDS"] = "20"
-            process.lead_twilio_to(self.provider.server_port, f",
-      timeoutSeconds: {CALL_LIMIT_SECONDS}")
+            process.lead_twilio_to(self.provider.server_port, f",\n      timeoutSeconds: {CALL_LIMIT_SECONDS}")
 
         return postgresql.worker(self, self.cluster, change=change)
 

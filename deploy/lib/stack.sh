@@ -112,8 +112,11 @@ stack_prepare() {
       -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
       -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
-  rm -rf "$STACK/config/projects"
-  cp -R "$ROOT/deploy/dev/projects" "$STACK/config/projects"
+  mkdir -p "$STACK/config/projects"
+  for file in "$ROOT"/deploy/dev/projects/*.json5; do
+    cp "$file" "$STACK/config/projects/.$(basename "$file")"
+    mv "$STACK/config/projects/.$(basename "$file")" "$STACK/config/projects/$(basename "$file")"
+  done
   stack_environment >"$STACK/stack.env.new"
   chmod 600 "$STACK/stack.env.new"
   mv "$STACK/stack.env.new" "$STACK/stack.env"

@@ -24,9 +24,11 @@ final class FictionalNumbers: Sendable {
     Self.table(projectApps?.current.all ?? [:]).merging(own.current) { _, own in own }
   }
 
-  /// New apps of the configuration stay unknown until a restart.
+  /// New apps of the configuration stay unknown until a restart, and those that left it keep their codes: else starts
+  /// of their numbers would send SMS.
   func take(_ rules: CoordinatorRules) -> Bool {
-    own.take(Self.table(rules.apps))
+    let gone = own.current.filter { rules.apps[$0.key] == nil }
+    return own.take(Self.table(rules.apps).merging(gone) { new, _ in new })
   }
 
   private static func table(_ apps: [String: AppProfile]) -> Table {

@@ -10,7 +10,7 @@ public struct ProjectsDirectory: Sendable {
   public static let key = "projectsDirectory"
 
   public let directory: ConfigurationDirectory<Project>
-  /// The projects. None while there are problems.
+  /// The projects whose files are right.
   public let projects: Projects
 
   /// Reads the key `projectsDirectory` and the files of that directory. Problems of both are reported to the section.
@@ -19,7 +19,7 @@ public struct ProjectsDirectory: Sendable {
     directory = .projects(
       section.path(Self.key, default: "projects", "The directory with the file ID.json5 of each project."))
     projects = Projects(Array(directory.contents(section, Self.key).values))
-    if projects.all.isEmpty {
+    if projects.all.isEmpty, directory.isEmpty {
       section.warning(
         Self.key,
         "\(directory.path) has no project, so sign-in is impossible: 'countersign project add' adds one")
@@ -72,8 +72,10 @@ extension FileWatcher {
     previous: @escaping @Sendable () -> [String: Content], take: @escaping @Sendable ([String: Content]) -> Bool
   ) -> FileWatcher {
     let log = context.logger
+    // A file may be absent for a moment, while another program writes it: two looks in a row tell that it is removed.
+    let (absent, removed) = (LiveValue<Set<String>>([]), LiveValue<Set<String>>([]))
     let watcher = FileWatcher(
-      directory.path, name: "projects", refusal: "a projects file has changed and is wrong: its project stays as it is",
+      directory.path, name: "projects", refusal: "a projects file is wrong: its project stays as it was",
       log: log,
       reads: context.metrics.counter(
         "countersign_projects_reads_total",
@@ -82,18 +84,21 @@ extension FileWatcher {
       isCurrent: context.metrics.gauge(
         "countersign_projects_file_current",
         "1 while the projects in force are those of the files; 0 while a file is wrong or unreadable."),
-      read: { () throws(ConfigurationError) in try directory.bytes() },
+      read: { () throws(ConfigurationError) in
+        let found = try directory.look(previous().keys)
+        removed.take(found.absent.intersection(absent.current))
+        absent.take(found.absent)
+        // Another text than that of the next look, which takes the removal.
+        return found.bytes + found.absent.subtracting(removed.current).sorted().flatMap { Array($0.utf8) }
+      },
       apply: { () throws(ConfigurationError) in
-        let reading = directory.load(previous: previous())
+        let reading = directory.load(previous: previous(), removed: removed.current)
         let isNew = take(reading.contents)
         if isNew {
           for warning in reading.warnings {
             log.warning("configuration warning", ["place": warning.place, .hint: warning.text])
           }
           log.info("projects changed", ["directory": directory.path, "projects": reading.contents.count])
-          if reading.contents.isEmpty {
-            log.warning("no project is left", [.hint: "all calls of apps are refused until there is one"])
-          }
         }
         guard reading.problems.isEmpty else { throw ConfigurationError(reading.problems) }
         return isNew
@@ -101,7 +106,8 @@ extension FileWatcher {
     // File names alone: everybody who reaches the health port reads them.
     let wrong: @Sendable () -> String? = { watcher.problem?.replacing(directory.path + "/", with: "") }
     context.health.register(
-      "projects", detail: { wrong().map { "as they were, because of a wrong file: \($0)" } }, check: { .ok })
+      "projects", detail: { wrong().map { "as they were, or left out at the start, because of a wrong file: \($0)" } },
+      check: { .ok })
     context.runtime.add { $0.wrongProjects = wrong() }
     return watcher
   }

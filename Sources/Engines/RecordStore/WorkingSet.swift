@@ -221,8 +221,7 @@ final class MissedKeys: Sendable {
 }
 
 extension WorkingSet {
-  /// What a run that missed something has changed, returned or thrown is dropped, and all that it missed is loaded at
-  /// once.
+  /// A run that missed something leaves no change, result or error, and all that it missed is loaded at once.
   mutating func run<Value>(
     load: (StoreKeys, inout WorkingSet) throws(StoreError) -> Void,
     _ body: (inout WorkingSet) throws(StoreError) -> Value

@@ -4,7 +4,7 @@ import Glibc
 
 /// A connection to one server: libpq's handle and every wait for its socket. Not Sendable: it belongs to one thread.
 final class ServerLink {
-  /// What a server sends unasked fits in fewer reads.
+  /// Notices that a server sends unasked fit in fewer reads.
   private static let maxIdleReads = 16
   /// The oldest server whose settings are known.
   private static let oldestVersion: Int32 = 130_000

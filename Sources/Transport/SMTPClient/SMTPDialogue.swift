@@ -29,7 +29,7 @@ struct SMTPDialogue {
     if stage == .connect { enter(.greeting) }
   }
 
-  /// What follows AUTH is not looked at.
+  /// The rest of AUTH is not looked at: it may be a secret.
   mutating func sends(_ command: some StringProtocol) {
     let verb = command.prefix { $0 != " " && !$0.isNewline }.uppercased()
     switch verb {

@@ -148,7 +148,7 @@ extension KeyedHashes {
 /// The body's bytes are not part of one, since a sender that tries again may write the same JSON in another order and
 /// seal the same secret anew.
 enum CommandFingerprint {
-  /// What a quick search could guess must not be among the parts, or has to be keyed.
+  /// Parts that a quick search could guess have to be keyed.
   static func hash(_ name: String, _ parts: [String]) -> [UInt8] {
     var bytes = Array(name.utf8)
     for part in parts {

@@ -135,8 +135,8 @@ extension VerificationService {
 }
 
 extension APIError {
-  /// Where wrong codes of others are to blame, no requester has to wait until they are over: a new start makes a new
-  /// code, whose first check is compared.
+  /// No requester has to wait until wrong codes of others are over: a new start makes a new code, whose first check is
+  /// compared.
   fileprivate init(_ refusal: LimitRefusal, of asked: AskedVerification, at now: UnixTime) {
     guard refusal.limit.isShareOfApproved else {
       self.init(refusal)

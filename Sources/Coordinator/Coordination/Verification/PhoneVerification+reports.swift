@@ -93,8 +93,8 @@ extension PhoneVerification.MessageProgress {
 }
 
 extension PhoneVerification.MessageProgress {
-  /// Where workers of several hosts have ledgers of their own, one may report an unknown outcome for an SMS that
-  /// another has sent: a known outcome replaces it, never the reverse.
+  /// A known outcome replaces an unknown one, never the reverse: workers of several hosts may have ledgers of their own,
+  /// and one may report an unknown outcome for an SMS that another has sent.
   func takes(_ outcome: JobReport.Outcome) -> Bool {
     switch (self, outcome) {
     case (.outstanding, _), (.unknown, .accepted), (.unknown, .refused): true

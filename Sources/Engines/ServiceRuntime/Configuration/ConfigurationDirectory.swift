@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 
 /// Value that one file of a directory alone may have, with its kind before it, the key that has it, and the reason.
 public typealias UniqueName = (value: String, place: String, rule: String)
@@ -6,6 +7,7 @@ public typealias UniqueName = (value: String, place: String, rule: String)
 /// Directory with a configuration file for each ID: `projects/shop-1.json5` is that of `shop-1`.
 ///
 /// Its files are judged one by one: a wrong one leaves what its ID stood for as it was, and a removed one removes it.
+/// Files of other names are passed over.
 public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
   /// Contents by ID, and the problems that their files have.
   public struct Reading: Sendable {
@@ -18,7 +20,18 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
   private struct File {
     let name: String
     let bytes: Result<[UInt8], ConfigurationError>
-    var id: String? { name.hasSuffix(".json5") ? String(name.dropLast(".json5".count)) : nil }
+    var id: String { String(name.dropLast(".json5".count)) }
+  }
+
+  private struct Parsed {
+    let bytes: [UInt8]
+    let content: Content
+    let warnings: [ConfigurationProblem]
+  }
+
+  /// Right files by ID, so that a wrong one does not have all of them parsed at each look.
+  private final class Cache: Sendable {
+    let files = Mutex<[String: Parsed]>([:])
   }
 
   static var maxFiles: Int { 1_000 }
@@ -31,6 +44,7 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
   private let reserved: [String: String]
   private let names: @Sendable (Content) -> [UniqueName]
   private let read: @Sendable (_ id: String, ConfigurationSection) -> Content
+  private let cache = Cache()
 
   /// - Parameters:
   ///   - path: the directory.
@@ -55,24 +69,37 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
   /// Path of the file of an ID.
   public func path(of id: String) -> String { "\(path)/\(id).json5" }
 
+  /// Whether no ID has a file. Blocks.
+  public var isEmpty: Bool { (try? files())?.isEmpty ?? false }
+
   /// Names and contents of all files in one text, which changes with each of them. Blocks.
-  public func bytes() throws(ConfigurationError) -> [UInt8] {
+  /// - Parameter ids: IDs in force.
+  /// - Returns: the text, and IDs in force that have no file.
+  /// - Throws: the problem of a directory that cannot be read, or has no file while there are IDs in force.
+  public func look(_ ids: some Collection<String>) throws(ConfigurationError) -> (bytes: [UInt8], absent: Set<String>) {
+    let files = try files()
+    if files.isEmpty, !ids.isEmpty {
+      throw problem("has no file ID.json5 any more; put them back, or remove the last one and start the process again")
+    }
     var bytes: [UInt8] = []
-    for file in try files() {
+    for file in files {
       bytes += Array(file.name.utf8) + [0]
       switch file.bytes {
       case .success(let content): bytes += content + [0]
       case .failure(let error): bytes += Array(error.description.utf8) + [0]
       }
     }
-    return bytes
+    return (bytes, Set(ids).subtracting(files.map(\.id)))
   }
 
   /// Reads all files. Blocks.
   /// - Parameters:
-  ///   - previous: contents in force by ID, which stay where files are wrong.
+  ///   - previous: contents in force by ID, which stay where files are wrong or absent.
+  ///   - removed: IDs whose contents do not stay when their files are absent.
   ///   - new: an ID, and the content that its file would have.
-  public func load(previous: [String: Content] = [:], with new: (id: String, bytes: [UInt8])? = nil) -> Reading {
+  public func load(
+    previous: [String: Content] = [:], removed: Set<String> = [], with new: (id: String, bytes: [UInt8])? = nil
+  ) -> Reading {
     var files: [File]
     do throws(ConfigurationError) { files = try self.files() } catch {
       return Reading(contents: previous, problems: error.problems)
@@ -81,74 +108,95 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
       files.removeAll { $0.id == new.id }
       files.append(File(name: "\(new.id).json5", bytes: .success(new.bytes)))
     }
-    var reading = Reading(contents: [:])
+    let ids = Set(files.map(\.id))
+    cache.files.withLock { known in known = known.filter { ids.contains($0.key) } }
+    var reading = Reading(contents: previous.filter { !ids.contains($0.key) && !removed.contains($0.key) })
     var changed: [String: Content] = [:]
     for file in files {
       do throws(ConfigurationError) {
-        let (id, content) = try self.content(of: file, &reading.warnings)
-        if previous[id] == content { reading.contents[id] = content } else { changed[id] = content }
+        let parsed = try parsed(file)
+        reading.warnings += parsed.warnings
+        if previous[file.id] == parsed.content {
+          reading.contents[file.id] = parsed.content
+        } else {
+          changed[file.id] = parsed.content
+        }
       } catch {
         reading.problems += error.problems
-        if let id = file.id { reading.contents[id] = previous[id] }
+        reading.contents[file.id] = previous[file.id]
       }
     }
-    while let (id, problem) = collision(of: changed, with: reading.contents) {
-      reading.problems.append(problem)
-      changed[id] = nil
-      reading.contents[id] = previous[id]
+    while case let collisions = collisions(of: changed, with: reading.contents), !collisions.isEmpty {
+      for (id, problem) in collisions {
+        reading.problems.append(problem)
+        changed[id] = nil
+        reading.contents[id] = previous[id]
+      }
     }
     reading.contents.merge(changed) { kept, _ in kept }
     return reading
   }
 
-  /// Reads all files at the start of a process. Problems and warnings are reported under the key that names the
-  /// directory. Blocks.
+  /// Reads all files at the start of a process, which goes on without the wrong ones unless none is right. Problems and
+  /// warnings are reported under the key that names the directory. Blocks.
   public func contents(_ section: ConfigurationSection, _ key: String) -> [String: Content] {
     let reading = load()
-    for problem in reading.problems { section.problem(key, problem.description) }
+    for problem in reading.problems {
+      if reading.contents.isEmpty {
+        section.problem(key, problem.description)
+      } else {
+        section.warning(key, "left out: \(problem.description)")
+      }
+    }
     for warning in reading.warnings { section.warning(key, warning.description) }
-    return reading.problems.isEmpty ? reading.contents : [:]
+    return reading.contents
   }
 
-  private func content(
-    of file: File, _ warnings: inout [ConfigurationProblem]
-  ) throws(ConfigurationError) -> (id: String, content: Content) {
-    guard let id = file.id, isID(id) else {
+  private func parsed(_ file: File) throws(ConfigurationError) -> Parsed {
+    let id = file.id
+    guard isID(id) else {
       throw ConfigurationError([
         ConfigurationProblem("\(path)/\(file.name)", "is not named ID.json5; an ID has \(idForm)")
       ])
     }
-    let content = try ConfigurationFile(path: path(of: id), bytes: file.bytes.get())
+    let bytes = try file.bytes.get()
+    if let known = cache.files.withLock({ $0[id] }), known.bytes == bytes { return known }
+    let content = try ConfigurationFile(path: path(of: id), bytes: bytes)
     let reader = ConfigurationReader(file: content, environment: [:])
     let result = read(id, ConfigurationSection(reader: reader, path: "", fields: content.fields))
     reader.reportUnknownKeys()
     guard reader.problems.isEmpty else { throw ConfigurationError(reader.problems) }
-    warnings += reader.warnings
-    return (id, result)
+    let parsed = Parsed(bytes: bytes, content: result, warnings: reader.warnings)
+    cache.files.withLock { $0[id] = parsed }
+    return parsed
   }
 
   /// Those that stay have their names first: they agree with each other.
-  private func collision(
+  private func collisions(
     of changed: [String: Content], with kept: [String: Content]
-  ) -> (id: String, problem: ConfigurationProblem)? {
+  ) -> [(id: String, problem: ConfigurationProblem)] {
     var places = reserved
     for (id, content) in kept {
       for name in names(content) { places[name.value] = "\(path(of: id)): \(name.place)" }
     }
+    var collisions: [(id: String, problem: ConfigurationProblem)] = []
     for (id, content) in changed.sorted(by: { $0.key < $1.key }) {
-      for name in names(content) {
+      let names = names(content)
+      if let name = names.first(where: { places[$0.value] != nil }), let other = places[name.value] {
         let place = "\(path(of: id)): \(name.place)"
-        guard let other = places.updateValue(place, forKey: name.value) else { continue }
-        return (id, ConfigurationProblem(place, "is that of \(other) as well; \(name.rule)"))
+        collisions.append((id, ConfigurationProblem(place, "is that of \(other) as well; \(name.rule)")))
+      } else {
+        for name in names { places[name.value] = "\(path(of: id)): \(name.place)" }
       }
     }
-    return nil
+    return collisions
   }
 
   private func files() throws(ConfigurationError) -> [File] {
     let names: [String]
     do {
-      names = try FileManager.default.contentsOfDirectory(atPath: path).filter { !Self.isLeftOver($0) }.sorted()
+      names = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+        .filter { $0.hasSuffix(".json5") && !$0.hasPrefix(".") && !$0.hasPrefix("#") }
     } catch {
       throw problem("is no directory that user \(LocalFile.userName) can read; create it, or name another one")
     }
@@ -164,12 +212,6 @@ public struct ConfigurationDirectory<Content: Sendable & Hashable>: Sendable {
       guard total <= Self.maxBytes else { throw problem("has more than \(Self.maxBytes) bytes in its files") }
     }
     return files
-  }
-
-  /// Whether a file is hidden, or what an editor or the package manager has left over.
-  private static func isLeftOver(_ name: String) -> Bool {
-    name.hasPrefix(".") || name.hasPrefix("#") || name.hasSuffix("~") || name.hasSuffix(".swp")
-      || name.contains(".dpkg-")
   }
 
   private func problem(_ text: String) -> ConfigurationError {
