@@ -44,10 +44,12 @@ extension FileWatcher {
     FileWatcher(
       file, name: "fictional numbers",
       refusal: "the configuration file has changed and is wrong: fictional numbers stay as they are", log: log,
-      reads: metrics.counter(
-        "countersign_fictional_numbers_reads_total",
-        "Changes of the configuration file from which fictional numbers were taken, or that were refused.",
-        labels: ["outcome"])
+      metrics: (
+        metrics.counter(
+          "countersign_fictional_numbers_reads_total",
+          "Changes of the configuration file from which fictional numbers were taken, or that were refused.",
+          labels: ["outcome"]), nil
+      )
     ) { () throws(ConfigurationError) in
       let loaded = try CoordinatorConfiguration.load(file: file, environment: environment)
       guard numbers.take(loaded.content.rules) else { return false }

@@ -77,13 +77,15 @@ extension FileWatcher {
     let watcher = FileWatcher(
       directory.path, name: "projects", refusal: "a projects file is wrong: its project stays as it was",
       log: log,
-      reads: context.metrics.counter(
-        "countersign_projects_reads_total",
-        "Changes of the projects' files that were taken, or of which one was refused.",
-        labels: ["outcome"]),
-      isCurrent: context.metrics.gauge(
-        "countersign_projects_file_current",
-        "1 while the projects in force are those of the files; 0 while a file is wrong or unreadable."),
+      metrics: (
+        context.metrics.counter(
+          "countersign_projects_reads_total",
+          "Changes of the projects' files that were taken, or of which one was refused.",
+          labels: ["outcome"]),
+        context.metrics.gauge(
+          "countersign_projects_file_current",
+          "1 while the projects in force are those of the files; 0 while a file is wrong or unreadable.")
+      ),
       read: { () throws(ConfigurationError) in
         let found = try directory.look(previous().keys)
         removed.take(found.absent.intersection(absent.current))

@@ -168,7 +168,7 @@ private final class Paint: Sendable {
     (self.path, self.state) = (path, state)
     watcher = FileWatcher(
       path, name: "paint", refusal: "colors stay", log: Logger(label: "test", sink: sink),
-      reads: metrics.counter("reads", "Reads.", labels: ["outcome"]), isCurrent: metrics.gauge("current", "Current."),
+      metrics: (metrics.counter("reads", "Reads.", labels: ["outcome"]), metrics.gauge("current", "Current.")),
       sleep: sleep
     ) { () throws(ConfigurationError) in
       try state.apply(path)

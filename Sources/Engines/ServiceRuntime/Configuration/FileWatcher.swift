@@ -47,14 +47,14 @@ public final class FileWatcher: Service {
   ///   - path: the file, or the directory.
   ///   - name: name of the service.
   ///   - refusal: message that is logged when the file is refused.
-  ///   - reads: counts by the label `outcome` how often a change was taken, or refused.
-  ///   - isCurrent: set to 1 while the content in force is that of the file, to 0 while the file is refused.
+  ///   - metrics: `reads` counts by the label `outcome` how often a change was taken, or refused. `isCurrent` is 1 while
+  ///     the content in force is that of the file, and 0 while the file is refused.
   ///   - sleep: waits between two looks; a parameter for tests.
   ///   - read: reads what may change: the file unless given.
   ///   - apply: reads the file and puts its content in force; returns whether that means anything else than before.
   public init(
-    _ path: String, name: String, refusal: StaticString, log: Logger, reads: MetricFamily<Counter>,
-    isCurrent: Gauge? = nil,
+    _ path: String, name: String, refusal: StaticString, log: Logger,
+    metrics: (reads: MetricFamily<Counter>, isCurrent: Gauge?),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
     read: (@Sendable () throws(ConfigurationError) -> [UInt8])? = nil,
     apply: @escaping @Sendable () throws(ConfigurationError) -> Bool
@@ -63,8 +63,7 @@ public final class FileWatcher: Service {
     self.path = path
     self.refusal = refusal
     self.log = log
-    self.reads = reads
-    self.isCurrent = isCurrent
+    (reads, isCurrent) = metrics
     self.sleep = sleep
     if let read {
       self.read = read
