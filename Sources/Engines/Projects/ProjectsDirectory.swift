@@ -106,7 +106,9 @@ extension FileWatcher {
         return isNew
       })
     // File names alone: everybody who reaches the health port reads them.
-    let wrong: @Sendable () -> String? = { watcher.problem?.replacing(directory.path + "/", with: "") }
+    let wrong: @Sendable () -> String? = {
+      watcher.problem?.replacing(directory.path + "/", with: "").replacing(directory.path, with: "the directory")
+    }
     context.health.register(
       "projects", detail: { wrong().map { "as they were, or left out at the start, because of a wrong file: \($0)" } },
       check: { .ok })

@@ -152,15 +152,16 @@ final class SampleProjects: Sendable {
     #expect(file.found.contains("example.json5: apiKeys: must be"))
   }
 
-  @Test func `Files of other names are errors, and what editors leave over is none`() throws {
+  @Test func `Files that are not named ID.json5 are errors, and those of other kinds are passed over`() throws {
     try file.write(SampleProjects.example())
     for name in [
       ".hidden", ".example.json5.swp", "example.json5~", "old.swp", "example.json5.dpkg-old", "#example.json5#",
+      "README", "example-2.json", "example.json5.bak", ".#example.json5",
     ] {
       try file.put(name, "nonsense")
     }
     #expect(file.found.isEmpty)
-    for name in ["Example.json5", "short.json5", "example-2.json", "README"] {
+    for name in ["Example.json5", "short.json5"] {
       try file.put(name, SampleProjects.example())
       #expect(file.found.contains("/\(name): is not named ID.json5; an ID has 6 to 30"), "\(file.found)")
       try file.remove(name)
@@ -170,11 +171,11 @@ final class SampleProjects: Sendable {
   @Test func `A directory has bounds`() throws {
     try file.write("{ /* \(String(repeating: " ", count: 1 << 20)) */ }")
     #expect(file.found.contains("is larger than 1048576 bytes"))
-    for number in 0..<16 { try file.put("a\(number)", String(repeating: " ", count: 1 << 20)) }
+    for number in 0..<16 { try file.put("a\(number).json5", String(repeating: " ", count: 1 << 20)) }
     #expect(!file.found.contains("bytes in its files"))
-    try file.put("a16", " ")
+    try file.put("a16.json5", " ")
     #expect(file.found.contains("has more than 16777216 bytes in its files"))
-    for number in 0..<1000 { try file.put("b\(number)", "") }
+    for number in 0..<1000 { try file.put("b\(number).json5", "") }
     #expect(file.found.contains("has more than 1000 files"))
   }
 
@@ -225,7 +226,12 @@ final class SampleProjects: Sendable {
     let environment = ["COUNTERSIGN_PROJECTS_DIRECTORY": file.path]
     let loaded = try Naming.load(file: nil, environment: environment)
     #expect(loaded.content.directory.projects["example"]?.number == 1 && loaded.warnings.isEmpty)
+    // A wrong file is left out, unless none is right.
     try file.write("second", "{ number: 0, apiKeys: ['other-key'] }")
+    let besides = try Naming.load(file: nil, environment: environment)
+    #expect(besides.content.directory.projects.all.keys.sorted() == ["example"])
+    #expect(besides.warnings.contains { $0.text.contains("left out: ") && $0.text.contains("second.json5: number") })
+    try file.write("nonsense")
     let text = naming(environment)
     #expect(
       text.contains("projectsDirectory") && text.contains("second.json5: number: must be a whole number"), "\(text)")
@@ -283,12 +289,34 @@ final class SampleProjects: Sendable {
     try configure("third-one", "3")
     #expect(watcher.look() == .taken && numbers.count == 3)
     try file.remove("third-one.json5")
-    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 2])
+    // It may be absent for a moment.
+    #expect(watcher.look() == .taken && numbers.count == 3)
+    try configure("third-one", "3")
+    #expect(watcher.look() == .taken && numbers.count == 3)
+    try file.remove("third-one.json5")
+    #expect(watcher.look() == .taken && numbers.count == 3)
+    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 2] && watcher.look() == .unchanged)
     for name in ["example.json5", "second.json5"] { try file.remove(name) }
+    for _ in 0..<3 { #expect(watcher.look() == .refused && numbers.count == 2) }
+    #expect(watcher.problem?.contains("has no file") == true)
+    #expect(context.metrics.render().contains("countersign_projects_file_current 0"))
     try FileManager.default.removeItem(atPath: file.path)
     #expect(watcher.look() == .refused && numbers.count == 2)
     try FileManager.default.createDirectory(atPath: file.path, withIntermediateDirectories: true)
-    #expect(watcher.look() == .taken && numbers.isEmpty)
+    try configure("second", "2")
+    #expect(watcher.look() == .unchanged && numbers.count == 2)
+    #expect(watcher.look() == .taken && numbers == ["second": 2])
+  }
+
+  @Test func `A start beside a wrong file has the right ones, and names it`() throws {
+    try configure("example", "0")
+    let watcher = FileWatcher.projects(file.directory, source, context)
+    source.take(Projects(Array(file.directory.load().contents.values)))
+    #expect(watcher.look() == .refused && numbers == ["second": 2])
+    #expect(watcher.problem?.contains("example.json5: number") == true)
+    #expect(context.metrics.render().contains("countersign_projects_file_current 0"))
+    try configure("example", "1")
+    #expect(watcher.look() == .taken && numbers == ["example": 1, "second": 2])
   }
 
   @Test func `A key of another project is refused until that has given it up`() throws {
