@@ -141,11 +141,15 @@ import Testing
     #expect(await Run(FakeBackend(), "project", "list", "--directory", path + ".absent").code == .noInput)
   }
 
-  @Test func `A file that is wrong already is not written`() async throws {
+  @Test func `A file that is wrong already is not written, and no hindrance to others`() async throws {
     try write("{ number: 0 }")
-    let run = await run("add", "second-one", "--number", "2")
-    #expect(run.code == .badInput && run.error.contains("example.json5: number"))
+    let refused = await run("add", "example", "--number", "2")
+    #expect(refused.code == .badInput && refused.error.contains("example.json5: number"))
     #expect(try text == "{ number: 0 }")
+    #expect(await run("add", "second-one", "--number", "2").code == .success)
+    let list = await run("list")
+    #expect(
+      list.code == .success && list.output.contains("second-one") && list.output.contains("example.json5: number"))
   }
 
   @Test func `Commands at the same time lose nothing of each other`() async throws {

@@ -167,15 +167,20 @@ extension ProjectCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
-      let projects = try ProjectFiles(options.place.path(context)).projects.all.values.sorted { $0.id < $1.id }
+      let files = try ProjectFiles(options.place.path(context))
+      let projects = files.projects.all.values.sorted { $0.id < $1.id }
       var table = TextTable("PROJECT", "NUMBER", "METHODS", "APPS")
       table.rows = projects.map { project in
         let methods = project.methods.map(\.rawValue).sorted()
         return [project.id, "\(project.number)", methods.joined(separator: ", "), "\(project.apps.count)"]
       }
       return CommandOutput(
-        text: projects.isEmpty ? "no projects" : table.text,
-        json: .object(["projects": .array(projects.map(ProjectCommand.json))]))
+        text: [projects.isEmpty ? "no projects" : table.text, ProjectFiles.text(files.problems)]
+          .filter { !$0.isEmpty }.joined(separator: "\n"),
+        json: .object([
+          "projects": .array(projects.map(ProjectCommand.json)),
+          "problems": .texts(files.problems.map(\.description)),
+        ]))
     }
   }
 

@@ -15,6 +15,8 @@ struct ProjectFiles {
 
   let directory: ConfigurationDirectory<Project>
   let projects: Projects
+  /// Of files that are wrong. The other projects can be shown and changed.
+  let problems: [ConfigurationProblem]
 
   init(_ path: String) throws(CommandLineError) {
     guard access(path, F_OK) == 0 else {
@@ -23,11 +25,12 @@ struct ProjectFiles {
     directory = .projects(path)
     let reading = directory.load()
     projects = Projects(Array(reading.contents.values))
-    if !reading.problems.isEmpty { throw CommandLineError(.badInput, Self.text(reading.problems)) }
+    problems = reading.problems
   }
 
   func project(_ id: String) throws(CommandLineError) -> Project {
     if let project = projects[id] { return project }
+    try checkFile(of: id)
     let known = projects.all.keys.sorted().joined(separator: ", ")
     throw CommandLineError(
       .badInput,
@@ -35,7 +38,18 @@ struct ProjectFiles {
         + (known.isEmpty ? "; 'countersign project add' adds one" : "; it has: \(known)"))
   }
 
-  private static func text(_ problems: [ConfigurationProblem]) -> String {
+  private func checkFile(of id: String) throws(CommandLineError) {
+    let own = problems(ofFileOf: id, among: problems)
+    if !own.isEmpty { throw CommandLineError(.badInput, Self.text(own)) }
+  }
+
+  private func problems(ofFileOf id: String, among problems: [ConfigurationProblem]) -> [ConfigurationProblem] {
+    let file = directory.path(of: id)
+    // One of the whole directory concerns every file.
+    return problems.filter { $0.place == directory.path || $0.place == file || $0.place.hasPrefix("\(file):") }
+  }
+
+  static func text(_ problems: [ConfigurationProblem]) -> String {
     problems.map(\.description).joined(separator: "\n")
   }
 
@@ -47,18 +61,25 @@ struct ProjectFiles {
     _ id: String, in path: String, isMade: Bool = false, patience: Duration = patience,
     _ body: (ProjectFiles, inout [String: JSONValue]) throws(CommandLineError) -> Void
   ) throws(CommandLineError) -> (project: Project, wasPlain: Bool) {
-    if isMade, mkdir(path, 0o755) != 0, errno != EEXIST { throw unwritable(path) }
+    if isMade {
+      let isNew = mkdir(path, 0o755) == 0
+      // The processes have users of their own, whatever the umask.
+      guard isNew ? chmod(path, 0o755) == 0 : errno == EEXIST else { throw unwritable(path) }
+    }
     let lock = try locked(path, patience)
     defer { close(lock) }
     let files = try ProjectFiles(path)
+    try files.checkFile(of: id)
     let file = files.directory.path(of: id)
     let old = files.projects[id] == nil ? nil : try InputFile.read(file)
     var members = old.flatMap { try? reader(.json5).value(of: $0).members } ?? [:]
     try body(files, &members)
     let new = Array((JSONValue.object(members).json(indented: true) + "\n").utf8)
     let reading = files.directory.load(with: (id: id, bytes: new))
-    let problems =
-      reading.problems.isEmpty ? ProjectCodes.problems(in: path, with: (id: id, bytes: new)) : reading.problems
+    var problems = files.problems(ofFileOf: id, among: reading.problems)
+    if problems.isEmpty {
+      problems = files.problems(ofFileOf: id, among: ProjectCodes.problems(in: path, with: (id: id, bytes: new)))
+    }
     guard problems.isEmpty, let project = reading.contents[id] else {
       let reasons = text(problems).replacing("\(file): ", with: "")
       throw CommandLineError(.badInput, "\(file) stays as it is, because it would become wrong: \(reasons)")
