@@ -79,7 +79,8 @@ import Testing
       .claim(claim("c", token: 3)), .claim(claim("a", token: 4)),
     ])
     let texts = batch.statements(ServerClock.sql, latest: nil).map(\.sql)
-    #expect(texts == [ServerClock.sql.claim, LedgerSQL.forget, LedgerSQL.makeIdle, ServerClock.sql.claim])
+    #expect(
+      texts == [LedgerSQL.lock, ServerClock.sql.claim, LedgerSQL.forget, LedgerSQL.makeIdle, ServerClock.sql.claim])
     #expect(LedgerBatch([]).statements(ServerClock.sql, latest: nil).isEmpty)
   }
 }

@@ -27,8 +27,7 @@ struct LedgerBatch: Sendable {
     }
   }
 
-  /// One statement and its entries, in the order of their keys: two batches that meet wait for each other in one
-  /// direction.
+  /// One statement and its entries, in the order of their keys.
   private struct Step: Sendable {
     let kind: Kind
     let items: [Item]
@@ -67,18 +66,27 @@ struct LedgerBatch: Sendable {
     }
   }
 
+  /// Locks the jobs of several statements in the order of their keys, so that two batches that meet wait for each other
+  /// in one direction. One statement does so by itself.
+  private var locks: [PostgreSQLStatement] {
+    guard steps.count > 1 else { return [] }
+    let keys = Set(steps.flatMap(\.items).map(\.key))
+    return [PostgreSQLStatement(LedgerSQL.lock, [.byteArrays(Array(keys))])]
+  }
+
   func statements(_ sql: LedgerSQL, latest: UnixTime?) -> [PostgreSQLStatement] {
-    steps.map { step -> PostgreSQLStatement in
-      var columns = LedgerColumns()
-      for item in step.items { columns.add(item.entry, key: item.key) }
-      switch step.kind {
-      case .settle: return PostgreSQLStatement(sql.settle, columns.forSettling)
-      case .forget: return PostgreSQLStatement(LedgerSQL.forget, columns.forForgetting)
-      case .makeIdle: return PostgreSQLStatement(LedgerSQL.makeIdle, columns.forMakingIdle)
-      case .claim:
-        return PostgreSQLStatement(sql.claim, columns.forClaiming + [.integer(latest?.milliseconds ?? .max)])
+    locks
+      + steps.map { step -> PostgreSQLStatement in
+        var columns = LedgerColumns()
+        for item in step.items { columns.add(item.entry, key: item.key) }
+        switch step.kind {
+        case .settle: return PostgreSQLStatement(sql.settle, columns.forSettling)
+        case .forget: return PostgreSQLStatement(LedgerSQL.forget, columns.forForgetting)
+        case .makeIdle: return PostgreSQLStatement(LedgerSQL.makeIdle, columns.forMakingIdle)
+        case .claim:
+          return PostgreSQLStatement(sql.claim, columns.forClaiming + [.integer(latest?.milliseconds ?? .max)])
+        }
       }
-    }
   }
 
   /// A row that cannot be read fails its own entry only.
@@ -86,7 +94,7 @@ struct LedgerBatch: Sendable {
     _ results: [PostgreSQLRows], latest: UnixTime?
   ) throws(StoreError) -> (answers: Answers, serverTime: UnixTime?) {
     var (answers, serverTime) = (self.answers, UnixTime?.none)
-    for (step, rows) in zip(steps, results) {
+    for (step, rows) in zip(steps, results.suffix(steps.count)) {
       var items: [[UInt8]: Item] = [:]
       for item in step.items { items[item.key] = item }
       for row in rows {

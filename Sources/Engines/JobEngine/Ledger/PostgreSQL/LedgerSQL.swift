@@ -68,6 +68,8 @@ struct LedgerSQL: Sendable {
       """
   }
 
+  static let lock = "SELECT 1 FROM ledger_job WHERE key = ANY ($1::bytea[]) ORDER BY key FOR UPDATE"
+
   /// Forgets released jobs without unknown calls, so that a retry leaves no trace.
   static let forget = """
     DELETE FROM ledger_job AS j USING unnest($1::bytea[], $2::bigint[]) AS c (key, token)

@@ -168,7 +168,7 @@ extension PostgreSQLLedger {
 
   /// Limits that let a batch end in time, and leave time for a second connection.
   private static func narrowed(_ options: PostgreSQLOptions, longestWrite: Duration) -> PostgreSQLOptions {
-    let longestRun = longestRun(ofWrite: longestWrite)
+    let longestRun = Self.longestRun(ofWrite: longestWrite)
     var options = options
     options.connectTimeout = min(options.connectTimeout, connectTimeout(ofWrite: longestWrite))
     options.statementTimeout = min(options.statementTimeout, longestRun)
