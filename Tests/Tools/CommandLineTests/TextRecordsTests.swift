@@ -27,10 +27,8 @@ private final class FakeNames: Sendable {
     onNewThread { Self.serve(descriptor, code, count, answers) }
   }
 
-  func stop() {
-    shutdown(descriptor, Int32(SHUT_RDWR))
-    close(descriptor)
-  }
+  /// The thread that serves closes the socket: another one may get its number at once.
+  func stop() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
   private static func record(_ texts: [String]) -> [UInt8] {
     let data = texts.flatMap { [UInt8($0.utf8.count)] + Array($0.utf8) }
@@ -46,7 +44,10 @@ private final class FakeNames: Sendable {
         recvfrom(
           descriptor, &buffer, buffer.count, 0, bytes.baseAddress!.assumingMemoryBound(to: sockaddr.self), &length)
       }
-      guard received > 12 else { return }
+      guard received > 12 else {
+        close(descriptor)
+        return
+      }
       // The question ends behind its name, type and class; what may follow (EDNS) is not answered.
       var end = 12
       while buffer[end] != 0 { end += Int(buffer[end]) + 1 }
