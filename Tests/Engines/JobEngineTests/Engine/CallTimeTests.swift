@@ -103,8 +103,10 @@ import Testing
       #expect(worker.clocks.wall.now() - start >= .seconds(2))
       try await worker.process(job("b-1", lanes: ["b"]))
       // However long the clock had to run for that, and with it the call on the other lane.
-      let ended = try worker.published(to: Topology.Exchanges.results).map { try JobResult(json: $0.message.body).jobID }
-      #expect(ended.last == "b-1")
+      let ended = try worker.published(to: Topology.Exchanges.results).map {
+        try JobResult(json: $0.message.body).jobID
+      }
+      #expect(ended.contains("b-1"))
       gate.open()
     }
   }
