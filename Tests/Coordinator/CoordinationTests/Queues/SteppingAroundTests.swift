@@ -18,6 +18,24 @@ import Testing
 
   private static let other = "+14155550177"
 
+  @Test func `A verification is skipped: the others expire, its number is free, and it is deleted in its time`()
+    async throws
+  {
+    let unreadable = try await bench.start().verificationID
+    _ = try await bench.start(Self.other)
+    try await bench.damage("verification", unreadable)
+    bench.clock.advance(by: .seconds(300))
+    _ = try await bench.sweep()
+    _ = bench.sink.takePublished()
+    _ = try await bench.relay()
+    #expect(bench.events() == ["verification.expired"])
+    #expect(bench.registry.render().contains(#"countersign_rows_skipped_total{table="verification"} 1"#))
+    #expect(try await bench.start().resent == false)
+    bench.clock.advance(by: .seconds(86_400))
+    _ = try await bench.sweep()
+    #expect(try await bench.dump("verification").contains(unreadable) == false)
+  }
+
   @Test func `An assessment is skipped: what else waits is answered`() async throws {
     await bench.deliver([
       try bench.message(
