@@ -47,8 +47,6 @@ open class EngineBench {
   /// Ends as a process does that is killed.
   public func die() async { await context.store.close() }
 
-  // MARK: In
-
   /// The pipeline that commands are delivered to.
   open func commandPipeline(_ source: MemoryMessageSource) -> any QueuePipeline { context.commandPipeline(source) }
 
@@ -148,8 +146,6 @@ open class EngineBench {
   public func error(_ command: some Command, id: String? = nil, user: String? = nil) async throws -> APIError {
     try ErrorReply(json: try await ask(command, id: id, user: user).body).error
   }
-
-  // MARK: Out
 
   public var replies: [Message] { sink.published.filter { $0.exchange.isEmpty }.map(\.message) }
 

@@ -83,8 +83,6 @@ public final class FaultyStore: Store {
     throw fault.error
   }
 
-  // MARK: Store
-
   public func read(_ keys: StoreKeys, at now: UnixTime) async throws(StoreError) -> WorkingSet {
     try check(.read)
     return try await store.read(keys, at: now)

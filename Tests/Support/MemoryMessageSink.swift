@@ -37,8 +37,6 @@ public final class MemoryMessageSink: MessageSink {
     self.onEvent = onEvent
   }
 
-  // MARK: Looking
-
   /// Publications that reached the broker, whatever it answered.
   public var published: [Publication] { state.withLock { $0.published } }
 
@@ -58,8 +56,6 @@ public final class MemoryMessageSink: MessageSink {
       return state.published
     }
   }
-
-  // MARK: Telling
 
   /// Sets the broker's answer to further publications.
   public func answer(_ answer: @escaping Answer) { state.withLock { $0.answer = answer } }
@@ -81,8 +77,6 @@ public final class MemoryMessageSink: MessageSink {
 
   /// Makes ``isReady`` false.
   public func loseConnection() { state.withLock { $0.isConnected = false } }
-
-  // MARK: Publishing
 
   public func publish(
     _ batch: [Publication], timeout: Duration?, isWanted: (@Sendable () -> Bool)?
@@ -114,8 +108,6 @@ public final class MemoryMessageSink: MessageSink {
     }
     return outcome
   }
-
-  // MARK: Running
 
   public func run() async {
     await withCheckedContinuation { continuation in

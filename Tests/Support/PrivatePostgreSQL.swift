@@ -103,8 +103,6 @@ package final class PrivatePostgreSQL: Sendable {
     try writeFile(lines.joined(separator: "\n") + "\n", to: "\(path)/postgresql.conf", append: true)
   }
 
-  // MARK: Databases
-
   /// Makes an empty database.
   /// - Returns: its address by the Unix socket, for the role that owns it.
   package func database() async throws -> PostgreSQLEndpoint {
@@ -172,8 +170,6 @@ package final class PrivatePostgreSQL: Sendable {
   package static func execute(_ command: [String]) throws {
     try ServerAccount().run(command)
   }
-
-  // MARK: Life
 
   /// Ends the server at once, as a crash does.
   package func stop() async throws { try await control(["-m", "immediate", "stop"]) }

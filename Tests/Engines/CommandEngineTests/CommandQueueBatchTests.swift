@@ -268,8 +268,6 @@ struct CommandQueueBatchTests {
     }
   }
 
-  // MARK: Looks
-
   @Test func `A look that the store refuses is answered at once, and keeps nothing of its batch`() async throws {
     bench.store.fail(.damaged, .read, times: 1)
     let look = LookAtNote(text: "a")

@@ -142,8 +142,6 @@ import Testing
     #expect(set.changes.messages.count == 1 && set.changes.outgoing.isEmpty)
   }
 
-  // MARK: Senders
-
   @Test func `The IDs of two senders are two commands, also after a retry that names the sender`() async throws {
     let first = try bench.message(PutNote(text: "a"), id: "1", user: "service")
     let second = try bench.message(PutNote(text: "b"), id: "1", user: "billing")
@@ -214,8 +212,6 @@ import Testing
     #expect(source.ackedCount == 1 && source.rejectedCount == 0)
     #expect(bench.metric("countersign_replies_undelivered_total") == 1)
   }
-
-  // MARK: Operations
 
   @Test func `The status of an operation is looked up among the records of all flows`() async throws {
     try await bench.put([["a"]])

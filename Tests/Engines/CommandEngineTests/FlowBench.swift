@@ -69,8 +69,6 @@ final class FlowBench: EngineBench {
     }
   }
 
-  // MARK: In
-
   /// A `note.put` whose ID is its text.
   func note(
     _ text: String, _ sends: PutNote.Sending..., id: String? = nil, replyTo: String? = "amq.gen-replies"
@@ -96,8 +94,6 @@ final class FlowBench: EngineBench {
   func put(_ batches: [[String]]) async throws -> MemoryMessageSource {
     await deliver(batches: try batches.map { batch in try batch.map { try note($0) } })
   }
-
-  // MARK: Out
 
   var dead: [Message] { published(on: Topology.Exchanges.dead).map(\.message) }
   var deadReasons: [FieldValue?] { dead.map { $0.headers[MessageHeader.deadReason] } }

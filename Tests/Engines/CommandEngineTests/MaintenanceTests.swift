@@ -103,8 +103,6 @@ struct MaintenanceTests {
     #expect(bench.context.health.state == .ok)
   }
 
-  // MARK: Purges
-
   private func add(
     _ count: Int, _ name: String, keptFor time: Duration, _ bench: FlowBench
   ) async throws {

@@ -35,8 +35,6 @@ import Testing
     MemberView(members: members, secrets: own).problem.map { "\($0.text)" }
   }
 
-  // MARK: Judging
-
   @Test func `A pepper has to be that of a member that works, or to name it as the one before`() {
     let other = Self.member([Self.pepper(1)])
     #expect(Self.problem([Self.pepper(1)], other) == nil)
@@ -103,8 +101,6 @@ import Testing
     #expect(digest != MemberFacts.digest(App(names: names, kinds: [1, 2, 4], gap: .seconds(1))))
     #expect(digest != MemberFacts.digest(App(names: names, kinds: [1, 2, 3], gap: nil)))
   }
-
-  // MARK: Rounds
 
   /// A register in memory, as several processes see it.
   private final class Register: Sendable {
@@ -238,8 +234,6 @@ import Testing
     for process in [second, first] { try await process.membership.round(at: start + .seconds(62)) }
     #expect(first.membership.detail == nil && first.metrics.render().contains("countersign_members_differ 0"))
   }
-
-  // MARK: Registers
 
   private func entry(_ secret: UInt8, isAdmitted: Bool = true) -> Member.Entry {
     Member.Entry(isAdmitted: isAdmitted, secrets: [Self.pepper(secret)], projects: "p")

@@ -22,8 +22,6 @@ import Testing
     return messages == 0 && bench.metric("countersign_outbox_messages") == 0
   }
 
-  // MARK: Rows
-
   @Test(arguments: stores)
   func `Published messages are deleted with the next batch`(_ kind: StoreUnderTest) async throws {
     try await FlowBench.with(kind) { bench in

@@ -77,8 +77,6 @@ import Testing
     }
   }
 
-  // MARK: Competition
-
   private static func meanwhile(
     _ sql: String, _ database: PostgreSQLUnderTest, _ server: PrivatePostgreSQL
   ) throws(StoreError) {
@@ -160,8 +158,6 @@ import Testing
       #expect(body == Array("first".utf8))
     }
   }
-
-  // MARK: Sessions
 
   @Test func `A lost session owns nothing, and what it had in hand is claimed by whoever comes first`() async throws {
     try await PostgreSQLUnderTest.with { database in
@@ -298,8 +294,6 @@ import Testing
     }
   }
 
-  // MARK: Schema
-
   @Test func `A database belongs to its first service; another is refused by its name`() async throws {
     try await PostgreSQLUnderTest.with { database in
       for _ in 0..<2 { await (try database.open { $0.kind = .accounts }).close() }
@@ -354,8 +348,6 @@ import Testing
       #expect(left == count - 2)
     }
   }
-
-  // MARK: Plans
 
   /// Statements that run for each batch, round or claim, or for operators.
   static let statements = [

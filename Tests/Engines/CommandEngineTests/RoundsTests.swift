@@ -96,8 +96,6 @@ struct RoundsTests {
     }
   }
 
-  // MARK: Stores
-
   @Test(arguments: StoreUnderTest.allCases)
   func `A run that missed something leaves no change, no message and no effect`(_ kind: StoreUnderTest) async throws {
     try await kind.withStore { store in

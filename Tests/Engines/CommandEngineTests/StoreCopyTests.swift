@@ -122,8 +122,6 @@ import Testing
     await #expect(throws: StoreError.self) { _ = try await body() }
   }
 
-  // MARK: Content
-
   @Test(arguments: Direction.allCases)
   func `Everything arrives, and the next process goes on with it`(_ direction: Direction) async throws {
     try await with(direction) { sides in
@@ -198,8 +196,6 @@ import Testing
     }
   }
 
-  // MARK: Interruption
-
   @Test(arguments: Direction.allCases)
   func `Interrupted, it goes on where it was, and no process starts on a part`(
     _ direction: Direction
@@ -268,8 +264,6 @@ import Testing
       #expect(await error { try await sides.withServer { _ in } }?.code == .schema)
     }
   }
-
-  // MARK: Refusals
 
   @Test(arguments: Direction.allCases)
   func `Beside a process on either side it refuses`(_ direction: Direction) async throws {

@@ -243,8 +243,6 @@ import Testing
     }
   }
 
-  // MARK: Seals
-
   @Test func `Keys are sealed again under the first token key, so that the old one can go`() async throws {
     let (old, new) = (try BenchSecrets.key("old"), try BenchSecrets.key("new"))
     try await AccountsBench.several { setting, start in

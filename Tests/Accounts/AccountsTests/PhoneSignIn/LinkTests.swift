@@ -23,8 +23,6 @@ struct LinkTests {
     return verification
   }
 
-  // MARK: Linking
-
   @Test func `A free number is put on the token's account, in the same session`() async throws {
     let user = try await bench.signUp("u")
     bench.clock.advance(by: .seconds(100))

@@ -203,8 +203,6 @@ struct PhoneSignInTests {
     #expect(try await bench.signIn(bench.command("b"), "b").reply.isNewUser == true)
   }
 
-  // MARK: Forgeries
-
   @Test func `An approval is believed from the coordinator, about what was asked`() async throws {
     #expect(try await bench.send(bench.command("a"), id: "a") == nil)
     let check = try #require(bench.checks.first)

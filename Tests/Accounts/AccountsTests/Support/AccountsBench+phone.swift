@@ -26,8 +26,6 @@ extension AccountsBench {
     parts.rules.projects.take(Projects([project]))
   }
 
-  // MARK: Commands
-
   func command(
     _ id: String, session: String = "v1", code: String = "123456", app: String? = AccountsBench.app,
     idToken: Secret? = nil, operation: SignInWithPhone.Operation? = nil
@@ -56,8 +54,6 @@ extension AccountsBench {
   func seal<Body: Command>(_ secret: Secret, _ type: Body.Type, _ id: String) throws -> SecretField {
     try sealed(secret, Body.type, id: id)
   }
-
-  // MARK: Answers
 
   /// Checks that were sent to the coordinator, and are not answered.
   var checks: [Publication] { sink.published.filter { $0.exchange == Topology.Exchanges.commands } }
@@ -141,8 +137,6 @@ extension AccountsBench {
     }
     return answer
   }
-
-  // MARK: Profile
 
   func lookUp(_ idToken: Secret) async throws -> Result<AccountView, APIError> {
     let id = nextID()

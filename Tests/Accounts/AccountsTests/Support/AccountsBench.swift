@@ -101,8 +101,6 @@ final class AccountsBench: EngineBench {
     return Projects(projects)
   }()
 
-  // MARK: In
-
   /// Delivers messages in one batch, and forgets what was published before.
   func deliver(batch messages: [Message]) async {
     _ = sink.takePublished()
@@ -122,8 +120,6 @@ final class AccountsBench: EngineBench {
       with: PrivateSealingKeys([replyKey]),
       for: SealContext(messageType: type, messageID: id, recipient: AccountCommandFields.replyRecipient))
   }
-
-  // MARK: Store
 
   func look<Value: Sendable>(
     _ body: @escaping @Sendable (inout WorkingSet) throws(StoreError) -> Value
@@ -183,8 +179,6 @@ final class AccountsBench: EngineBench {
       try set.group(SessionRecord.group(ofAccount: account.localID)).records
     }.map { try SessionRecord($0) }
   }
-
-  // MARK: Tokens
 
   func idToken(of holder: IDTokenCheck.Holder) throws -> Secret {
     try parts.idTokens.idToken(for: holder.account, holder.session, at: clock.now())

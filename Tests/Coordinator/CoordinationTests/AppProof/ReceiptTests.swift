@@ -50,8 +50,6 @@ import Testing
     #expect(Set(pushes.map(\.secret)).count == 2)
   }
 
-  // MARK: Reports
-
   @Test func `The timeline of a receipt has the outcome of its push`() async throws {
     let receipt = try await bench.receipt().receipt
     try await bench.finish(PushVerifyJob.self, "\(receipt).push.1", .accepted, extras: ["environment": "sandbox"])
@@ -216,8 +214,6 @@ import Testing
     let id = try #require(RecordID(AppProofRecords.kind, "any"))
     return try bodies.count { try AppProof(Record(id, body: $0)).state == state }
   }
-
-  // MARK: Refusals
 
   @Test func `A device and an address get so many receipts an hour`() async throws {
     let rules = Bench.rules { rules in

@@ -46,8 +46,6 @@ struct ConversionsUnderTest {
       source: source)
   }
 
-  // MARK: Changes
-
   /// Runs a body in a transaction, and what follows its commit.
   @discardableResult
   func change(
@@ -110,8 +108,6 @@ struct ConversionsUnderTest {
   func listen(at now: UnixTime) async throws {
     for task in flow.tasks { _ = try await task.run(store, now) }
   }
-
-  // MARK: Looks
 
   func block(ofPrefix prefix: String = "+1415555", region: String = "US", at now: UnixTime) async throws
     -> ConversionBlock?

@@ -66,8 +66,6 @@ import Testing
     #expect(try await ask("hmac").type == "error.v1")
   }
 
-  // MARK: Results
-
   @Test(arguments: ["sms-eu", "push-worker", "service"])
   func `Users of workers have the names of the topology, and no others`(user: String) async throws {
     let id = try await bench.start().verificationID

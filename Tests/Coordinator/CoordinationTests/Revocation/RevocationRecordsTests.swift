@@ -123,8 +123,6 @@ import Testing
     }
   }
 
-  // MARK: Flow
-
   private func flow(_ current: UInt8 = 7, previous: UInt8? = nil) throws -> RevocationFlow {
     let rules = Bench.rules { $0.apps["a"] = AppProfile(id: "a", name: "A", verification: .trusted) }
     let hashes = KeyedHashes(

@@ -12,8 +12,6 @@ extension Bench {
   static let auditApp = "com.example.audit"
   static let token = String(repeating: "0A", count: 32)
 
-  // MARK: Receipts
-
   /// Asks for a receipt, and takes the push that belongs to it.
   func receipt(app: String = pushApp, token: String = token) async throws -> (receipt: String, secret: String) {
     let reply = try await ask(VerifyApp(app: app, deviceToken: token, environment: .sandbox))
@@ -43,8 +41,6 @@ extension Bench {
       .map { try Body(json: $0.message.body) }
   }
 
-  // MARK: Starts
-
   func startCommand(
     _ proof: StartVerification.Proof?, app: String = pushApp, number: String = number, ip: String? = "192.0.2.1"
   ) -> StartVerification {
@@ -58,8 +54,6 @@ extension Bench {
   static func captcha(_ token: String) -> StartVerification.Proof {
     StartVerification.Proof(recaptchaToken: SecretField(Secret(token)))
   }
-
-  // MARK: Results
 
   func report<J: Job>(
     _ type: J.Type, _ jobID: String, _ outcome: JobOutcome, reason: String? = nil,

@@ -127,8 +127,6 @@ final class Bench: EngineBench {
     keys.requiresSealing = true
   }
 
-  // MARK: Maintenance
-
   override var maintenance: Maintenance { Maintenance(context, interval: .seconds(1)) }
 
   @discardableResult
@@ -160,8 +158,6 @@ final class Bench: EngineBench {
     engine = Bench.engine(store, rules, sink, clock, engineMetrics, logs)
     try await maintenance.begin()
   }
-
-  // MARK: In
 
   @discardableResult
   func deliverResults(_ messages: [Message]) async -> MemoryMessageSource {
@@ -195,8 +191,6 @@ final class Bench: EngineBench {
       correlationID: "any", appID: "sms-worker")
     return envelope.message(body: try result.json())
   }
-
-  // MARK: Out
 
   func start(
     _ number: String = number, app: String = app, language: String? = nil, ip: String? = nil

@@ -252,8 +252,6 @@ import Testing
     }
   }
 
-  // MARK: Batches
-
   @Test(arguments: remembering)
   func `Entries of a batch see the changes of earlier ones`(_ kind: LedgerKind) async throws {
     try await kind.withTwo { (ledger, other) async throws in

@@ -79,8 +79,6 @@ import Testing
     }
   }
 
-  // MARK: Clocks
-
   @Test(arguments: [-600, 600])
   func `A host whose clock is wrong neither takes a job over nor shortens its claim`(seconds: Int64) async throws {
     try await withHosts { here, there, database in
@@ -128,8 +126,6 @@ import Testing
       await clock.close()
     }
   }
-
-  // MARK: Losses
 
   @Test func `A batch whose connection is ended is carried out on the next one`()
     async throws
@@ -311,8 +307,6 @@ import Testing
       #expect(throws: StoreError.self) { try answers[1].get() }
     }
   }
-
-  // MARK: Forgetting
 
   private func fill(_ database: PostgreSQLEndpoint, _ count: Int, state: Int = 2, keepUntil: Int = 1) async throws {
     try await withOwner(database) { session throws(StoreError) -> Void in
