@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import threading
+import time
 
 import stack
 from preload import library
@@ -170,6 +171,15 @@ class Pair(Cluster):
         self.standby.follow(self)
         self.sql("ALTER SYSTEM SET synchronous_standby_names = '*'", "postgres")
         self.sql("SELECT pg_reload_conf()", "postgres")
+        # Commits wait for the standby once the server's processes have read that, one after the other.
+        self._replicated("sync_state = 'sync'", "the standby is synchronous")
+        time.sleep(1)
+        position = self.sql("SELECT pg_current_wal_lsn()", "postgres").strip()
+        self._replicated(f"flush_lsn >= '{position}'", "the standby has what was committed before")
+
+    def _replicated(self, condition, what):
+        query = f"SELECT 1 FROM pg_stat_replication WHERE {condition}"
+        eventually(what, lambda: self.sql(query, "postgres").strip())
 
     def url(self, user):
         return super().url(user).replace(f":{self.port}/", f":{self.port},127.0.0.1:{self.standby.port}/")
