@@ -95,6 +95,16 @@ public struct AccountSignedIn: MessageBody, Hashable {
   public var temporaryProof: SecretField?
   /// Seconds of its validity.
   public var temporaryProofExpiresIn: Int?
+  /// ``SignedInIdentity`` as JSON, of a sign-in by an identity provider.
+  public var identity: SecretField?
+  /// Stands for the credential, once: Apple's tokens count once.
+  public var pendingToken: SecretField?
+  /// Reason of a refused link or sign-in that is answered with the credential. There are no tokens then.
+  public var refusal: APIErrorCode?
+  /// Whether another account has the address, which the provider does not vouch for. There are no tokens then.
+  public var needsConfirmation: Bool?
+  /// Providers by which the user can sign in to that account.
+  public var verifiedProviders: [String]?
 
   public init() {}
 }
@@ -145,6 +155,10 @@ public struct AccountView: Codable, Sendable, Hashable {
   public var photoURL: String?
   /// E.164.
   public var phoneNumber: String?
+  public var email: String?
+  public var emailVerified: Bool?
+  /// Identities at providers, the oldest link first. Absent without any.
+  public var identities: [IdentityView]?
   public var disabled: Bool
   public var createdAt: UnixTime
   public var lastLoginAt: UnixTime
@@ -161,6 +175,24 @@ public struct AccountView: Codable, Sendable, Hashable {
   }
 }
 
+/// An identity of an account at a provider.
+public struct IdentityView: Codable, Sendable, Hashable {
+  /// `apple.com`.
+  public var providerID: String
+  /// The provider's ID of the user.
+  public var subject: String
+  public var email: String?
+  public var displayName: String?
+  public var photoURL: String?
+  public var linkedAt: UnixTime
+
+  public init(providerID: String, subject: String, linkedAt: UnixTime) {
+    self.providerID = providerID
+    self.subject = subject
+    self.linkedAt = linkedAt
+  }
+}
+
 /// Command `account.update`: changes the profile of an ID token's account, or unlinks its number.
 public struct UpdateAccount: Command {
   public typealias Reply = AccountChanged
@@ -174,7 +206,7 @@ public struct UpdateAccount: Command {
   public var photoURL: String?
   /// `DISPLAY_NAME`, `PHOTO_URL`.
   public var deleteAttributes: [String]?
-  /// Providers to unlink. `phone` takes the number.
+  /// Providers to unlink: `apple.com`. `phone` takes the number.
   public var deleteProviders: [String]?
 
   public init(project: String, idToken: SecretField) {

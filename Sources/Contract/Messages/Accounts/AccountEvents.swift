@@ -7,7 +7,7 @@ public struct AccountCreated: Event, Hashable {
   public var project: String
   public var localID: String
   public var createdAt: UnixTime
-  /// `phone`, `anonymous`.
+  /// `phone`, `anonymous`, or the ID of an identity provider.
   public var provider: String
 
   public init(project: String, localID: String, createdAt: UnixTime, provider: String) {
@@ -25,7 +25,7 @@ public struct AccountUpdated: Event, Hashable {
   public var project: String
   public var localID: String
   public var updatedAt: UnixTime
-  /// `displayName`, `photoURL`, `phoneNumber`.
+  /// `displayName`, `photoURL`, `phoneNumber`, `email`.
   public var fields: [String]
 
   public init(project: String, localID: String, updatedAt: UnixTime, fields: [String]) {
@@ -48,6 +48,119 @@ public struct AccountDeleted: Event, Hashable {
     self.project = project
     self.localID = localID
     self.deletedAt = deletedAt
+  }
+}
+
+/// Event `account.signIn`: a session began.
+public struct AccountSignIn: Event, Hashable {
+  public static let type = MessageType("account.signIn")
+
+  public var project: String
+  public var localID: String
+  /// First factor: `phone`, `anonymous`, or the ID of an identity provider.
+  public var provider: String
+  public var signedInAt: UnixTime
+  public var isNewUser: Bool
+
+  public init(project: String, localID: String, provider: String, signedInAt: UnixTime, isNewUser: Bool) {
+    self.project = project
+    self.localID = localID
+    self.provider = provider
+    self.signedInAt = signedInAt
+    self.isNewUser = isNewUser
+  }
+}
+
+/// Event `account.linked`: an account has a further way to sign in.
+public struct AccountLinked: Event, Hashable {
+  public static let type = MessageType("account.linked")
+
+  public var project: String
+  public var localID: String
+  /// `phone`, or the ID of an identity provider.
+  public var provider: String
+  public var linkedAt: UnixTime
+
+  public init(project: String, localID: String, provider: String, linkedAt: UnixTime) {
+    self.project = project
+    self.localID = localID
+    self.provider = provider
+    self.linkedAt = linkedAt
+  }
+}
+
+/// Event `account.unlinked`: a way to sign in no longer reaches the account.
+public struct AccountUnlinked: Event, Hashable {
+  public static let type = MessageType("account.unlinked")
+
+  public var project: String
+  public var localID: String
+  /// `phone`, or the ID of an identity provider.
+  public var provider: String
+  public var unlinkedAt: UnixTime
+
+  public init(project: String, localID: String, provider: String, unlinkedAt: UnixTime) {
+    self.project = project
+    self.localID = localID
+    self.provider = provider
+    self.unlinkedAt = unlinkedAt
+  }
+}
+
+/// Event `account.erased`: the erasure after a deletion has ended.
+public struct AccountErased: Event, Hashable {
+  public static let type = MessageType("account.erased")
+
+  public var project: String
+  public var localID: String
+  public var erasedAt: UnixTime
+  /// Ending at Apple. Absent for an account that Apple never knew.
+  public var apple: Apple?
+  /// Ending at the coordinator, of an account that had a number.
+  public var coordinator: Part?
+  /// Ending at the mail workers, of an account that had an address.
+  public var mail: Part?
+
+  public init(project: String, localID: String, erasedAt: UnixTime) {
+    self.project = project
+    self.localID = localID
+    self.erasedAt = erasedAt
+  }
+
+  /// Whether Apple knows of the deletion. More words may be added.
+  public struct Apple: OpenWord {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// A token of the account was revoked.
+    public static let revoked = Apple(rawValue: "revoked")
+    /// Apple refused, or was not reached in time.
+    public static let failed = Apple(rawValue: "failed")
+    /// There was neither a token nor a code.
+    public static let notTold = Apple(rawValue: "notTold")
+
+    public static let known: [Apple] = [.revoked, .failed, .notTold]
+  }
+
+  /// Ending of the erasure at another process. More words may be added.
+  public struct Part: OpenWord {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// It holds nothing about the user any longer.
+    public static let forgotten = Part(rawValue: "forgotten")
+    /// It was told to forget.
+    public static let told = Part(rawValue: "told")
+    /// It refused, until retention ends: an operator has to look.
+    public static let kept = Part(rawValue: "kept")
+
+    public static let known: [Part] = [.forgotten, .told, .kept]
   }
 }
 

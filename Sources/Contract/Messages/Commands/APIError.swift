@@ -116,13 +116,26 @@ public struct APIErrorCode: OpenWord {
   public static let credentialTooOld = APIErrorCode(rawValue: "CREDENTIAL_TOO_OLD_LOGIN_AGAIN")
   /// `accounts` does not have the project: its configuration and that of the requester differ.
   public static let projectNotFound = APIErrorCode(rawValue: "PROJECT_NOT_FOUND")
+  /// The provider's credential is wrong: another issuer or audience, too old, forged, or of another account.
+  public static let invalidIDPResponse = APIErrorCode(rawValue: "INVALID_IDP_RESPONSE")
+  /// The nonce of the provider's token is not that of the request, or the token was used before.
+  public static let missingOrInvalidNonce = APIErrorCode(rawValue: "MISSING_OR_INVALID_NONCE")
+  /// The pending token is wrong, used, or too old.
+  public static let invalidPendingToken = APIErrorCode(rawValue: "INVALID_PENDING_TOKEN")
+  /// There is no provider of that ID.
+  public static let invalidProviderID = APIErrorCode(rawValue: "INVALID_PROVIDER_ID")
+  /// The identity is linked to an account already, or the account has another one of the provider.
+  public static let identityAlreadyLinked = APIErrorCode(rawValue: "FEDERATED_USER_ID_ALREADY_LINKED")
+  /// Another account has the address.
+  public static let emailExists = APIErrorCode(rawValue: "EMAIL_EXISTS")
 
   public static let known: [APIErrorCode] = [
     .invalidPhoneNumber, .missingPhoneNumber, .quotaExceeded, .tooManyAttempts, .missingClientIdentifier,
     .invalidAppCredential, .missingAppCredential, .missingIOSAppToken, .captchaCheckFailed, .appNotVerified,
     .invalidSessionInfo, .invalidCode, .sessionExpired, .operationNotAllowed, .missingSessionInfo, .missingCode,
     .invalidTemporaryProof, .phoneNumberExists, .missingIDToken, .invalidIDToken, .tokenExpired, .missingRefreshToken,
-    .invalidRefreshToken, .userNotFound, .userDisabled, .credentialTooOld, .projectNotFound, .invalidArgument,
-    .internalError,
+    .invalidRefreshToken, .userNotFound, .userDisabled, .credentialTooOld, .projectNotFound, .invalidIDPResponse,
+    .missingOrInvalidNonce, .invalidPendingToken, .invalidProviderID, .identityAlreadyLinked, .emailExists,
+    .invalidArgument, .internalError,
   ]
 }

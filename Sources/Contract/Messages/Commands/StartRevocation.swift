@@ -15,6 +15,8 @@ public struct StartRevocation: Command, Hashable {
   public var token: AppleToken
   /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
+  /// The subject that the token has to be of. Nothing is revoked of another one. Absent, none is compared.
+  public var subject: String?
   /// Recipient of a mail after the revocation.
   public var notify: Notice?
 
@@ -47,7 +49,7 @@ public struct StartRevocation: Command, Hashable {
 
 extension StartRevocation: Codable {
   private enum CodingKeys: String, CodingKey {
-    case app, clientID, redirectURI, notify
+    case app, clientID, redirectURI, subject, notify
   }
 
   public init(from decoder: any Decoder) throws {
@@ -56,6 +58,7 @@ extension StartRevocation: Codable {
     clientID = try fields.decodeIfPresent(String.self, forKey: .clientID)
     token = try AppleToken(from: decoder)
     redirectURI = try fields.decodeIfPresent(String.self, forKey: .redirectURI)
+    subject = try fields.decodeIfPresent(String.self, forKey: .subject)
     notify = try fields.decodeIfPresent(Notice.self, forKey: .notify)
   }
 
@@ -65,6 +68,7 @@ extension StartRevocation: Codable {
     try fields.encodeIfPresent(clientID, forKey: .clientID)
     try token.encode(to: encoder)
     try fields.encodeIfPresent(redirectURI, forKey: .redirectURI)
+    try fields.encodeIfPresent(subject, forKey: .subject)
     try fields.encodeIfPresent(notify, forKey: .notify)
   }
 }

@@ -12,6 +12,9 @@ public struct AppleRevokeJob: Job, Hashable {
   public var token: AppleToken
   /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
+  /// The subject that a code has to be of: the worker compares after the exchange and before the revocation. Absent, none
+  /// is compared.
+  public var subject: String?
   /// Latest time to start. A token that a code was exchanged for by then is revoked even later.
   public var deadline: UnixTime
 
@@ -28,7 +31,7 @@ public struct AppleRevokeJob: Job, Hashable {
 
 extension AppleRevokeJob: Codable {
   private enum CodingKeys: String, CodingKey {
-    case app, clientID, redirectURI, deadline
+    case app, clientID, redirectURI, subject, deadline
   }
 
   public init(from decoder: any Decoder) throws {
@@ -37,6 +40,7 @@ extension AppleRevokeJob: Codable {
     clientID = try fields.decodeIfPresent(String.self, forKey: .clientID)
     token = try AppleToken(from: decoder)
     redirectURI = try fields.decodeIfPresent(String.self, forKey: .redirectURI)
+    subject = try fields.decodeIfPresent(String.self, forKey: .subject)
     deadline = try fields.decode(UnixTime.self, forKey: .deadline)
   }
 
@@ -46,6 +50,7 @@ extension AppleRevokeJob: Codable {
     try fields.encodeIfPresent(clientID, forKey: .clientID)
     try token.encode(to: encoder)
     try fields.encodeIfPresent(redirectURI, forKey: .redirectURI)
+    try fields.encodeIfPresent(subject, forKey: .subject)
     try fields.encode(deadline, forKey: .deadline)
   }
 }

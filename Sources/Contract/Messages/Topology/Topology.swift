@@ -110,8 +110,8 @@ public enum Topology {
   /// Routing keys of the commands to `accounts`.
   public static let accountsCommands = [
     SignInWithPhone.routingKey, SignUp.routingKey, LookUpAccount.routingKey, UpdateAccount.routingKey,
-    DeleteAccount.routingKey, RefreshSession.routingKey, GetKeys.routingKey, RotateKeys.routingKey,
-    ResetAccounts.routingKey,
+    DeleteAccount.routingKey, SignInWithIDP.routingKey, RevokeToken.routingKey, RefreshSession.routingKey,
+    GetKeys.routingKey, RotateKeys.routingKey, ResetAccounts.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.
