@@ -43,8 +43,7 @@ struct SignUpOrder: CommandOrder {
       metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
-    guard let id = random.accountID else { throw StoreError.unreadableBody }
-    var account = AccountRecord(id, project: project, at: set.now)
+    var account = try AccountRecord(random.localID, project: project, at: set.now)
     account.isAnonymous = true
     let session = try Sessions(rules: reader.rules.sessions).start(
       for: &account, isNew: true, by: .anonymous, random, in: &set)

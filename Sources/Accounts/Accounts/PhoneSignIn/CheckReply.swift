@@ -25,16 +25,20 @@ struct CheckReply: Report {
   private static let separator: Character = "/"
 
   /// Project and check: the account that has the number is looked up together with the check.
-  static func correlationID(of check: PhoneCheck) -> String { "\(check.project)\(separator)\(check.id.text)" }
+  static func correlationID(of check: PhoneCheck) -> String {
+    AwaitedReply.correlationID(PhoneCheck.kind, "\(check.project)\(separator)\(check.id.text)")
+  }
 
   private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
     let envelope = received.envelope
+    guard let place = AwaitedReply.place(in: envelope, PhoneCheck.kind) else { return nil }
     // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
     guard envelope.userID == Topology.Users.coordinator else {
       throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
     }
-    guard let parts = envelope.correlationID?.split(separator: Self.separator, maxSplits: 1), parts.count == 2,
-      envelope.causationID == String(parts[1]), let id = RecordID(PhoneCheck.kind, String(parts[1]))
+    let parts = place.split(separator: Self.separator, maxSplits: 1)
+    guard parts.count == 2, envelope.causationID == String(parts[1]),
+      let id = RecordID(PhoneCheck.kind, String(parts[1]))
     else { return nil }
     self.id = id
     project = String(parts[0])
@@ -61,8 +65,10 @@ struct CheckReply: Report {
     try PhoneCheck.addAnswerKeys(of: check.waiting, to: &keys)
     if let approval {
       for command in check.waiting { try PhoneSignIn.addKeys(of: command.request, to: &keys) }
-      if let holder = try AccountRecord.find(number: approval.phoneNumber, project: project, in: set) {
-        keys.add(group: try SessionRecord.group(ofAccount: holder.localID))
+      if let holder = try AccountRecord.find(
+        holderOf: AccountRecord.key(ofNumber: approval.phoneNumber, project: project), in: set)
+      {
+        keys.add(group: try SessionRecord.group(ofAccount: holder.id))
       }
     }
     try set.require(keys)

@@ -52,7 +52,7 @@ struct PhoneSignIn {
   static func addKeys(of request: PhoneRequest, to keys: inout StoreKeys) throws(StoreError) {
     guard let caller = request.caller else { return }
     caller.addKeys(to: &keys)
-    keys.add(group: try SessionRecord.group(ofAccount: caller.token.localID))
+    if let account = caller.account { keys.add(group: try SessionRecord.group(ofAccount: account)) }
   }
 
   func carryOut(in set: inout WorkingSet) throws(StoreError) -> Outcome {
@@ -65,7 +65,8 @@ struct PhoneSignIn {
     } catch {
       return .refused(error)
     }
-    let holder = try AccountRecord.find(number: proven.number, project: project, in: set)
+    let holder = try AccountRecord.find(
+      holderOf: AccountRecord.key(ofNumber: proven.number, project: project), in: set)
     if let holder, proven.isFictional, !holder.isNumberFictional {
       set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
       return .refused(.numberProvenForReal)
@@ -84,7 +85,7 @@ struct PhoneSignIn {
   ) throws(StoreError) -> Outcome {
     guard var account = holder else { return try signUp(seal, in: &set) }
     guard !account.isDisabled else { return .refused(.userDisabled) }
-    if let caller = request.caller, caller.token.localID != account.localID { return .refused(.userNotFound) }
+    if let caller = request.caller, caller.account != account.id { return .refused(.userNotFound) }
     try endFictionalSessions(of: &account, in: &set)
     let session = try sessions.start(for: &account, by: .phone, runs.random, in: &set)
     try account.store(in: &set)
@@ -93,8 +94,7 @@ struct PhoneSignIn {
 
   private func signUp(_ seal: ReplySeal, in set: inout WorkingSet) throws(StoreError) -> Outcome {
     guard request.operation != .reauthenticate, proven.source == .code else { return .refused(.userNotFound) }
-    guard let id = runs.random.accountID else { throw StoreError.unreadableBody }
-    var account = AccountRecord(id, project: project, at: set.now)
+    var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
     account.phoneNumber = proven.number
     account.isNumberFictional = proven.isFictional
     let session = try sessions.start(for: &account, isNew: true, by: .phone, runs.random, in: &set)

@@ -37,7 +37,7 @@ extension WorkingSet {
     _ event: some Event, of account: AccountRecord, id: String, cause: Envelope?
   ) throws(StoreError) {
     var message = try OutgoingMessage.event(
-      event, id: "\(account.localID).\(id)", correlationID: account.localID, cause: cause, at: now)
+      event, id: "\(account.id.text).\(id)", correlationID: account.id.text, cause: cause, at: now)
     // Every service reads events, and the ID of a command that yields tokens is the requester's alone.
     message.causationID = nil
     try send(message)

@@ -47,7 +47,6 @@ private struct RefreshOrder: CommandOrder {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     SessionRecord.addKeys(of: token.sessionID, to: &keys)
-    AccountRecord.addKeys(of: token.localID, to: &keys)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -75,7 +74,7 @@ private struct RefreshOrder: CommandOrder {
         return .failure(.invalidRefreshToken)
       }
     }
-    guard let account = try AccountRecord.find(token.localID, project: project, in: set) else {
+    guard let account = try AccountRecord.find(token.account, project: project, in: set) else {
       return .failure(.userNotFound)
     }
     guard !account.isDisabled else { return .failure(.userDisabled) }

@@ -35,7 +35,7 @@ struct Sessions: Sendable {
 
   /// ID tokens of the session go on.
   func endOthers(than session: SessionRecord, in set: inout WorkingSet) throws(StoreError) {
-    for record in try set.group(SessionRecord.group(ofAccount: session.localID)).records where record.id != session.id {
+    for record in try set.group(SessionRecord.group(ofAccount: session.account)).records where record.id != session.id {
       try set.remove(record.id)
     }
   }
@@ -51,13 +51,13 @@ struct Sessions: Sendable {
   }
 
   private func removeAll(of account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records { try set.remove(record.id) }
+    for record in try set.group(SessionRecord.group(ofAccount: account.id)).records { try set.remove(record.id) }
   }
 
   /// A page of a group holds all: ``SessionRules/perAccount`` is less.
   private func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
     var sessions: [SessionRecord] = []
-    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records {
+    for record in try set.group(SessionRecord.group(ofAccount: account.id)).records {
       sessions.append(try SessionRecord(record))
     }
     return sessions

@@ -26,8 +26,8 @@ struct SignedInNote: Sendable, Hashable {
   func holder(
     project: String, in set: WorkingSet, _ rules: SessionRules
   ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
-    guard let localID = SessionRecord.localID(ofSession: sessionID),
-      let account = try AccountRecord.find(localID, project: project, in: set)
+    guard let id = SessionRecord.account(ofSession: sessionID),
+      let account = try AccountRecord.find(id, project: project, in: set)
     else { return .failure(.userNotFound) }
     guard !account.isDisabled else { return .failure(.userDisabled) }
     guard let session = try SessionRecord.find(sessionID, in: set), !session.isOver(at: set.now, of: account, rules)

@@ -108,7 +108,7 @@ import Testing
       [parts[0], parts[1], others[2], parts[3]].joined(separator: "."),
       ["tokens", "2", parts[2], parts[3]].joined(separator: "."),
       [parts[0], parts[1], parts[2], String(parts[3].dropLast(4))].joined(separator: "."),
-      [parts[0], parts[1], "\(holder.account.localID)-", parts[3]].joined(separator: "."),
+      [parts[0], parts[1], String(parts[2].dropLast()), parts[3]].joined(separator: "."),
     ]
     // The origin of another token of ours, whose session is another.
     let codes = try #require(Base64URL.decode(parts[3]))

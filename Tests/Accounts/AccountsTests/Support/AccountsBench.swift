@@ -142,8 +142,7 @@ final class AccountsBench: EngineBench {
   ) async throws -> IDTokenCheck.Holder {
     let (sessions, random) = (parts.sessions, RandomValues())
     return try await transact { set throws(StoreError) in
-      guard let id = random.accountID else { throw StoreError.unreadableBody }
-      var account = AccountRecord(id, project: project, at: set.now)
+      var account = try AccountRecord(random.localID, project: project, at: set.now)
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous
       let session = try sessions.start(for: &account, isNew: true, by: provider, random, in: &set)
@@ -176,7 +175,7 @@ final class AccountsBench: EngineBench {
 
   func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
     try await look { set throws(StoreError) in
-      try set.group(SessionRecord.group(ofAccount: account.localID)).records
+      try set.group(SessionRecord.group(ofAccount: account.id)).records
     }.map { try SessionRecord($0) }
   }
 
