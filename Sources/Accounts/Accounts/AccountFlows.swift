@@ -12,6 +12,7 @@ struct AccountParts: Sendable {
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
+  let providers: IdentityProviders
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Topology.Queues.accountsReplies
@@ -28,9 +29,13 @@ struct AccountParts: Sendable {
     }
   }
 
-  init?(_ rules: AccountRules, _ secrets: Secrets, metrics: MetricsRegistry, logger: Logger) {
+  init?(
+    _ rules: AccountRules, _ secrets: Secrets, providers: IdentityProviders = IdentityProviders([]),
+    metrics: MetricsRegistry, logger: Logger
+  ) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
+    self.providers = providers
     self.metrics = metrics
     self.logger = logger
     hashes = secrets.hashes

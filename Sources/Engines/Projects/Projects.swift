@@ -24,8 +24,20 @@ public struct Projects: Sendable, Hashable {
 /// A project: apps that share accounts.
 public struct Project: Sendable, Hashable {
   /// A way to sign in that a project switches on or off.
-  public enum Method: String, Sendable, CaseIterable {
-    case phone, anonymous
+  public struct Method: RawRepresentable, Sendable, Hashable {
+    public let rawValue: String
+
+    public init(rawValue: String) {
+      self.rawValue = rawValue
+    }
+
+    /// A phone number.
+    public static let phone = Method(rawValue: "phone")
+    /// No name at all.
+    public static let anonymous = Method(rawValue: "anonymous")
+
+    /// An identity provider, by its ID: `apple.com`.
+    public static func provider(_ id: String) -> Method { Method(rawValue: id) }
   }
 
   /// ID in tokens: 6 to 30 lower case letters, digits, hyphens.

@@ -53,15 +53,15 @@ extension ProjectCommand {
           "auth-domain", "HOST", "Host of the project's pages: ID.firebaseapp.com unless given.")
         domains = reader.texts("domain", "HOST", "Host whose pages may use the project; may be repeated.")
         let words = reader.texts(
-          "method", "METHOD", "Way to sign in, phone or anonymous; may be repeated. phone unless given.")
+          "method", "METHOD",
+          "Way to sign in: phone, anonymous or a provider such as apple.com; may be repeated. phone unless given.")
         methods = Self.methods(words, reader)
         id = reader.operand("ID", "ID of the project: 6 to 30 lower case letters, digits and hyphens.")
       }
 
       private static func methods(_ words: [String], _ reader: OptionReader) -> Set<Project.Method> {
-        let methods = words.compactMap { Project.Method(rawValue: $0) }
-        if methods.count < words.count { reader.fail("--method must be phone or anonymous") }
-        return methods.isEmpty ? [.phone] : Set(methods)
+        if !words.allSatisfy(ProjectForms.isMethod) { reader.fail("--method must be \(ProjectForms.methodForm)") }
+        return words.isEmpty ? [.phone] : Set(words.map(Project.Method.init))
       }
     }
 
@@ -81,7 +81,7 @@ extension ProjectCommand {
           "authorizedDomains": .texts(options.domains),
           "methods": .object(
             Dictionary(
-              uniqueKeysWithValues: Project.Method.allCases.map {
+              uniqueKeysWithValues: options.methods.union([.phone, .anonymous]).map {
                 ($0.rawValue, JSONValue.bool(options.methods.contains($0)))
               })),
         ]
