@@ -42,7 +42,9 @@ struct AccountParts: Sendable {
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     sessions = Sessions(rules: rules.sessions)
-    reader = CommandReader(rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys)
+    reader = CommandReader(
+      rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
+      tickets: Tickets(hashes, ring: secrets.tokenKeys))
     sealer = Sealer(keys: secrets.keys)
   }
 }
@@ -57,6 +59,7 @@ struct AccountFlows: Sendable {
       [
         KeysFlow(parts),
         PhoneSignInFlow(parts),
+        ProviderSignInFlow(parts),
         AccountFlow(parts),
         RefreshFlow(parts),
         ResetFlow(parts),

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 
 /// Way to sign in, as `sign_in_provider` of ID tokens names it. A text: identity providers have names of their own.
@@ -44,11 +45,12 @@ struct SessionRecord: Sendable, Hashable {
   }
 
   /// Record of the account that a session is of. `nil` for a text that is not the ID of a session.
-  static func account(ofSession sessionID: some StringProtocol) -> RecordID? {
+  static func account(ofSession sessionID: String) -> RecordID? {
     let hash = sessionID.utf8.dropLast(randomLength)
-    guard hash.count == AccountRecord.idLength, RandomID.isID(sessionID.suffix(randomLength), length: randomLength)
+    guard hash.count == AccountRecord.idLength,
+      RandomID.isID(String(decoding: sessionID.utf8.suffix(randomLength), as: UTF8.self), length: randomLength)
     else { return nil }
-    return String(hash).flatMap { RecordID(AccountRecord.kind, $0) }
+    return RecordID(AccountRecord.kind, String(decoding: hash, as: UTF8.self))
   }
 
   func end(_ rules: SessionRules) -> UnixTime { lastUsedAt + rules.unusedFor }
@@ -80,6 +82,23 @@ struct SessionRecord: Sendable, Hashable {
   static func find(_ sessionID: String, in set: WorkingSet) throws(StoreError) -> SessionRecord? {
     guard let id = RecordID(kind, sessionID), let record = try set.record(id) else { return nil }
     return try SessionRecord(record)
+  }
+
+  /// A session that goes on, with its account.
+  static func holder(
+    of sessionID: String, project: String, _ rules: SessionRules, in set: WorkingSet
+  ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
+    var keys = StoreKeys()
+    addKeys(of: sessionID, to: &keys)
+    try set.require(keys)
+    guard let id = account(ofSession: sessionID),
+      let account = try AccountRecord.find(id, project: project, in: set)
+    else { return .failure(.userNotFound) }
+    guard !account.isDisabled else { return .failure(.userDisabled) }
+    guard let session = try find(sessionID, in: set), !session.isOver(at: set.now, of: account, rules) else {
+      return .failure(.sessionEnded)
+    }
+    return .success(IDTokenCheck.Holder(account: account, session: session))
   }
 }
 

@@ -27,10 +27,13 @@ struct Sessions: Sendable {
     for session in oldest.prefix(sessions.count - rules.perAccount + 1) { try set.remove(session.id) }
   }
 
-  /// Ends all sessions, and voids the ID tokens from before.
-  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    try removeAll(of: account, in: &set)
-    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
+  /// Ends the sessions that some first factors began.
+  func end(
+    of account: AccountRecord, by firstFactors: Set<SignInProvider>, in set: inout WorkingSet
+  ) throws(StoreError) {
+    for session in try all(of: account, in: set) where firstFactors.contains(session.firstFactor) {
+      try set.remove(session.id)
+    }
   }
 
   /// ID tokens of the session go on.

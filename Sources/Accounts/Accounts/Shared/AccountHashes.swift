@@ -55,7 +55,7 @@ struct RandomValues: Sendable {
   let localID = RandomID.make(length: AccountRecord.randomLength)
   let sessionID = RandomID.make(length: SessionRecord.randomLength)
   let sessionSeed = SecureRandom.bytes(SessionRecord.seedLength)
-  let proofSeed = SecureRandom.bytes(TemporaryProof.seedLength)
+  let ticketSeed = SecureRandom.bytes(TicketText.seedLength)
   let eventID = MessageID.make()
 }
 

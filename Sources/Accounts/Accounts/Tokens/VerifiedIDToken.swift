@@ -109,17 +109,11 @@ struct IDTokenCheck: Sendable {
   func addKeys(to keys: inout StoreKeys) { SessionRecord.addKeys(of: token.sessionID, to: &keys) }
 
   func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
-    var keys = StoreKeys()
-    addKeys(to: &keys)
-    try set.require(keys)
-    guard let id = account, let account = try AccountRecord.find(id, project: token.project, in: set) else {
-      return .failure(.userNotFound)
+    switch try SessionRecord.holder(of: token.sessionID, project: token.project, rules, in: set) {
+    case .success(let holder):
+      return token.issuedAt.seconds >= holder.account.validSince.seconds ? .success(holder) : .failure(.idTokenExpired)
+    case .failure(.sessionEnded): return .failure(.idTokenExpired)
+    case .failure(let error): return .failure(error)
     }
-    guard !account.isDisabled else { return .failure(.userDisabled) }
-    guard token.issuedAt.seconds >= account.validSince.seconds,
-      let session = try SessionRecord.find(token.sessionID, in: set),
-      !session.isOver(at: set.now, of: account, rules)
-    else { return .failure(.idTokenExpired) }
-    return .success(Holder(account: account, session: session))
   }
 }
