@@ -38,7 +38,7 @@ struct ProfileChange: Sendable, Hashable {
     [displayName, photoURL].flatMap { [$0 == nil ? "" : "=", $0 ?? ""] } + unlinks.sorted()
   }
 
-  /// What of it may need a recent sign-in.
+  /// Acts in it that may need a recent sign-in.
   func acts(on account: AccountRecord) -> [SensitiveAct] {
     account.ways.filter(unlinks.contains).map { $0 == SignInProvider.phone.name ? .removalOfNumber : .linking }
   }

@@ -18,7 +18,7 @@ struct PresentedIdentity: ProvenFactor {
   var provider: SignInProvider { SignInProvider(name: proven.provider) }
   var identity: SignedInIdentity? { proven.signedIn }
 
-  /// A relay's address is nobody's name, and one that is not verified may be anybody's.
+  /// Addresses of a relay name no user, and any user may give one that is not verified.
   var ownsAddress: Bool { isVerified && !proven.isRelayAddress && proven.email != nil }
 
   private var isVerified: Bool { proven.isEmailVerified && proven.isEmailBelieved }
@@ -128,7 +128,7 @@ extension LinkedIdentity {
   /// Subjects that are written in two ways are two.
   func isSubject(_ other: String) -> Bool { subject.utf8.elementsEqual(other.utf8) }
 
-  /// What is left of the credential when a command is answered again.
+  /// The identity without its credential, for a command that is answered again.
   var signedIn: SignedInIdentity {
     var identity = SignedInIdentity(providerID: provider, federatedID: subject)
     identity.email = email

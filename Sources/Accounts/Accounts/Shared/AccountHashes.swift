@@ -36,7 +36,7 @@ struct AccountHashes: Sendable {
 
   func id(_ label: StaticString, _ parts: [String]) -> String { Hexadecimal.encode(hash(label, parts)) }
 
-  /// Hash without a key, of what nobody can guess or what need not be hidden: the same under every pepper.
+  /// Hash without a key, the same under every pepper: of texts that cannot be guessed, or need not be hidden.
   static func digest(_ label: StaticString, _ parts: [String]) -> [UInt8] { SHA256.hash(framed(label, parts)) }
 
   private static func framed(_ label: StaticString, _ parts: [String]) -> [UInt8] {

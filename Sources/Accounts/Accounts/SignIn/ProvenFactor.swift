@@ -3,10 +3,10 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What a user has just proven: a number, or an identity at a provider.
+/// Something that a user has just proven: a number, or an identity at a provider.
 protocol ProvenFactor: Sendable {
   var provider: SignInProvider { get }
-  /// What the answer says of it.
+  /// Its part of the answer.
   var identity: SignedInIdentity? { get }
   /// Key of the account that it opens.
   func key(project: String) throws(StoreError) -> UniqueKey
@@ -17,7 +17,7 @@ protocol ProvenFactor: Sendable {
 
   /// Reason that it does not open the account that has it.
   func refusal(by holder: AccountRecord) -> APIError?
-  /// What it is to put it on an account. `nil` for one that has it.
+  /// Act of putting it on an account. `nil` for one that has it.
   func act(on account: AccountRecord) -> SensitiveAct?
   /// Whether an account has room for it.
   func fits(_ account: AccountRecord) -> Bool
@@ -43,7 +43,7 @@ extension ProvenFactor {
   }
 }
 
-/// What a refusal with a ticket is made with.
+/// Means to refuse something with a ticket.
 struct RefusalDesk {
   let project: String
   let tickets: Tickets

@@ -80,7 +80,7 @@ struct SignIn<Factor: ProvenFactor> {
     }
   }
 
-  /// What no account has yet.
+  /// Signs in with something that no account has yet.
   private func signInFirst(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     guard request.makesAccount else { return try factor.refuse(.unknown, desk(step), in: &set) }
     if let neighbor = step.neighbor {

@@ -4,11 +4,11 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What a client holds between two steps. It counts once, for an hour.
+/// A text that a client holds between two steps. It counts once, for an hour.
 ///
 /// The client's text is not stored: it follows, under the pepper, from a random seed, and the record's ID from the text.
 struct Ticket {
-  /// What it stands for.
+  /// Meaning of the text.
   enum Purpose: String {
     /// A number that another account has: its holder has just given back the number's code.
     case phoneProof

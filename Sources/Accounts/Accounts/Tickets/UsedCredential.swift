@@ -4,7 +4,7 @@ import CountersignTelemetry
 
 /// A credential that counts once, and has: a code, or an ID token of Apple.
 ///
-/// It is stored in the transaction of its effect. Its ID is a hash without a key: nobody can guess what was hashed, and
+/// It is stored in the transaction of its effect. Its ID is a hash without a key: the credential cannot be guessed, and
 /// a change of the pepper must not let anything count twice.
 struct UsedCredential {
   static let kind = RecordKind("usedCredential")

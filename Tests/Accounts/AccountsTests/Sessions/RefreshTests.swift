@@ -66,7 +66,7 @@ import Testing
       Issue.record("an answer with tokens is recorded")
       return
     }
-    #expect(try SignedInNote(note).sessionID == holder.session.id.text)
+    #expect(try AnswerNote(note) == AnswerNote(holder.session))
   }
 
   private func recorded(_ id: String, _ bench: AccountsBench) async throws -> InboxEntry? {
