@@ -15,6 +15,7 @@ private protocol KeyedCommand: SecretReplyCommand {
 
 extension SignUp: KeyedCommand {}
 extension SignInWithPhone: KeyedCommand {}
+extension SignInWithIDP: KeyedCommand {}
 extension RefreshSession: KeyedCommand {}
 
 /// Replies with secrets are for the requester that sent the command, whoever learns its message ID.
@@ -69,6 +70,25 @@ struct ReplyKeyTests {
       var command = SignInWithPhone(project: AccountsBench.project, replyKey: replyKey)
       command.phoneNumber = AccountsBench.number
       command.temporaryProof = try seal(proof, SignInWithPhone.self, bench, replyKey)
+      return command
+    },
+    Case(type: SignInWithIDP.type) { bench, replyKey in
+      let credential = try bench.credential("apple.com", FakeProvider.Token("s1")).text()
+      return SignInWithIDP(
+        project: AccountsBench.project, credential: try seal(credential, SignInWithIDP.self, bench, replyKey),
+        replyKey: replyKey)
+    },
+    // The identity is another account's: the reply has a pending token.
+    Case(type: SignInWithIDP.type) { bench, replyKey in
+      var token = FakeProvider.Token("s1")
+      _ = try await bench.signIn(at: "apple.com", token)
+      token.serial = 1
+      let user = try await bench.signUp("user")
+      var command = SignInWithIDP(
+        project: AccountsBench.project,
+        credential: try seal(bench.credential("apple.com", token).text(), SignInWithIDP.self, bench, replyKey),
+        replyKey: replyKey)
+      command.idToken = try seal(try #require(user.idToken), SignInWithIDP.self, bench, replyKey)
       return command
     },
     Case(type: RefreshSession.type) { bench, replyKey in

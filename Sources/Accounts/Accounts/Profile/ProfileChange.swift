@@ -2,6 +2,9 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct ProfileChange: Sendable, Hashable {
+  /// Maximum bytes of a name in UTF-8. It is in each ID token, as the address of the picture is.
+  static let maxNameBytes = 256
+  static let maxPhotoBytes = 2048
   private let displayName: String?
   private let photoURL: String?
   /// Providers to unlink, and `phone` to take the number.
@@ -13,11 +16,18 @@ struct ProfileChange: Sendable, Hashable {
     displayName = deleted.contains("DISPLAY_NAME") ? "" : command.displayName
     photoURL = deleted.contains("PHOTO_URL") ? "" : command.photoURL
     unlinks = Set(command.deleteProviders ?? [])
-    try Self.check(displayName, "displayName", max: ProfileText.maxNameBytes)
-    try Self.check(photoURL, "photoURL", max: ProfileText.maxPhotoBytes)
-    guard photoURL.map({ $0.isEmpty || ProfileText.isWebAddress($0) }) ?? true else {
+    try Self.check(displayName, "displayName", max: Self.maxNameBytes)
+    try Self.check(photoURL, "photoURL", max: Self.maxPhotoBytes)
+    guard photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
       throw APIError(.invalidArgument, "photoURL is not an address of http:// or https://", field: "photoURL")
     }
+  }
+
+  /// Pages of others show it: `javascript:` would run there.
+  private static func isWebAddress(_ text: String) -> Bool {
+    let start = text.prefix(8).lowercased()
+    guard let scheme = ["https://", "http://"].first(where: start.hasPrefix) else { return false }
+    return text.dropFirst(scheme.count).first.map { !"/?#\\".contains($0) } ?? false
   }
 
   private static func check(_ text: String?, _ field: String, max: Int) throws(APIError) {

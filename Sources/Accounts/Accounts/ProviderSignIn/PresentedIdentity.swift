@@ -73,8 +73,8 @@ struct PresentedIdentity: ProvenFactor {
     linked.ownsEmail = owns
   }
 
-  private var name: String? { proven.displayName.flatMap(ProfileText.name) }
-  private var photo: String? { proven.photoURL.flatMap(ProfileText.photo) }
+  private var name: String? { proven.displayName }
+  private var photo: String? { proven.photoURL }
 
   // MARK: Refusals
 

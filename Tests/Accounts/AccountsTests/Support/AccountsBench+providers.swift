@@ -43,8 +43,8 @@ struct FakeProvider: IdentityProvider {
     proven.isEmailVerified = token.email != nil && token.isVerified
     proven.isEmailBelieved = isBelieved
     proven.isRelayAddress = token.isRelay
-    proven.displayName = token.name
-    proven.photoURL = token.photo
+    proven.displayName = token.name.flatMap(ProfileText.name)
+    proven.photoURL = token.photo.flatMap(ProfileText.photoURL)
     proven.oauthIDToken = Secret(text)
     if countsOnce { proven.countsOnce = SpentCredential(value: [text], until: now + .seconds(3600)) }
     return proven

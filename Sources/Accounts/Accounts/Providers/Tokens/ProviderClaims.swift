@@ -87,7 +87,7 @@ enum ProfileText {
 
   /// - Returns: `nil` when nothing can be shown of it.
   static func name(_ text: String) -> String? {
-    let shown = String(String.UnicodeScalarView(text.unicodeScalars.filter { !isControl($0) }))
+    let shown = String(String.UnicodeScalarView(text.unicodeScalars.filter { !$0.isLayoutControl }))
     let name = shown.cut(toBytes: ProfileChange.maxNameBytes)
     return name.isEmpty ? nil : name
   }
@@ -101,13 +101,9 @@ enum ProfileText {
   }
 
   static func isEmail(_ text: String) -> Bool {
-    guard text.utf8.count <= maxEmailBytes, !text.unicodeScalars.contains(where: { isControl($0) || $0 == " " }),
+    guard text.utf8.count <= maxEmailBytes, !text.unicodeScalars.contains(where: { $0.isLayoutControl || $0 == " " }),
       let at = text.lastIndex(of: "@")
     else { return false }
     return at > text.startIndex && text.index(after: at) < text.endIndex
-  }
-
-  private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
-    scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
   }
 }
