@@ -12,6 +12,7 @@ struct AccountParts: Sendable {
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
+  let providers: IdentityProviders
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Topology.Queues.accountsReplies
@@ -28,16 +29,22 @@ struct AccountParts: Sendable {
     }
   }
 
-  init?(_ rules: AccountRules, _ secrets: Secrets, metrics: MetricsRegistry, logger: Logger) {
+  init?(
+    _ rules: AccountRules, _ secrets: Secrets, providers: IdentityProviders = IdentityProviders([]),
+    metrics: MetricsRegistry, logger: Logger
+  ) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
+    self.providers = providers
     self.metrics = metrics
     self.logger = logger
     hashes = secrets.hashes
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     sessions = Sessions(rules: rules.sessions)
-    reader = CommandReader(rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys)
+    reader = CommandReader(
+      rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
+      tickets: Tickets(hashes, ring: secrets.tokenKeys))
     sealer = Sealer(keys: secrets.keys)
   }
 }
@@ -52,6 +59,7 @@ struct AccountFlows: Sendable {
       [
         KeysFlow(parts),
         PhoneSignInFlow(parts),
+        ProviderSignInFlow(parts),
         AccountFlow(parts),
         RefreshFlow(parts),
         ResetFlow(parts),

@@ -93,5 +93,24 @@ public enum ProjectForms {
     text.isMatched(by: { $0.isLetterOrDigit || $0 == "-" || $0 == "_" }, length: 1...128)
   }
 
+  /// Form of a way to sign in, in words.
+  public static let methodForm = "phone, anonymous or the ID of a provider, such as apple.com"
+
+  /// Whether a text names a way to sign in.
+  public static func isMethod(_ text: String) -> Bool {
+    text == Project.Method.phone.rawValue || text == Project.Method.anonymous.rawValue || isProviderID(text)
+  }
+
+  /// The ID of an identity provider: up to 64 lower case letters, digits, `.`, `-` and `_`, one dot at least.
+  public static func isProviderID(_ text: String) -> Bool {
+    text.isMatched(by: { isLowerCase($0) || $0.isDigit || ".-_".unicodeScalars.contains($0) }, length: 3...64)
+      && text.dropFirst().dropLast().contains(".")
+  }
+
+  /// Name of a client or app at a provider: 1 to 255 visible characters of ASCII.
+  public static func isClientID(_ text: String) -> Bool {
+    text.isMatched(by: { ("!"..."~").contains($0) }, length: 1...255)
+  }
+
   private static func isLowerCase(_ scalar: Unicode.Scalar) -> Bool { ("a"..."z").contains(scalar) }
 }

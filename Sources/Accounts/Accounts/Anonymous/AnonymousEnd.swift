@@ -16,7 +16,7 @@ struct AnonymousEnd: Sendable {
   /// Deletes the account, or puts its end off to that of its sessions, which were used since.
   private func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
     guard
-      var account = try AccountRecord.find(due.id.text, project: AccountRecord(due).project, in: set)
+      var account = try AccountRecord.find(due.id, project: AccountRecord(due).project, in: set)
     else { return }
     account.endsAt = try sessions.end(of: account, in: set)
     guard account.isAnonymous, account.endsAt == nil else { return try account.store(in: &set) }

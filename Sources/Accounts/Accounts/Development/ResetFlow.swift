@@ -69,7 +69,7 @@ private struct ResetOrder: CommandOrder {
     return try await access.transact { [sessions] set throws(StoreError) in
       let records = try set.group(group, StoreKeys.GroupPage(limit: Self.batch)).records
       var keys = StoreKeys()
-      for record in records { keys.add(group: try SessionRecord.group(ofAccount: record.id.text)) }
+      for record in records { keys.add(group: try SessionRecord.group(ofAccount: record.id)) }
       try set.require(keys)
       for record in records {
         let account = try AccountRecord(record)

@@ -1,0 +1,27 @@
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Service that proves who a user is.
+protocol IdentityProvider: Sendable {
+  /// `apple.com`: its name in commands, tokens and projects.
+  var id: String { get }
+
+  /// Verifies a credential. Suspends while keys or a profile are fetched, so it runs in the stage of a command.
+  ///
+  /// - Throws: `INVALID_IDP_RESPONSE`, `MISSING_OR_INVALID_NONCE`, or `INTERNAL_ERROR` with a time to try again.
+  func verify(
+    _ credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async throws(APIError) -> ProvenIdentity
+}
+
+/// The identity providers of a process, by their ID.
+struct IdentityProviders: Sendable {
+  private let all: [String: any IdentityProvider]
+
+  init(_ providers: [any IdentityProvider]) {
+    all = Dictionary(providers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  subscript(id: String) -> (any IdentityProvider)? { all[id] }
+}
