@@ -28,7 +28,8 @@ CERTIFICATES = "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gs
 OLD_NAMES = {
     "accounts:signUp": "signupNewUser", "accounts:sendVerificationCode": "sendVerificationCode",
     "accounts:signInWithPhoneNumber": "verifyPhoneNumber", "accounts:verifyIosClient": "verifyClient",
-    "accounts:signInWithIdp": "verifyAssertion", "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo", "accounts:delete": "deleteAccount",
+    "accounts:signInWithIdp": "verifyAssertion", "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo",
+    "accounts:delete": "deleteAccount",
     "recaptchaParams": "getRecaptchaParam", "projects": "getProjectConfig",
 }
 TOKENS = {"idToken", "refreshToken", "expiresIn"}
@@ -258,6 +259,7 @@ class Apple(Client):
         "User-Agent": "FirebaseAuth.iOS/11.5.0 com.example.app/1.0 iPhone/17.5 hw/iPhone14_5",
         "Accept-Language": "en", "Accept": "*/*",
     }
+    assertion = {**Client.assertion, "returnIdpCredential": True, "autoCreate": True}
 
     def __init__(self, app="com.example.app", **options):
         super().__init__(**{"X_Ios_Bundle_Identifier": app, **options})
@@ -267,8 +269,6 @@ class Apple(Client):
         if version == "v1":
             return f"{RELYING_PARTY}/{OLD_NAMES[call]}?{text}"
         return f"{IDENTITY_TOOLKIT}/{version}/{call}?{text}"
-
-    assertion = {**Client.assertion, "returnIdpCredential": True, "autoCreate": True}
 
     def send_code(self, number, **fields):
         return super().send_code(number, **{"clientType": "CLIENT_TYPE_IOS", **fields})
