@@ -1,10 +1,12 @@
-"""The stock Firebase JavaScript SDK signs in with a phone number, in a browser: what apps see of every answer and every error."""
+"""The stock Firebase JavaScript SDK signs in by phone and by identity providers, in a browser: what apps see of every answer and error."""
 
 import base64
 import hashlib
+import json
 import os
 import pathlib
 import re
+import secrets
 import socket
 import ssl
 import time
@@ -30,6 +32,8 @@ LINES = re.compile(r"^```js\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README_URL = "http://127.0.0.1:5716"
 CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 FICTIONAL_NUMBER, FICTIONAL_CODE = "+16505553434", "654321"
+# The stack's page at the providers.
+APPLE_CLIENT, GOOGLE_CLIENT, FACEBOOK_APP = "com.example.web", "100000000001-web.apps.googleusercontent.com", "1234567890123456"
 CODE_SECONDS = 60
 # Chromium may note a call only after the page has its answer.
 NOTED_SECONDS = 10
@@ -374,6 +378,157 @@ class NumberTest(StockTest):
         self.send_code(page, other, self.REAUTHENTICATE)
         self.refused("auth/user-mismatch", page, "await confirmation.confirm(code);", code=shown_code(other))
         self.assertEqual(self.user(page)["uid"], user["uid"])
+
+
+class ProviderTest(StockTest):
+    """Credentials that a page has got from a provider's own script, as expressions of the SDK's."""
+
+    SIGN_IN = "signInWithCredential(auth, {})"
+    LINK = "linkWithCredential(auth.currentUser, {})"
+    REAUTHENTICATE = "reauthenticateWithCredential(auth.currentUser, {})"
+
+    def apple(self, subject, **order):
+        nonce = secrets.token_hex(16)
+        token = simulator.apple_id_token(APPLE_CLIENT, subject, nonce=hashlib.sha256(nonce.encode()).hexdigest(), **order)
+        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': token, 'rawNonce': nonce})})"
+
+    def google(self, subject, **order):
+        return f"GoogleAuthProvider.credential({json.dumps(simulator.google_tokens(GOOGLE_CLIENT, subject, **order)[0])})"
+
+    def facebook(self, subject, **order):
+        return f"FacebookAuthProvider.credential({json.dumps(simulator.facebook_tokens(FACEBOOK_APP, subject, **order)[0])})"
+
+    def subject(self):
+        return str(secrets.randbelow(10**20))
+
+    def use(self, page, call, credential):
+        return page.run(f"const {{user}} = await {call.format(credential)}; {USER}")
+
+    def caught(self, page, call, credential, provider):
+        """The error of a refused call. The page keeps what the provider's class makes of it as `found`."""
+        return page.run(f"""
+            try {{ await {call.format(credential)}; }} catch (error) {{
+              globalThis.found = {provider}.credentialFromError(error);
+              return [error.code, error.customData.email];
+            }}""")
+
+    def anonymous(self, page):
+        return page.run(f"const {{user}} = await signInAnonymously(auth); {USER}")
+
+    def test_each_provider_signs_in(self):
+        for provider, credential in [("apple.com", self.apple), ("google.com", self.google), ("facebook.com", self.facebook)]:
+            with self.subTest(provider):
+                page, subject = self.begin(), self.subject()
+                user = self.use(page, self.SIGN_IN, credential(subject))
+                self.assertEqual((user["providers"], user["isAnonymous"]), ([provider], False))
+                claims = self.claims(page)
+                self.assertEqual((claims["sub"], claims["firebase"]["sign_in_provider"]), (user["uid"], provider))
+                self.assertEqual(claims["firebase"]["identities"][provider], [subject])
+                self.assertEqual(self.use(self.begin(), self.SIGN_IN, credential(subject)), user)
+
+    def test_what_a_provider_says_of_its_user(self):
+        page, subject = self.begin(), self.subject()
+        email = f"ada{subject}@gmail.com"
+        found = page.run(f"""
+            const result = await signInWithCredential(auth, {self.google(subject, email=email, emailVerified=True, name="Ada King")});
+            const {{email, emailVerified, displayName, providerData}} = result.user;
+            const credential = GoogleAuthProvider.credentialFromResult(result);
+            return {{email, emailVerified, displayName, providerData, providerId: result.providerId, again: Boolean(credential.idToken)}};""")
+        [entry] = found.pop("providerData")
+        self.assertEqual(found, {
+            "email": email, "emailVerified": True, "displayName": "Ada King", "providerId": "google.com", "again": True})
+        self.assertEqual({name: entry[name] for name in ["providerId", "uid", "email", "displayName"]}, {
+            "providerId": "google.com", "uid": subject, "email": email, "displayName": "Ada King"})
+
+    def test_an_anonymous_user_links_two_providers_and_unlinks_them(self):
+        page, facebook, apple = self.begin(), self.subject(), self.subject()
+        user = self.anonymous(page)
+        self.use(page, self.LINK, self.facebook(facebook))
+        linked = self.use(page, self.LINK, self.apple(apple))
+        self.assertEqual((linked["uid"], linked["isAnonymous"], sorted(linked["providers"])), (
+            user["uid"], False, ["apple.com", "facebook.com"]))
+        self.refused("auth/provider-already-linked", page, f"await {self.LINK.format(self.apple(self.subject()))};")
+        for credential in [self.facebook(facebook), self.apple(apple)]:
+            self.assertEqual(self.use(self.begin(), self.SIGN_IN, credential)["uid"], user["uid"])
+        for provider, credential in [("facebook.com", self.facebook(facebook)), ("apple.com", self.apple(apple))]:
+            page.run("await unlink(auth.currentUser, provider);", provider=provider)
+            self.assertNotIn(provider, self.user(page)["providers"])
+            self.assertNotEqual(self.use(self.begin(), self.SIGN_IN, credential)["uid"], user["uid"])
+        self.assertEqual((self.user(page)["uid"], self.user(page)["providers"]), (user["uid"], []))
+        self.refused("auth/no-such-provider", page, "await unlink(auth.currentUser, 'apple.com');")
+
+    def test_a_refused_link_leads_to_the_other_user(self):
+        """As the guide merges two: of Apple by what the error carries, of the others by the same credential again."""
+        for provider, make in [("OAuthProvider", self.apple), ("GoogleAuthProvider", self.google), ("FacebookAuthProvider", self.facebook)]:
+            with self.subTest(provider):
+                subject = self.subject()
+                owner = self.use(self.begin(), self.SIGN_IN, make(subject))
+                page, credential = self.begin(), make(subject)
+                self.anonymous(page)
+                page.run("globalThis.first = auth.currentUser;")
+                self.assertEqual(self.caught(page, self.LINK, credential, provider)[0], "auth/credential-already-in-use")
+                again = "found" if provider == "OAuthProvider" else credential
+                self.assertEqual(self.use(page, self.SIGN_IN, again)["uid"], owner["uid"])
+                # The first user's tokens stay good, so that an app can move what is its.
+                page.run("await first.getIdToken(true); await first.reload(); await first.delete();")
+                self.assertEqual(self.user(page)["uid"], owner["uid"])
+
+    def test_a_credential_of_apple_counts_once(self):
+        page, subject = self.begin(), self.subject()
+        credential = self.apple(subject)
+        user = self.use(page, self.SIGN_IN, credential)
+        self.refused("auth/missing-or-invalid-nonce", page, f"await {self.SIGN_IN.format(credential)};")
+        other = self.begin()
+        self.anonymous(other)
+        self.caught(other, self.LINK, self.apple(subject), "OAuthProvider")
+        self.assertEqual(self.use(other, self.SIGN_IN, "found")["uid"], user["uid"])
+        self.refused("auth/invalid-credential", other, f"await {self.SIGN_IN.format('found')};")
+
+    def test_an_address_that_nobody_vouches_for(self):
+        subject = self.subject()
+        email = f"ada{subject}@gmail.com"
+        owner = self.use(self.begin(), self.SIGN_IN, self.google(subject, email=email, emailVerified=True))
+        page, facebook = self.begin(), self.subject()
+        error = self.caught(page, self.SIGN_IN, self.facebook(facebook, email=email), "FacebookAuthProvider")
+        self.assertEqual(error, ["auth/account-exists-with-different-credential", email])
+        # The guide's way out: sign in by the way that is known, and link the new one.
+        self.use(page, self.SIGN_IN, self.google(subject, email=email, emailVerified=True))
+        self.assertEqual(self.use(page, self.LINK, "found")["uid"], owner["uid"])
+        self.assertEqual(self.use(self.begin(), self.SIGN_IN, self.facebook(facebook, email=email))["uid"], owner["uid"])
+
+    def test_a_user_reauthenticates_and_is_deleted(self):
+        for provider, make in [("apple.com", self.apple), ("google.com", self.google), ("facebook.com", self.facebook)]:
+            with self.subTest(provider):
+                page, subject = self.begin(), self.subject()
+                user = self.use(page, self.SIGN_IN, make(subject))
+                before = self.claims(page)
+                while time.time() < before["auth_time"] + 1:
+                    time.sleep(0.05)
+                self.assertEqual(self.use(page, self.REAUTHENTICATE, make(subject)), user)
+                self.assertGreater(self.claims(page)["auth_time"], before["auth_time"])
+                other = self.subject()
+                self.use(self.begin(), self.SIGN_IN, make(other))
+                self.refused("auth/user-mismatch", page, f"await {self.REAUTHENTICATE.format(make(other))};")
+                page.run("await deleteUser(auth.currentUser);")
+                self.assertIsNone(self.user(page))
+                self.assertNotEqual(self.use(page, self.SIGN_IN, make(subject))["uid"], user["uid"])
+                # The SDK takes this answer for the end of its user.
+                self.refused("auth/user-token-expired", page, f"await {self.REAUTHENTICATE.format(make(self.subject()))};")
+                self.assertIsNone(self.user(page))
+
+    def test_credentials_that_are_none(self):
+        page = self.begin()
+        nonce = simulator.apple_id_token(APPLE_CLIENT, self.subject(), nonce="0" * 64)
+        audience = simulator.google_tokens("of-another-project", self.subject())[0]
+        for credential, error in [
+            (f"new OAuthProvider('apple.com').credential({{idToken: {json.dumps(nonce)}, rawNonce: 'n'}})", "missing-or-invalid-nonce"),
+            (f"GoogleAuthProvider.credential({json.dumps(audience)})", "invalid-credential"),
+            ("FacebookAuthProvider.credential('unknown')", "invalid-credential"),
+            ("GithubAuthProvider.credential('token')", "operation-not-allowed"),
+        ]:
+            with self.subTest(error):
+                self.refused(f"auth/{error}", page, f"await {self.SIGN_IN.format(credential)};")
+        self.assertIsNone(self.user(page))
 
 
 class SecuredTest(StockTest):
