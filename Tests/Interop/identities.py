@@ -72,6 +72,15 @@ class FacebookPerson(Person):
         return {"access_token": simulator.facebook_tokens(app_id, self.subject, **{**self.profile, **order})[0]}
 
 
+class LimitedFacebookPerson(FacebookPerson):
+    """With the ID token of Limited Login."""
+
+    def form(self, app_id=FACEBOOK_APP, **order):
+        nonce = secrets.token_hex(16)
+        fields = {"nonce": sha256(nonce), **self.profile, **order}
+        return {"id_token": simulator.facebook_tokens(app_id, self.subject, **fields)[1], "nonce": nonce}
+
+
 def sign_in(client, credential, **fields):
     return client.sign_in_with_idp(**credential, **{"returnIdpCredential": True, **fields})
 

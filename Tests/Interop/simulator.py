@@ -1,8 +1,10 @@
 """What the simulated providers have received, and what they are to answer."""
 
+import contextlib
 import json
 import os
 import re
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -115,6 +117,12 @@ def inject(**fault):
 def faults():
     """The faults in force, each with how often it was hit."""
     return _request("GET", "/control/faults")
+
+
+def clear_fault(number):
+    """One that may have hit as often as it was to."""
+    with contextlib.suppress(urllib.error.HTTPError):
+        _request("DELETE", f"/control/faults/{number}")
 
 
 def clear_faults():
