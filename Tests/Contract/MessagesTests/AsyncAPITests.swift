@@ -58,6 +58,22 @@ import Testing
     #expect(Set(least.object.keys).subtracting(choices) == required, "\(sample.type)")
   }
 
+  @Test func `Sealed texts are as described`() throws {
+    for (name, least, full) in try Sample.sealedTexts() {
+      let schema = try #require(checker.schemas[name])
+      let value = try json(full)
+      #expect(checker.problems(value, schema) == [], "\(name)")
+      #expect(checker.properties(schema) == value.properties(), "\(name)")
+      #expect(Set(try json(least).object.keys) == Set(schema["required"]?.strings ?? []), "\(name)")
+      #expect(try json(type(of: full).init(text: full.text())) == value, "\(name)")
+      #expect("\(full) \(String(reflecting: full))" == "\(Redaction.placeholder) \(Redaction.placeholder)")
+    }
+  }
+
+  private func json(_ sealed: any SealedText) throws -> JSONValue {
+    try JSONValue(parsing: sealed.text().reveal())
+  }
+
   @Test func `Every message of the document is in the code`() throws {
     let types = Set(try Sample.all().map(\.type.text))
     #expect(Set(messages.values.compactMap { $0["name"]?.text }) == types)
@@ -100,7 +116,8 @@ import Testing
       VerificationFailed.routingKey, VerificationExpired.routingKey, VerificationCanceled.routingKey,
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
       OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
-      AccountUpdated.routingKey, AccountDeleted.routingKey, KeysPublished.routingKey,
+      AccountUpdated.routingKey, AccountDeleted.routingKey, AccountSignIn.routingKey, AccountLinked.routingKey,
+      AccountUnlinked.routingKey, AccountErased.routingKey, KeysPublished.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
@@ -129,6 +146,8 @@ import Testing
       ("ConversionScope", ConversionScope.known.map(\.rawValue)),
       ("ProofMethod", AppVerified.Method.known.map(\.rawValue)),
       ("PhoneSignInOperation", SignInWithPhone.Operation.allCases.map(\.rawValue)),
+      ("AppleErasure", AccountErased.Apple.known.map(\.rawValue)),
+      ("PartErasure", AccountErased.Part.known.map(\.rawValue)),
       ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
     ])
   func `The words are the same`(schema: String, words: [String]) {

@@ -12,6 +12,11 @@ extension Sample {
     var view = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
     (view.displayName, view.photoURL, view.phoneNumber) = ("Ada", "https://example.com/ada.png", number)
     view.lastRefreshAt = time
+    (view.email, view.emailVerified) = ("ada@example.com", true)
+    var identity = IdentityView(providerID: "apple.com", subject: "s", linkedAt: time)
+    (identity.email, identity.displayName) = ("ada@example.com", "Ada")
+    identity.photoURL = "https://example.com/ada.png"
+    view.identities = [identity, IdentityView(providerID: "google.com", subject: "s", linkedAt: time)]
     return view
   }
 
@@ -35,6 +40,7 @@ extension Sample {
       try Sample([], least: LookUpAccount(project: project, idToken: secret)),
       try Sample([update], least: UpdateAccount(project: project, idToken: secret)),
       try Sample([], least: DeleteAccount(project: project, idToken: secret)),
+      try providerSignIn(), try revocationOfToken(),
       try Sample([], least: RefreshSession(project: project, refreshToken: secret, replyKey: replyKey)),
       try Sample([], least: GetKeys()),
       try Sample([], least: RotateKeys(withdraw: true)),
@@ -42,16 +48,52 @@ extension Sample {
     ]
   }
 
+  private static func providerSignIn() throws -> Sample {
+    var signIn = SignInWithIDP(project: project, credential: secret, replyKey: replyKey)
+    (signIn.app, signIn.idToken, signIn.client) = (app, secret, client)
+    (signIn.autoCreate, signIn.returnIDPCredential) = (false, true)
+    return try Sample([signIn], least: SignInWithIDP(project: project, credential: secret, replyKey: replyKey))
+  }
+
+  private static func revocationOfToken() throws -> Sample {
+    let kinds = AppleToken.Kind.allCases.map { kind in
+      var one = RevokeToken(
+        project: project, idToken: secret, providerID: "apple.com", tokenType: kind, token: secret)
+      (one.app, one.redirectURI) = (app, "https://example.com/")
+      return one
+    }
+    return try Sample(
+      kinds,
+      least: RevokeToken(
+        project: project, idToken: secret, providerID: "apple.com", tokenType: .authorizationCode, token: secret))
+  }
+
+  /// Texts that are sealed: the name of the schema, one with as little as there may be, and one with every field.
+  static func sealedTexts() throws -> [(schema: String, least: any SealedText, full: any SealedText)] {
+    var credential = IDPCredential(providerID: "apple.com")
+    (credential.idToken, credential.accessToken, credential.nonce) = ("t", "a", "n")
+    (credential.user, credential.pendingToken) = ("{}", "p")
+    let least = SignedInIdentity(providerID: "apple.com", federatedID: "s")
+    var identity = least
+    (identity.email, identity.emailVerified, identity.displayName) = ("ada@example.com", true, "Ada")
+    (identity.fullName, identity.photoURL, identity.rawUserInfo) = ("Ada King", "https://example.com/ada.png", "{}")
+    (identity.oauthIDToken, identity.oauthAccessToken, identity.oauthExpiresIn) = ("t", "a", 3600)
+    return [("IDPCredential", IDPCredential(), credential), ("SignedInIdentity", least, identity)]
+  }
+
   static func accountReplies() throws -> [Sample] {
     var signedIn = AccountSignedIn()
     (signedIn.localID, signedIn.phoneNumber, signedIn.isNewUser, signedIn.tokens) = (account, number, true, tokens)
     (signedIn.temporaryProof, signedIn.temporaryProofExpiresIn) = (secret, 3600)
+    (signedIn.identity, signedIn.pendingToken, signedIn.refusal) = (secret, secret, .emailExists)
+    (signedIn.needsConfirmation, signedIn.verifiedProviders) = (true, ["phone"])
     let least = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
     return [
       try Sample([signedIn], least: AccountSignedIn()),
       try Sample([AccountFound(account: view)], least: AccountFound(account: least)),
       try Sample([AccountChanged(account: view)], least: AccountChanged(account: least)),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
+      try Sample([], least: TokenRevoked(localID: account, operationID: "o")),
       try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),
       try Sample([], least: AccountsReset(deleted: 1)),
@@ -65,8 +107,21 @@ extension Sample {
       try Sample(
         [], least: AccountUpdated(project: project, localID: account, updatedAt: time, fields: ["displayName"])),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
-      try keysPublished(),
+      try Sample(
+        [],
+        least: AccountSignIn(
+          project: project, localID: account, provider: "apple.com", signedInAt: time, isNewUser: true)),
+      try Sample([], least: AccountLinked(project: project, localID: account, provider: "apple.com", linkedAt: time)),
+      try Sample(
+        [], least: AccountUnlinked(project: project, localID: account, provider: "apple.com", unlinkedAt: time)),
+      try erased(), try keysPublished(),
     ]
+  }
+
+  private static func erased() throws -> Sample {
+    var erased = AccountErased(project: project, localID: account, erasedAt: time)
+    (erased.apple, erased.coordinator, erased.mail) = (.revoked, .forgotten, .told)
+    return try Sample([erased], least: AccountErased(project: project, localID: account, erasedAt: time))
   }
 
   private static func keysPublished() throws -> Sample {

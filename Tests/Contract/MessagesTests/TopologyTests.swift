@@ -60,10 +60,10 @@ import Testing
     #expect(
       Set(bound.filter { $0.queue == Topology.Queues.accountsCommands }.map(\.routingKey)) == [
         "account.signInWithPhone", "account.signUp", "account.lookup", "account.update", "account.delete",
-        "account.reset", "session.refresh", "keys.get", "keys.rotate",
+        "account.signInWithIdp", "account.revokeToken", "account.reset", "session.refresh", "keys.get", "keys.rotate",
       ])
     let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
-    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 9 == bound.count)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 11 == bound.count)
   }
 
   @Test func `Nothing waits for a reader that there is not`() {

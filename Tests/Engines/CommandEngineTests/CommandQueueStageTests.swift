@@ -84,13 +84,13 @@ struct CommandQueueStageTests {
     let source = MemoryMessageSource([try (0..<20).map { Delivery(message: try bench.note("slow\($0)")) }])
     let pipeline = bench.pipeline(source)
     let running = Task { await pipeline.run() }
-    await wait { door.waiting == CommandStage.maxAtOnce }
+    await wait { door.waiting == CommandStage.Window.general.maxAtOnce }
     for _ in 0..<100 { await Task.yield() }
-    #expect(door.waiting == CommandStage.maxAtOnce)
+    #expect(door.waiting == CommandStage.Window.general.maxAtOnce)
     door.open()
     await running.value
     #expect(source.ackedCount == 20)
-    #expect(most.withLock { $0.most } <= CommandStage.maxAtOnce)
+    #expect(most.withLock { $0.most } <= CommandStage.Window.general.maxAtOnce)
     #expect(bench.metric("notes_stored_total") == 20)
   }
 
@@ -101,7 +101,7 @@ struct CommandQueueStageTests {
     let source = MemoryMessageSource([try (0..<13).map { Delivery(message: try bench.note("slow\($0)")) }])
     let pipeline = bench.pipeline(source, prefetch: 20)
     let running = Task { await pipeline.run() }
-    await wait { source.ackedCount == 3 && door.waiting == CommandStage.maxAtOnce }
+    await wait { source.ackedCount == 3 && door.waiting == CommandStage.Window.general.maxAtOnce }
     let refusals = try bench.replies.map { try ErrorReply(json: $0.body).error }
     #expect(refusals.map(\.reason) == ["BUSY", "BUSY", "BUSY"] && refusals.allSatisfy { $0.retryAfter == 5 })
     door.open()
@@ -111,6 +111,22 @@ struct CommandQueueStageTests {
     // The room is free again.
     await bench.deliver(try bench.note("later"))
     #expect(bench.metric("notes_stored_total") == 11)
+  }
+
+  @Test func `Calls of a slow provider leave room for other work, and are refused once a quarter waits`() async throws {
+    let door = Door()
+    bench.stages.set { text, _ in if text.contains("provider") { await door.pass() } }
+    let calls = try (0..<12).map { Delivery(message: try bench.note("slow-provider\($0)")) }
+    let others = [Delivery(message: try bench.note("slow")), Delivery(message: try bench.note("a"))]
+    let source = MemoryMessageSource([calls, others])
+    let pipeline = bench.pipeline(source, prefetch: 40)
+    let running = Task { await pipeline.run() }
+    await wait { source.ackedCount == 4 && door.waiting == 10 }
+    #expect(bench.replies.filter { $0.type == ErrorReply.type.text }.count == 2)
+    #expect(try await bench.recorded(["slow", "a"]) == 2)
+    door.open()
+    await running.value
+    #expect(source.ackedCount == 14 && bench.metric("notes_stored_total") == 12)
   }
 
   @Test(arguments: StoreUnderTest.allCases)

@@ -232,7 +232,9 @@ struct PutNoteOrder: CommandOrder {
 
   var stage: CommandStage? {
     guard text.hasPrefix("slow") else { return nil }
-    return CommandStage(longest: flow.stages.longest.withLock { $0 }) { [self] access throws(StoreError) in
+    let window: CommandStage.Window = text.hasPrefix("slow-provider") ? .providers : .general
+    let longest = flow.stages.longest.withLock { $0 }
+    return CommandStage(window: window, longest: longest) { [self] access throws(StoreError) in
       try await flow.stages.run(text, access)
       return self
     }

@@ -27,7 +27,7 @@ public struct SignInWithIDP: SecretReplyCommand {
 }
 
 /// Credential of an identity provider, as the app got it. Its fields are those of `postBody`.
-public struct IDPCredential: Codable, Sendable, Hashable {
+public struct IDPCredential: SealedText, Hashable {
   /// `apple.com`, `google.com`, `facebook.com`.
   public var providerID: String?
   public var idToken: String?
@@ -45,7 +45,7 @@ public struct IDPCredential: Codable, Sendable, Hashable {
 }
 
 /// Outcome of a credential beside the tokens: what the provider says of the user.
-public struct SignedInIdentity: Codable, Sendable, Hashable {
+public struct SignedInIdentity: SealedText, Hashable {
   public var providerID: String
   /// The provider's subject.
   public var federatedID: String

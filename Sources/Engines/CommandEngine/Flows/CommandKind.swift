@@ -69,7 +69,7 @@ public protocol CommandOrder: Sendable {
 
   /// Does work that has to wait, such as a slow hash or several transactions, before the transaction of the command.
   ///
-  /// At most ``CommandStage/maxAtOnce`` run at once, beside the batches. Cancelable.
+  /// At most ``CommandStage/Window/maxAtOnce`` of its window run at once, beside the batches. Cancelable.
   /// - Returns: the order with the outcome of that work; `nil` when there is no such work.
   var stage: CommandStage? { get }
 
@@ -114,21 +114,46 @@ extension CommandOrder {
 
 /// Work of a command that has to wait, before its transaction.
 public struct CommandStage: Sendable {
-  /// Maximum number of commands of a queue in this stage at once. Further ones wait, and hold up no other command; once
-  /// half of the prefetch waits or runs, more are refused at once (`BUSY`, with `retryAfter`).
-  public static let maxAtOnce = 8
+  /// Bound on stages of one kind, so that those that wait for somebody else leave room for the rest. Further ones wait,
+  /// and hold up no other command.
+  public enum Window: Sendable, CaseIterable {
+    /// Work of this process and its store. Once half of the prefetch waits or runs, in all windows together, more are
+    /// refused at once (`BUSY`, with `retryAfter`).
+    case general
+    /// Calls of other services. They are refused once a quarter of the prefetch waits or runs.
+    case providers
+
+    /// Maximum number of commands of a queue that run at once.
+    public var maxAtOnce: Int {
+      switch self {
+      case .general: 8
+      case .providers: 32
+      }
+    }
+
+    func maxStaged(prefetch: Int) -> Int {
+      switch self {
+      case .general: max(1, prefetch / 2)
+      case .providers: max(1, prefetch / 4)
+      }
+    }
+  }
+
   /// Time limit of a stage that names none.
   public static let longest = Duration.seconds(20)
 
+  /// Bound that the work counts toward.
+  public let window: Window
   /// Time after which the work is canceled. Unless it ends regularly all the same, the command is answered with an
   /// error, and may be sent again.
   public let longest: Duration
   let run: @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
 
   public init(
-    longest: Duration = Self.longest,
+    window: Window = .general, longest: Duration = Self.longest,
     _ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
   ) {
+    self.window = window
     self.longest = longest
     self.run = run
   }

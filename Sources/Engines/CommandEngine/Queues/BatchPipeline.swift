@@ -4,7 +4,6 @@ import CountersignMessages
 import CountersignTelemetry
 import CrashMarks
 import RecordStore
-import Synchronization
 
 /// Processes the deliveries of a queue in batches: one transaction for a whole batch, then publish, then ack.
 ///
@@ -19,9 +18,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
   private let deadLetters: DeadLetterWriter
   let marks: CrashMarks
   private let publishing = Window(BatchPipeline.maxPublishing)
-  private let stages = Window(CommandStage.maxAtOnce)
-  private let staged = Atomic(0)
-  private let maxStaged: Int
+  private let stages: StageWindows
 
   static var maxPublishing: Int { 4 }
 
@@ -33,7 +30,7 @@ final class BatchPipeline<Work: BatchQueue>: QueuePipeline {
     self.source = source
     self.work = work
     self.context = context
-    maxStaged = max(1, prefetch / 2)
+    stages = StageWindows(prefetch: prefetch)
     store = BatchCommit(
       work: work, context: context, isLive: { source.isLive($0) }, retryDelays: retryDelays)
     deadLetters = DeadLetterWriter(queue: work.queue, userID: context.author.userID)
@@ -220,13 +217,9 @@ extension BatchPipeline {
   /// - Returns: whether the delivery was settled.
   @discardableResult
   private func takeStage(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
-    defer { staged.subtract(1, ordering: .relaxed) }
-    guard staged.add(1, ordering: .relaxed).newValue <= maxStaged else {
-      return await end(delivery, work.refuseBusy(prepared, at: context.clock.now()))
-    }
-    await stages.enter()
-    defer { stages.leave() }
-    return await finish(stage, delivery, prepared)
+    let isSettled = await stages.run(in: stage.window) { await finish(stage, delivery, prepared) }
+    if let isSettled { return isSettled }
+    return await end(delivery, work.refuseBusy(prepared, at: context.clock.now()))
   }
 
   private func finish(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
