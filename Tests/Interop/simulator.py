@@ -68,6 +68,35 @@ def authorization_code(client_id, **order):
     return _request("POST", "/control/apple/codes", {"clientID": client_id, **order})["code"]
 
 
+def apple_id_token(client_id, subject, **order):
+    return _request("POST", "/control/apple/id-tokens", {"clientID": client_id, "subject": subject, **order})["idToken"]
+
+
+def google_tokens(client_id, subject, **order):
+    """An ID token, and an access token."""
+    answer = _request("POST", "/control/google/id-tokens", {"clientID": client_id, "subject": subject, **order})
+    return answer["idToken"], answer["accessToken"]
+
+
+def facebook_tokens(app_id, subject, **order):
+    """An access token, and the ID token of Limited Login."""
+    answer = _request("POST", "/control/facebook/access-tokens", {"appID": app_id, "subject": subject, **order})
+    return answer["accessToken"], answer["idToken"]
+
+
+def keys(provider, **order):
+    """Changes the keys of `apple`, `google` or `facebook`: their IDs then."""
+    return _request("POST", f"/control/{provider}/keys", order)["keyIDs"]
+
+
+def answers(provider):
+    """How many requests a provider has answered, by status."""
+    with urllib.request.urlopen(_url() + "/metrics", timeout=60) as response:
+        page = response.read().decode()
+    found = re.findall(rf'^countersign_simulator_answers_total{{provider="{provider}",status="(\w+)"}} (\d+)', page, re.MULTILINE)
+    return {status: int(count) for status, count in found}
+
+
 def revocations(**query):
     return _request("GET", "/control/revocations?" + urllib.parse.urlencode(query))
 
