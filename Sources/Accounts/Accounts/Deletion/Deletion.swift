@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// The end of an account, whoever ends it.
+/// The end of an account: by its user, by a test, or with its last session.
 ///
 /// Its number, addresses and identities are free at once, and its sessions gone: every call is answered as if it had
 /// never been. What other processes know about its user is erased afterwards.
@@ -22,12 +22,12 @@ struct Deletion: Sendable {
     return event
   }
 
-  /// Apple was told if a token was revoked and the user has not signed in with Apple since.
+  /// Apple was told if a token was revoked, and the user has neither linked nor signed in with Apple since.
   private func ending(
     atApple account: AccountRecord, in set: WorkingSet
   ) throws(StoreError) -> AccountErased.Apple? {
-    guard account.identity(at: AppleRevocation.provider) != nil else { return nil }
-    guard let revokedAt = account.appleRevokedAt else { return .notTold }
+    guard let identity = account.identity(at: AppleRevocation.provider) else { return nil }
+    guard let revokedAt = account.appleRevokedAt, identity.linkedAt <= revokedAt else { return .notTold }
     let hasSignedInSince = try sessions.all(of: account, in: set).contains {
       $0.firstFactor.name == AppleRevocation.provider && $0.authTime > revokedAt
     }
