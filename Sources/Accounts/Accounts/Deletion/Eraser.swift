@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Has erased what other processes know about the user of a deleted account, and says how that ended.
+/// Erasure of the knowledge that other processes have of the user of a deleted account, and the event of its end.
 ///
 /// ```
 /// deleted ──> mail.forget, if there was an address
