@@ -166,7 +166,7 @@ let accounts: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "Projects", "ServiceRuntime",
+      "CountersignTelemetry", "HTTPClient", "Projects", "ServiceRuntime",
     ])
 ]
 
@@ -322,7 +322,7 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "PostgreSQL", "Projects", "RecordStore", "ServiceRuntime",
+      "CountersignTelemetry", "HTTPClient", "PostgreSQL", "Projects", "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",

@@ -9,13 +9,16 @@ struct AccountParts: Sendable {
   let hashes: AccountHashes
   let idTokens: IDTokens
   let sessions: Sessions
+  let deletion: Deletion
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let providers: IdentityProviders
   let metrics: MetricsRegistry
   let logger: Logger
-  let replyQueue = Topology.Queues.accountsReplies
+  let replyQueue = Self.replyQueue
+
+  private static let replyQueue = Topology.Queues.accountsReplies
 
   struct Secrets: Sendable {
     var hashes: AccountHashes
@@ -42,7 +45,13 @@ struct AccountParts: Sendable {
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     sessions = Sessions(rules: rules.sessions)
-    reader = CommandReader(rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys)
+    deletion = Deletion(
+      sessions: sessions,
+      eraser: Eraser(
+        projects: rules.projects, replyQueue: Self.replyQueue, metrics: ErasureMetrics(metrics, logger: logger)))
+    reader = CommandReader(
+      rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
+      tickets: Tickets(hashes, ring: secrets.tokenKeys))
     sealer = Sealer(keys: secrets.keys)
   }
 }
@@ -57,7 +66,10 @@ struct AccountFlows: Sendable {
       [
         KeysFlow(parts),
         PhoneSignInFlow(parts),
+        ProviderSignInFlow(parts),
         AccountFlow(parts),
+        RevocationFlow(parts: parts),
+        ErasureFlow(parts),
         RefreshFlow(parts),
         ResetFlow(parts),
       ],

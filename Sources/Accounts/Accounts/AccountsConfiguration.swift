@@ -14,6 +14,7 @@ public struct AccountsConfiguration: ProcessConfiguration {
   let secrets: AccountParts.Secrets?
   let projects: ProjectsDirectory
   let rules: AccountRules
+  let providers: ProvidersConfiguration
   let prefetch: Int
   let maintenanceInterval: Duration
 
@@ -22,8 +23,13 @@ public struct AccountsConfiguration: ProcessConfiguration {
     common = CommonConfiguration(section, defaultHTTPPort: 8085)
     database = DatabaseSettings(
       section.section("database"), of: "accounts process", defaultPath: "/var/lib/countersign/accounts.sqlite")
-    projects = ProjectsDirectory(section)
-    rules = AccountRules(section, ProjectsSource(projects.projects))
+    let isDevelopment = section.bool(
+      "development", default: false,
+      "Whether tests may delete all accounts, make any number of them, and write credentials of providers.")
+    projects = ProjectsDirectory(section, isDevelopment: isDevelopment)
+    rules = AccountRules(section, ProjectsSource(projects.projects), isDevelopment: isDevelopment)
+    providers = ProvidersConfiguration(section)
+    providers.check(projects.projects, section)
     secrets = Self.secrets(section, common.keys)
     prefetch = section.integer(
       "prefetch", default: 512, in: 1...10_000, "Messages that are taken from each queue ahead.")
@@ -108,10 +114,9 @@ public struct AccountsConfiguration: ProcessConfiguration {
 }
 
 extension AccountRules {
-  init(_ section: ConfigurationSection, _ projects: ProjectsSource) {
+  init(_ section: ConfigurationSection, _ projects: ProjectsSource, isDevelopment: Bool) {
     self.init(projects: projects)
-    isDevelopment = section.bool(
-      "development", default: false, "Whether tests may delete all accounts, and addresses make any number of them.")
+    self.isDevelopment = isDevelopment
     requesters = Set(
       section.strings(
         "requesters", default: Self.defaultRequesters.sorted(), "Users of the broker whose commands are carried out."))

@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
+import HTTPClient
 import Projects
 import SQLite
 public import ServiceRuntime
@@ -13,8 +14,10 @@ public enum AccountsServices {
   public static func make(
     _ configuration: AccountsConfiguration, _ context: ServiceContext
   ) async throws -> [any Service] {
+    let providers = try providers(configuration, context)
     guard let secrets = configuration.secrets,
-      let parts = AccountParts(configuration.rules, secrets, metrics: context.metrics, logger: context.logger)
+      let parts = AccountParts(
+        configuration.rules, secrets, providers: providers, metrics: context.metrics, logger: context.logger)
     else {
       throw StartError(
         .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", hint: nil)
@@ -27,6 +30,20 @@ public enum AccountsServices {
     warn(configuration, context.logger)
     let projects = FileWatcher.projects(configuration.projects.directory, configuration.rules.projects, context)
     return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]
+  }
+
+  private static func providers(
+    _ configuration: AccountsConfiguration, _ context: ServiceContext
+  ) throws -> IdentityProviders {
+    do throws(TransportError) {
+      return try configuration.providers.make {
+        ProviderContext(
+          network: $0, clock: context.clocks.monotonic, log: context.logger, metrics: ProviderMetrics(context.metrics),
+          secrets: $1, isDevelopment: configuration.rules.isDevelopment)
+      }
+    } catch {
+      throw StartError(.configuration, "the way to identity providers cannot be opened: \(error)", hint: nil)
+    }
   }
 
   private static func facts(_ secrets: AccountParts.Secrets, _ projects: ProjectsSource) -> MemberFacts {

@@ -107,5 +107,10 @@ public enum ProjectForms {
       && text.dropFirst().dropLast().contains(".")
   }
 
+  /// Name of a client or app at a provider: 1 to 255 visible characters of ASCII.
+  public static func isClientID(_ text: String) -> Bool {
+    text.isMatched(by: { ("!"..."~").contains($0) }, length: 1...255)
+  }
+
   private static func isLowerCase(_ scalar: Unicode.Scalar) -> Bool { ("a"..."z").contains(scalar) }
 }

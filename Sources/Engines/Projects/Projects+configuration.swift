@@ -23,13 +23,18 @@ extension Project: Configuration {
     authDomain = Self.host(
       section, "authDomain", section.optionalString("authDomain", "The host of the pages, example.firebaseapp.com."))
     authorizedDomains = Self.domains(section)
-    methods = Self.methods(section.section("methods"))
+    methods = Self.methods(section)
+    emulatorTokens = section.bool(
+      "emulatorTokens", default: false,
+      "Whether unsigned credentials of providers are taken, in development mode only.")
     recentLogin = RecentLogin(section.section("recentLogin"))
     recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
     apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
       ProjectApp(id: $0.name, $0.section, number: number, &taken)
     }
     section.check("apps", apps.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) apps")
+    providers = ProviderFacts.all(section)
+    for problem in missingFacts { section.problem(problem.place, problem.text) }
   }
 
   var names: [UniqueName] {
@@ -86,11 +91,12 @@ extension Project: Configuration {
   }
 
   private static func methods(_ section: ConfigurationSection) -> Set<Method> {
-    let isOn = [
-      (Method.phone, section.bool("phone", default: false, "Whether users sign in with a phone number.")),
-      (Method.anonymous, section.bool("anonymous", default: false, "Whether users sign in without a name.")),
-    ]
-    return Set(isOn.filter(\.1).map(\.0))
+    let flags = section.boolMap(
+      "methods", "Ways to sign in that are on: phone, anonymous, and providers by their ID, such as apple.com.")
+    for name in flags.keys.sorted() where !ProjectForms.isMethod(name) {
+      section.problem("methods.\(name)", "is no way to sign in: it must be \(ProjectForms.methodForm)")
+    }
+    return Set(flags.filter(\.value).keys.map(Method.init))
   }
 }
 

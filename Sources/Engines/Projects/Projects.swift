@@ -52,6 +52,11 @@ public struct Project: Sendable, Hashable {
   public var authorizedDomains: [String]
   /// Ways to sign in that are switched on.
   public var methods: Set<Method>
+  /// Facts that identity providers know the project by, by the ID of the provider.
+  public var providers: [String: ProviderFacts] = [:]
+  /// Whether unsigned credentials of providers are taken, as test suites for the emulator write them. In development
+  /// mode only.
+  public var emulatorTokens = false
   /// Acts of a signed-in user that need a sign-in of the last five minutes. The deletion of an account always does.
   public var recentLogin = RecentLogin()
   /// The apps whose users are the project's.
@@ -78,6 +83,26 @@ public struct Project: Sendable, Hashable {
 
     /// The defaults: ``phone`` alone.
     public init() {}
+  }
+
+  /// Facts that an identity provider knows a project by. They are public.
+  public struct ProviderFacts: Sendable, Hashable {
+    /// Clients whose ID tokens are taken.
+    public var clientIDs: [String]
+    /// The app at the provider whose access tokens are taken.
+    public var appID: String?
+
+    public init(clientIDs: [String] = [], appID: String? = nil) {
+      self.clientIDs = clientIDs
+      self.appID = appID
+    }
+  }
+
+  /// Clients whose ID tokens of a provider are taken. Apple issues those of apps to their bundle IDs.
+  public func clientIDs(of provider: String) -> [String] {
+    let named = providers[provider]?.clientIDs ?? []
+    guard provider == ProviderFacts.apple else { return named }
+    return apps.filter { $0.platform == .ios }.map(\.id) + named
   }
 
   /// The app of an ID at the coordinator: a bundle ID, a package name, or the name of a web app.

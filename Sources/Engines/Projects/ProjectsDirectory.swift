@@ -14,10 +14,18 @@ public struct ProjectsDirectory: Sendable {
   public let projects: Projects
 
   /// Reads the key `projectsDirectory` and the files of that directory. Problems of both are reported to the section.
-  public init(_ section: ConfigurationSection) {
+  /// - Parameter isDevelopment: whether the process is in development mode, which `emulatorTokens` needs.
+  public init(_ section: ConfigurationSection, isDevelopment: Bool) {
     Self.refuseFormerKey(section)
-    directory = .projects(
-      section.path(Self.key, default: "projects", "The directory with the file ID.json5 of each project."))
+    let path = section.path(Self.key, default: "projects", "The directory with the file ID.json5 of each project.")
+    if !isDevelopment {
+      for project in ConfigurationDirectory<Project>.projects(path).load().contents.values where project.emulatorTokens
+      {
+        section.problem(
+          Self.key, "\(path)/\(project.id).json5: emulatorTokens lets everybody sign in as anybody; take it out")
+      }
+    }
+    directory = .projects(path, isDevelopment: isDevelopment)
     projects = Projects(Array(directory.contents(section, Self.key).values))
     if projects.all.isEmpty, directory.isEmpty {
       section.warning(
@@ -37,8 +45,17 @@ public struct ProjectsDirectory: Sendable {
 
 extension ConfigurationDirectory<Project> {
   /// Projects as accounts and the gateway read them.
-  public static func projects(_ path: String) -> Self {
-    projects(path, names: { $0.names }, read: { Project(id: $0, $1) })
+  /// - Parameter isDevelopment: whether the reader is in development mode. `true` also for readers that sign no one in.
+  public static func projects(_ path: String, isDevelopment: Bool = true) -> Self {
+    projects(
+      path, names: { $0.names },
+      read: { id, section in
+        let project = Project(id: id, section)
+        section.check(
+          "emulatorTokens", isDevelopment || !project.emulatorTokens,
+          "lets everybody sign in as anybody, and needs development mode; take it out")
+        return project
+      })
   }
 }
 

@@ -64,6 +64,9 @@ extension HTTPClient {
     /// The `User-Agent` of requests that have none.
     public var userAgent: String
     public var version: Version
+    /// Whether connections to a host, as the URL names it with its port, may go to an address of 4 or 16 bytes that its
+    /// name stands for. Asked on the loop's queue whenever a connection is opened.
+    public var allowsAddress: @Sendable (_ authority: String, _ address: [UInt8]) -> Bool = { _, _ in true }
 
     /// - Parameters:
     ///   - maxConcurrent: 1 to 10,000.

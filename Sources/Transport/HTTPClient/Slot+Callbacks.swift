@@ -1,6 +1,7 @@
 import CCurl
 import Curl
 import Dispatch
+import Glibc
 
 extension Slot {
   static func from(_ context: UnsafeMutableRawPointer?) -> Slot {
@@ -9,6 +10,10 @@ extension Slot {
 
   func onSocket(_ address: UnsafeMutablePointer<curl_sockaddr>?) -> curl_socket_t {
     guard let address else { return -1 }
+    guard configuration.allowsAddress(submission?.request.authority ?? "", PeerAddress.bytes(of: address)) else {
+      isAddressRefused = true
+      return -1
+    }
     let socket = connections.open(address)
     sockets.append(socket)
     return socket
@@ -64,4 +69,22 @@ extension Slot {
     body.append(contentsOf: UnsafeRawBufferPointer(start: data, count: count))
     return count
   }
+}
+
+/// Address that libcurl is about to connect to.
+enum PeerAddress {
+  /// 4 or 16 bytes in the order of the network. None of another family, which no rule allows by mistake.
+  static func bytes(of address: UnsafeMutablePointer<curl_sockaddr>) -> [UInt8] {
+    withUnsafePointer(to: &address.pointee.addr) { pointer in
+      let raw = UnsafeRawPointer(pointer)
+      switch address.pointee.family {
+      case AF_INET: return Array(UnsafeRawBufferPointer(start: raw + ipv4Offset, count: 4))
+      case AF_INET6: return Array(UnsafeRawBufferPointer(start: raw + ipv6Offset, count: 16))
+      default: return []
+      }
+    }
+  }
+
+  private static let ipv4Offset = MemoryLayout<sockaddr_in>.offset(of: \.sin_addr) ?? 0
+  private static let ipv6Offset = MemoryLayout<sockaddr_in6>.offset(of: \.sin6_addr) ?? 0
 }

@@ -39,6 +39,7 @@ extension Slot {
         .receive, "a pooled connection ended before the answer; not sent again, since that may do it twice")
     }
     let kind = kind(code)
+    if isAddressRefused, attempts == 0 { return failure(.connect, "its address is not allowed") }
     if case .timedOut(let phase) = kind { return failure(kind, "timed out (\(phase.rawValue))") }
     return failure(kind, easy.failureText(code))
   }

@@ -15,7 +15,7 @@ final class Slot {
 
   let easy: EasyHandle
   let connections: Connections
-  private let configuration: HTTPClient.Configuration
+  let configuration: HTTPClient.Configuration
   private var headerList: UnsafeMutablePointer<curl_slist>?
   private var url = ""
   private var headerFields: [(name: String, value: String)]?
@@ -32,6 +32,8 @@ final class Slot {
   var headerLines: [UInt8] = []
   var body: [UInt8] = []
   var isTooLarge = false
+  /// Whether the configuration does not allow an address of the host.
+  var isAddressRefused = false
   /// Number of times libcurl was about to write the request. 0 means that certainly no byte of it left.
   var attempts = 0
   /// Those that were opened for this request.
@@ -91,6 +93,7 @@ final class Slot {
     headerLines.removeAll(keepingCapacity: true)
     body = []
     isTooLarge = false
+    isAddressRefused = false
     attempts = 0
     sockets.removeAll(keepingCapacity: true)
     isResendPrevented = false

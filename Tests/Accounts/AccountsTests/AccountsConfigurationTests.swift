@@ -96,6 +96,31 @@ import Testing
     }
   }
 
+  @Test func `Addresses of providers are https, or those of this machine; inner ones are those that are named`() throws
+  {
+    let http = "providers: { apple: { keysURL: 'http://127.0.0.1:8090/auth/keys' } }"
+    let allowed = try load(http).providers.allowed
+    #expect(allowed.authorities == ["127.0.0.1:8090"])
+    #expect(allowed.allows("127.0.0.1:8090", [127, 0, 0, 1]) && !allowed.allows("appleid.apple.com", [127, 0, 0, 1]))
+    #expect(allowed.allows("appleid.apple.com", [17, 1, 2, 3]) && !allowed.allows("appleid.apple.com", []))
+    let networks = try load("providers: { allowedNetworks: ['10.1.0.0/16'] }").providers.allowed
+    #expect(networks.allows("x", [10, 1, 0, 1]) && !networks.allows("x", [10, 2, 0, 1]))
+    for (keys, place) in [
+      ("providers: { apple: { keysURL: 'http://10.0.0.1/' } }", "providers.apple.keysURL"),
+      ("providers: { google: { tokeninfoURL: 'https://x/?a=b' } }", "providers.google.tokeninfoURL"),
+      ("providers: { apple: { issuers: [] } }", "providers.apple.issuers"),
+      ("providers: { facebook: { graphVersion: '23' } }", "providers.facebook.graphVersion"),
+      ("providers: { allowedNetworks: ['10'] }", "providers.allowedNetworks.0"),
+      ("providerSecretsFile: 'secrets'", "providerSecretsFile"),
+    ] {
+      let found = try problems(keys, replacing: ["secrets": "hidden"])
+      #expect(found.contains { $0.contains(place) } && !found.contains { $0.contains("hidden") }, "\(keys): \(found)")
+    }
+    let project = "{ number: 1, apiKeys: ['fake-api-key'], emulatorTokens: true, apps: {} }"
+    #expect(try problems("", replacing: ["projects/example.json5": project]).contains { $0.contains("emulatorTokens") })
+    #expect(try problems("development: true", replacing: ["projects/example.json5": project]).isEmpty)
+  }
+
   @Test func `The annotated file explains every key`() throws {
     let text = try String(contentsOf: URL(filePath: Repository.config + "/accounts.json5"), encoding: .utf8)
     let keys = try withFiles { directory in

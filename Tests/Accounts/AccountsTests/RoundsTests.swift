@@ -30,6 +30,31 @@ import Testing
     return [command, try #require(bench.store.rounds.last)]
   }
 
+  /// A new identity, a known one, a link, a refused link, and the token that stands for it.
+  private func loadsOfIdentities(_ bench: AccountsBench, _ idToken: Secret?) async throws -> [Int] {
+    var loads: [Int] = []
+    func signIn(_ credential: IDPCredential, idToken: Secret? = nil) async throws -> AccountsBench.Answer {
+      let id = bench.nextID()
+      let reply = try await bench.ask(bench.command(id, credential, idToken: idToken), id: id)
+      loads.append(try #require(bench.store.rounds.last))
+      return try bench.answer(reply, id)
+    }
+    func apple(_ subject: String, serial: Int = 0) throws -> IDPCredential {
+      var token = FakeProvider.Token(subject, email: "\(subject)@example.com")
+      token.serial = serial
+      return try bench.credential("apple.com", token)
+    }
+    _ = try await signIn(apple("one"))
+    _ = try await signIn(apple("one", serial: 1))
+    _ = try await signIn(bench.credential("google.com", FakeProvider.Token("two")), idToken: idToken)
+    let refused = try await signIn(apple("one", serial: 2), idToken: idToken)
+    #expect(refused.reply.refusal == .identityAlreadyLinked)
+    var pending = IDPCredential()
+    pending.pendingToken = refused.pending?.reveal()
+    #expect(try await signIn(pending).error == nil)
+    return loads
+  }
+
   @Test func `Each command takes so many loads, and the frequent ones no more than their look-ups chain`() async throws
   {
     let bench = try await AccountsBench { $0.isDevelopment = true }
@@ -43,6 +68,8 @@ import Testing
     signIns.append(try await loads(bench, bench.command("e", proof: proof), id: "e"))
     signIns += try await loads(bench, signIn: "f", Self.other, idToken: user.idToken)
     let token = try #require(signedIn.idToken)
+    let identities = try await loadsOfIdentities(bench, user.idToken)
+    #expect(identities == [1, 2, 1, 1, 3])
     let refresh = try bench.refreshing(try #require(signedIn.refreshToken), id: "refresh")
     var update = UpdateAccount(project: project, idToken: try bench.seal(token, UpdateAccount.self, "update"))
     update.displayName = "Ada"
@@ -55,6 +82,8 @@ import Testing
     ]
     // From its note.
     #expect(try await loads(bench, update, id: "update") == 3)
+    let apple = try await bench.signInWithApple(ago: .zero)
+    others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
     others["keys.get"] = try await loads(bench, GetKeys())
     others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
@@ -63,10 +92,11 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
+        "account.revokeToken": 2,
         "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
       ])
     #expect(
-      Set(others.keys).union([SignInWithPhone.type.name])
+      Set(others.keys).union([SignInWithPhone.type.name, SignInWithIDP.type.name])
         == Set(bench.context.registry.commandKinds.map(\.type.name)))
   }
 
@@ -118,8 +148,8 @@ import Testing
       }
       runs.append(try sent.map { try json(OutboxCodec.decode($0).body) })
     }
-    // The refusal, the event of the new account, and the answer.
-    #expect(runs[0] == runs[1] && runs[0].count == 3)
+    // The refusal, the events of the new account and its session, and the answer.
+    #expect(runs[0] == runs[1] && runs[0].count == 4)
   }
 
   @Test func `A fictional code that is refused counts once, however often its command runs`() async throws {

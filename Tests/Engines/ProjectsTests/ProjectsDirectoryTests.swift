@@ -36,6 +36,13 @@ final class SampleProjects: Sendable {
     return found
   }
 
+  /// A configuration that names the directory, beside it.
+  func configuration() throws -> String {
+    let file = url.deletingLastPathComponent().appending(path: "\(url.lastPathComponent).json5")
+    try Data("{ projectsDirectory: '\(path)' }".utf8).write(to: file)
+    return file.path(percentEncoded: false)
+  }
+
   var found: String { directory.load().problems.map(\.description).joined(separator: "\n") }
 }
 
@@ -67,6 +74,49 @@ final class SampleProjects: Sendable {
     #expect(app.encodedAppID == "app-1-100000000001-ios-0123456789abcdef")
     #expect(project.app(origin: "https://example.com")?.id == "page")
     #expect(project.app(origin: "https://example.com.evil.example") == nil)
+  }
+
+  @Test func `Providers are methods, and need what the provider knows the project by`() throws {
+    let app = #""com.example.app": { platform: "ios", appID: "1:100000000001:ios:0123456789abcdef" }"#
+    let project = try #require(
+      try file.load(
+        """
+        methods: { "apple.com": true, "google.com": true, "facebook.com": true, "oidc.example": true, phone: false },
+        providers: { "apple.com": { clientIDs: ["web"] }, "google.com": { clientIDs: ["g"] }, "facebook.com": { appID: "1" } },
+        """, apps: app)["example"])
+    #expect(project.methods.map(\.rawValue).sorted() == ["apple.com", "facebook.com", "google.com", "oidc.example"])
+    #expect(project.methods.contains(.provider("apple.com")) && !project.emulatorTokens)
+    #expect(project.clientIDs(of: "apple.com") == ["com.example.app", "web"] && project.clientIDs(of: "x.y") == [])
+    #expect(
+      try file.load("methods: { 'apple.com': true },", apps: app)["example"]?.clientIDs(of: "apple.com").count == 1)
+    for (keys, problem) in [
+      ("methods: { 'apple.com': true },", "providers.apple.com.clientIDs: is missing"),
+      ("methods: { 'google.com': true },", "providers.google.com.clientIDs: is missing"),
+      ("methods: { 'facebook.com': true },", "providers.facebook.com.appID: is missing"),
+      ("methods: { mail: true },", "methods.mail: is no way to sign in"),
+      ("methods: { phone: 'yes' },", "methods.phone"), ("providers: { apple: {} },", "providers.apple: is not the ID"),
+      ("providers: { 'apple.com': { clientIDs: ['a b'] } },", "clientIDs.0"),
+      ("providers: { 'apple.com': { secret: 'x' } },", "providers.apple.com.secret"),
+    ] {
+      let found = try file.problems(keys)
+      #expect(found.contains(problem), "\(keys): \(found)")
+    }
+    #expect(try file.problems("methods: { 'google.com': false },").isEmpty)
+  }
+
+  @Test func `Unsigned credentials need development mode`() throws {
+    try file.write(SampleProjects.example("emulatorTokens: true,"))
+    #expect(file.directory.load().contents["example"]?.emulatorTokens == true)
+    let strict = ConfigurationDirectory<Project>.projects(file.path, isDevelopment: false).load()
+    #expect(strict.contents.isEmpty && strict.problems.first?.description.contains("emulatorTokens") == true)
+    try file.write("other", #"{ number: 2, apiKeys: ['other-api-key'], apps: {} }"#)
+    #expect(throws: ConfigurationError.self) {
+      try StrictProjects.load(file: file.configuration(), environment: [:])
+    }
+  }
+
+  private struct StrictProjects: Configuration {
+    init(_ section: ConfigurationSection) { _ = ProjectsDirectory(section, isDevelopment: false) }
   }
 
   @Test func `Methods that are not named are off`() throws {
@@ -211,7 +261,7 @@ final class SampleProjects: Sendable {
   /// A configuration that names the directory as accounts and gateway do.
   private struct Naming: Configuration {
     let directory: ProjectsDirectory
-    init(_ section: ConfigurationSection) { directory = ProjectsDirectory(section) }
+    init(_ section: ConfigurationSection) { directory = ProjectsDirectory(section, isDevelopment: false) }
   }
 
   private func naming(_ environment: [String: String]) -> String {

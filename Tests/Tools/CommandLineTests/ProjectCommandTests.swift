@@ -77,6 +77,26 @@ import Testing
     #expect(await run("list").output.contains("example  100000000001  phone    2"))
   }
 
+  @Test func `Ways to sign in are switched on and off, with what the provider knows the project by`() async throws {
+    _ = await run("add", "example", "--number", "100000000001")
+    let early = await run("enable", "example", "google.com")
+    #expect(early.code == .badInput && early.error.contains("providers.google.com.clientIDs"), "\(early.error)")
+    let on = await run("enable", "example", "google.com", "--client-id", "one", "--client-id", "two")
+    #expect(on.code == .success && on.output.contains("google.com, phone"), "\(on.error)\(on.output)")
+    #expect(await run("enable", "example", "google.com", "--client-id", "two", "--client-id", "three").code == .success)
+    #expect(await run("enable", "example", "facebook.com", "--app-id", "123").code == .success)
+    let project = try #require(try projects["example"])
+    #expect(project.methods == [.phone, .provider("google.com"), .provider("facebook.com")])
+    #expect(project.clientIDs(of: "google.com") == ["one", "two", "three"])
+    #expect(await run("show", "example").output.contains("client one, client two, client three"))
+    #expect(await run("disable", "example", "google.com").code == .success)
+    #expect(try projects["example"]?.methods == [.phone, .provider("facebook.com")])
+    #expect(try projects["example"]?.clientIDs(of: "google.com").count == 3, "for the next time")
+    #expect(await run("enable", "example", "mail").code == .badInput)
+    #expect(await run("enable", "example", "phone", "--client-id", "x").code == .usage)
+    #expect(await run("enable", "other", "phone").code == .badInput)
+  }
+
   @Test func `A file is written whole: keys and mode stay, and a note tells that comments are gone`() async throws {
     try write("{ number: 1, /* ours */ apiKeys: ['fake-api-key'], recentLogin: { phone: false } }")
     try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file)

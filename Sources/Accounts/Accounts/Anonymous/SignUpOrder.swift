@@ -43,25 +43,23 @@ struct SignUpOrder: CommandOrder {
       metrics.count(refusal, in: &set)
       return CommandAnswer(APIError(refusal))
     }
-    guard let id = random.accountID else { throw StoreError.unreadableBody }
-    var account = AccountRecord(id, project: project, at: set.now)
+    var account = try AccountRecord(random.localID, project: project, at: set.now)
     account.isAnonymous = true
-    let session = try Sessions(rules: reader.rules.sessions).start(
-      for: &account, isNew: true, by: .anonymous, random, in: &set)
-    account.endsAt = session.end(reader.rules.sessions)
-    try account.store(isNew: true, in: &set)
+    let first = FirstFactor(
+      provider: .anonymous, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope)
+    let holder = try first.finish(account, isNewUser: true, in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)
     try limits.count(in: &set)
-    try set.announceCreation(of: account, provider: .anonymous, cause: envelope)
-    let holder = IDTokenCheck.Holder(account: account, session: session)
-    return try AccountSignedIn.answer(holder, isNewUser: true, sealedFor: seal, reader.idTokens, at: set.now)
+    return try answers.tokens(holder, isNewUser: true, at: set.now)
   }
 
+  private var answers: SignInAnswers { SignInAnswers(idTokens: reader.idTokens, seal: seal) }
+
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    switch try SignedInNote(note).holder(project: project, in: set, reader.rules.sessions) {
-    case .failure(let error): CommandAnswer(error)
-    case .success(let holder):
-      try AccountSignedIn.answer(holder, isNewUser: true, sealedFor: seal, reader.idTokens, at: set.now)
+    guard case .session(let id, _, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
+    switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let holder): return try answers.tokens(holder, isNewUser: true, at: set.now)
     }
   }
 }

@@ -14,7 +14,7 @@ struct CheckReply: Report {
   private var approval: VerificationApproved?
   private var refusal: APIError?
   private let reader: CommandReader
-  private let runs = PhoneSignIn.Runs()
+  private let runs = SignInRuns()
 
   static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
@@ -25,16 +25,20 @@ struct CheckReply: Report {
   private static let separator: Character = "/"
 
   /// Project and check: the account that has the number is looked up together with the check.
-  static func correlationID(of check: PhoneCheck) -> String { "\(check.project)\(separator)\(check.id.text)" }
+  static func correlationID(of check: PhoneCheck) -> String {
+    AwaitedReply.correlationID(PhoneCheck.kind, "\(check.project)\(separator)\(check.id.text)")
+  }
 
   private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
     let envelope = received.envelope
+    guard let place = AwaitedReply.place(in: envelope, PhoneCheck.kind) else { return nil }
     // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
     guard envelope.userID == Topology.Users.coordinator else {
       throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
     }
-    guard let parts = envelope.correlationID?.split(separator: Self.separator, maxSplits: 1), parts.count == 2,
-      envelope.causationID == String(parts[1]), let id = RecordID(PhoneCheck.kind, String(parts[1]))
+    let parts = place.split(separator: Self.separator, maxSplits: 1)
+    guard parts.count == 2, envelope.causationID == String(parts[1]),
+      let id = RecordID(PhoneCheck.kind, String(parts[1]))
     else { return nil }
     self.id = id
     project = String(parts[0])
@@ -51,7 +55,7 @@ struct CheckReply: Report {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     keys.add(record: id)
     guard let approval else { return }
-    if let used = UsedVerification(approval.verificationID) { keys.add(record: used.id) }
+    if let used = UsedCredential(verification: approval.verificationID) { keys.add(record: used.id) }
     keys.add(holderOf: try AccountRecord.key(ofNumber: approval.phoneNumber, project: project))
   }
 
@@ -60,9 +64,11 @@ struct CheckReply: Report {
     var keys = StoreKeys()
     try PhoneCheck.addAnswerKeys(of: check.waiting, to: &keys)
     if let approval {
-      for command in check.waiting { try PhoneSignIn.addKeys(of: command.request, to: &keys) }
-      if let holder = try AccountRecord.find(number: approval.phoneNumber, project: project, in: set) {
-        keys.add(group: try SessionRecord.group(ofAccount: holder.localID))
+      for command in check.waiting { try command.request.addKeys(to: &keys) }
+      if let holder = try AccountRecord.find(
+        holderOf: AccountRecord.key(ofNumber: approval.phoneNumber, project: project), in: set)
+      {
+        keys.add(group: try SessionRecord.group(ofAccount: holder.id))
       }
     }
     try set.require(keys)
@@ -92,19 +98,21 @@ struct CheckReply: Report {
     guard let approval else { return CommandAnswer(refusal.map(APIError.init(refusalOfCheck:)) ?? .noCheckReply) }
     // A command without an app takes any of its project.
     guard reader.rules.projects.current[check.project]?.app(id: approval.app) != nil,
-      let used = UsedVerification(approval.verificationID)
+      let used = UsedCredential(verification: approval.verificationID)
     else { return CommandAnswer(.unknownSession) }
     if try used.isUsed(in: set) { return CommandAnswer(.codeUsed) }
-    guard set.now - approval.approvedAt <= UsedVerification.maxApprovalAge else {
+    guard set.now - approval.approvedAt <= PhoneCheck.maxApprovalAge else {
       return CommandAnswer(.approvalTooOld)
     }
     let proven = ProvenNumber(
       number: approval.phoneNumber, app: approval.app, isFictional: approval.testNumber, source: .code)
-    let outcome = try PhoneSignIn(
-      project: check.project, proven: proven, request: command.request, cause: command.envelope, reader: reader,
+    let outcome = try SignIn(
+      project: check.project, factor: proven, request: command.request, cause: command.envelope, reader: reader,
       runs: runs
     ).carryOut(in: &set)
-    if outcome.usesProof { try used.store(approvedAt: approval.approvedAt, in: &set) }
+    if outcome.usesProof {
+      try used.store(until: max(set.now, approval.approvedAt) + PhoneCheck.usedCodeRetention, in: &set)
+    }
     return outcome.answer
   }
 }

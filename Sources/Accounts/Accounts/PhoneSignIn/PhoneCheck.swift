@@ -11,7 +11,7 @@ struct PhoneCheck {
   struct Waiting {
     var envelope: Envelope
     var fingerprint: [UInt8]
-    var request: PhoneRequest
+    var request: SignInRequest
     var deadline: UnixTime
   }
 
@@ -21,6 +21,11 @@ struct PhoneCheck {
   static let maxWaiting = 8
   /// Time for which the coordinator's answer is awaited. The gateway waits longer, and most apps do.
   static let patience = Duration.seconds(15)
+  /// An older approval is refused, whatever is recorded: see ``CheckReply``.
+  static let maxApprovalAge = Duration.seconds(600)
+  /// Time for which a used code is remembered: longer than an approval counts, by more than the clocks of two hosts
+  /// differ.
+  static let usedCodeRetention = Duration.seconds(3600)
 
   let id: RecordID
   let project: String

@@ -26,12 +26,12 @@ struct SignInOrder: CommandOrder {
   private let project: String
   private let app: String?
   private let credential: Credential
-  private let request: PhoneRequest
+  private let request: SignInRequest
   private let seal: ReplySeal
   /// Reason to refuse the command unless it was answered before.
   private let refusal: APIError?
   private let flow: PhoneSignInFlow
-  private let runs = PhoneSignIn.Runs()
+  private let runs = SignInRuns()
 
   private var reader: CommandReader { flow.reader }
 
@@ -46,7 +46,7 @@ struct SignInOrder: CommandOrder {
     self.flow = flow
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
     let opened = try OpenedSignIn(command, envelope, reader)
-    credential = try opened.credential(of: command, reader.hashes)
+    credential = try opened.credential(of: command, reader.hashes, reader.tickets)
     let operation = command.operation ?? .unspecified
     var refusal: APIError?
     var caller: IDTokenCheck?
@@ -62,7 +62,9 @@ struct SignInOrder: CommandOrder {
       refusal = error
     }
     self.refusal = refusal
-    request = PhoneRequest(operation: operation, caller: caller, replyKey: command.replyKey)
+    request = SignInRequest(
+      caller: caller, isLink: caller != nil && operation != .reauthenticate,
+      makesAccount: operation != .reauthenticate && opened.temporaryProof == nil, replyKey: command.replyKey)
     (fingerprint, former) = reader.fingerprints(
       of: command, opened.parts + [project.id, command.app ?? "", operation.rawValue])
   }
@@ -72,7 +74,7 @@ struct SignInOrder: CommandOrder {
   // MARK: Keys
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    try PhoneSignIn.addKeys(of: request, to: &keys)
+    try request.addKeys(to: &keys)
     switch credential {
     case .code(let code): for id in code.ids { keys.add(record: id) }
     case .temporaryProof(let ids, let number):
@@ -86,7 +88,7 @@ struct SignInOrder: CommandOrder {
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal { return CommandAnswer(refusal) }
     // Before the code is given to the coordinator, which would count it as used.
-    let request: PhoneRequest
+    let request: SignInRequest
     switch try withAge(in: set) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let checked): request = checked
@@ -98,7 +100,7 @@ struct SignInOrder: CommandOrder {
     }
   }
 
-  private func withAge(in set: WorkingSet) throws(StoreError) -> Result<PhoneRequest, APIError> {
+  private func withAge(in set: WorkingSet) throws(StoreError) -> Result<SignInRequest, APIError> {
     guard let caller = request.caller else { return .success(request) }
     var request = request
     switch try caller.holder(in: set, reader.rules.sessions) {
@@ -106,8 +108,9 @@ struct SignInOrder: CommandOrder {
     case .success(let holder):
       request.isRecent = holder.isRecent(at: set.now)
       do throws(APIError) {
-        try request.checkLink(
-          to: holder.account, number: credential.number, reader.project(project).recentLogin)
+        try request.check(
+          ProvenNumber.act(on: holder.account, number: credential.number), on: holder.account,
+          reader.project(project).recentLogin)
       } catch {
         return .failure(error)
       }
@@ -116,7 +119,7 @@ struct SignInOrder: CommandOrder {
   }
 
   private func check(
-    _ code: PhoneCode, for request: PhoneRequest, _ envelope: Envelope, until deadline: UnixTime,
+    _ code: PhoneCode, for request: SignInRequest, _ envelope: Envelope, until deadline: UnixTime,
     in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer? {
     var check =
@@ -133,18 +136,19 @@ struct SignInOrder: CommandOrder {
   }
 
   private func redeem(
-    _ ids: [RecordID], _ number: String, for request: PhoneRequest, _ envelope: Envelope, in set: inout WorkingSet
+    _ ids: [RecordID], _ number: String, for request: SignInRequest, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     // A command without an app takes any of its project, as with codes.
-    guard let proof = try TemporaryProof.find(ids, in: set), proof.project == project,
-      proof.phoneNumber == number, app.map({ $0 == proof.app }) ?? true
+    guard
+      let proof: OpenTicket<PhoneProof> = try reader.tickets.find(ids, .phoneProof, project: project, in: set),
+      let proofApp = proof.ticket.app, proof.content.number == number, app.map({ $0 == proofApp }) ?? true
     else { return CommandAnswer(.invalidTemporaryProof) }
     let proven = ProvenNumber(
-      number: number, app: proof.app, isFictional: proof.isFictional, source: .temporaryProof)
-    let outcome = try PhoneSignIn(
-      project: project, proven: proven, request: request, cause: envelope, reader: reader, runs: runs
+      number: number, app: proofApp, isFictional: proof.content.isFictional, source: .temporaryProof)
+    let outcome = try SignIn(
+      project: project, factor: proven, request: request, cause: envelope, reader: reader, runs: runs
     ).carryOut(in: &set)
-    if outcome.usesProof { try set.remove(proof.id) }
+    if outcome.usesProof { try set.remove(proof.ticket.id) }
     return outcome.answer
   }
 
@@ -159,20 +163,26 @@ struct SignInOrder: CommandOrder {
   }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    if let note = ProofNote(note) { return try proof(again: note, in: set) }
-    let signedIn = try SignedInNote(note)
-    switch try signedIn.holder(project: project, in: set, reader.rules.sessions) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder):
-      return try AccountSignedIn.answer(
-        holder, isNewUser: signedIn.isNewUser, sealedFor: seal, reader.idTokens, at: set.now)
+    let answers = SignInAnswers(idTokens: reader.idTokens, seal: seal)
+    switch try AnswerNote(note) {
+    case .session(let id, let isNewUser, _):
+      switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
+      case .failure(let error): return CommandAnswer(error)
+      case .success(let holder): return try answers.tokens(holder, isNewUser: isNewUser, at: set.now)
+      }
+    case .proof(let seed): return try proof(again: seed, answers, in: set)
+    case .pending: throw StoreError.unreadableBody
     }
   }
 
-  private func proof(again note: ProofNote, in set: WorkingSet) throws(StoreError) -> CommandAnswer {
-    for text in TemporaryProof.Text.all(seed: note.seed, reader.hashes) {
-      guard let proof = try TemporaryProof.find([text.id], in: set) else { continue }
-      return try AccountSignedIn.answer(text, proof, sealedFor: seal, at: set.now)
+  private func proof(
+    again seed: [UInt8], _ answers: SignInAnswers, in set: WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    for text in reader.tickets.texts(seed: seed) {
+      let found: OpenTicket<PhoneProof>? = try reader.tickets.find(
+        [text.id], .phoneProof, project: project, in: set)
+      guard let found else { continue }
+      return try answers.proof(text, of: found.content.number, expiresAt: found.ticket.expiresAt, at: set.now)
     }
     return CommandAnswer(.codeUsed)
   }
@@ -235,19 +245,18 @@ private struct OpenedSignIn {
   }
 
   func credential(
-    of command: SignInWithPhone, _ hashes: AccountHashes
+    of command: SignInWithPhone, _ hashes: AccountHashes, _ tickets: Tickets
   ) throws(APIError) -> SignInOrder.Credential {
     if let temporaryProof {
       guard let phoneNumber else { throw .missingPhoneNumber }
       guard phoneNumber.utf8.count <= Self.maxNumberBytes else { throw .invalidTemporaryProof }
-      let ids = TemporaryProof.ids(of: temporaryProof.reveal(), hashes)
-      return .temporaryProof(ids: ids, phoneNumber: phoneNumber)
+      return .temporaryProof(ids: tickets.ids(of: temporaryProof), phoneNumber: phoneNumber)
     }
     guard let sessionInfo else { throw .missingSessionInfo }
     guard let code else { throw .missingCode }
     let verificationID = sessionInfo.reveal()
-    // The verification ID becomes that of a record.
-    guard UsedVerification(verificationID) != nil else { throw .unknownSession }
+    // The coordinator's are IDs of records.
+    guard RecordID(PhoneCheck.kind, verificationID) != nil else { throw .unknownSession }
     guard code.reveal().utf8.count <= Self.maxCodeBytes else { throw .malformedCode }
     let parts = [command.project, command.app ?? "", verificationID, code.reveal()]
     let ids = ([hashes] + hashes.former).compactMap { RecordID(PhoneCheck.kind, $0.id("phone check", parts)) }

@@ -2,30 +2,62 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// Names of fields in ``AccountUpdated``.
-enum AccountField {
-  static let displayName = "displayName"
-  static let photoURL = "photoURL"
-  static let phoneNumber = "phoneNumber"
+/// Events that a command leads to on one account.
+struct AccountEvents {
+  private let account: AccountRecord
+  /// Random, and the same in each run of the command.
+  private let id: String
+  private let cause: Envelope
+
+  init(_ account: AccountRecord, _ id: String, _ cause: Envelope) {
+    (self.account, self.id, self.cause) = (account, id, cause)
+  }
+
+  func created(by provider: SignInProvider, in set: inout WorkingSet) throws(StoreError) {
+    let event = AccountCreated(
+      project: account.project, localID: account.localID, createdAt: account.createdAt, provider: provider.name)
+    try set.announce(event, of: account, id: "created", cause: cause)
+  }
+
+  func signedIn(
+    by provider: SignInProvider, isNewUser: Bool, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let event = AccountSignIn(
+      project: account.project, localID: account.localID, provider: provider.name, signedInAt: set.now,
+      isNewUser: isNewUser)
+    try set.announce(event, of: account, id: "signIn.\(id)", cause: cause)
+  }
+
+  /// Further and lost ways to sign in, and other fields that have changed.
+  func changes(from before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    for way in account.ways where !before.ways.contains(way) {
+      let event = AccountLinked(
+        project: account.project, localID: account.localID, provider: way, linkedAt: set.now)
+      try set.announce(event, of: account, id: "linked.\(way).\(id)", cause: cause)
+    }
+    for way in before.ways where !account.ways.contains(way) {
+      let event = AccountUnlinked(
+        project: account.project, localID: account.localID, provider: way, unlinkedAt: set.now)
+      try set.announce(event, of: account, id: "unlinked.\(way).\(id)", cause: cause)
+    }
+    let fields = Self.fields(changedFrom: before, to: account)
+    guard !fields.isEmpty else { return }
+    let event = AccountUpdated(
+      project: account.project, localID: account.localID, updatedAt: set.now, fields: fields)
+    try set.announce(event, of: account, id: "updated.\(id)", cause: cause)
+  }
+
+  private static func fields(changedFrom before: AccountRecord, to account: AccountRecord) -> [String] {
+    var fields: [String] = []
+    if account.displayName != before.displayName { fields.append("displayName") }
+    if account.photoURL != before.photoURL { fields.append("photoURL") }
+    if account.phoneNumber != before.phoneNumber { fields.append("phoneNumber") }
+    if account.addressed?.email != before.addressed?.email { fields.append("email") }
+    return fields
+  }
 }
 
 extension WorkingSet {
-  mutating func announceCreation(
-    of account: AccountRecord, provider: SignInProvider, cause: Envelope
-  ) throws(StoreError) {
-    let event = AccountCreated(
-      project: account.project, localID: account.localID, createdAt: account.createdAt, provider: provider.name)
-    try announce(event, of: account, id: "created", cause: cause)
-  }
-
-  /// `eventID` is random, and the same in each run of the command.
-  mutating func announceUpdate(
-    of account: AccountRecord, fields: [String], _ eventID: String, cause: Envelope
-  ) throws(StoreError) {
-    let event = AccountUpdated(project: account.project, localID: account.localID, updatedAt: now, fields: fields)
-    try announce(event, of: account, id: "updated.\(eventID)", cause: cause)
-  }
-
   @discardableResult
   mutating func announceDeletion(of account: AccountRecord, cause: Envelope?) throws(StoreError) -> AccountDeleted {
     let event = AccountDeleted(project: account.project, localID: account.localID, deletedAt: now)
@@ -33,11 +65,11 @@ extension WorkingSet {
     return event
   }
 
-  private mutating func announce(
+  fileprivate mutating func announce(
     _ event: some Event, of account: AccountRecord, id: String, cause: Envelope?
   ) throws(StoreError) {
     var message = try OutgoingMessage.event(
-      event, id: "\(account.localID).\(id)", correlationID: account.localID, cause: cause, at: now)
+      event, id: "\(account.id.text).\(id)", correlationID: account.id.text, cause: cause, at: now)
     // Every service reads events, and the ID of a command that yields tokens is the requester's alone.
     message.causationID = nil
     try send(message)

@@ -2,33 +2,22 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct ProfileChange: Sendable, Hashable {
-  /// Maximum bytes of a name in UTF-8. It is in each ID token, as the address of the picture is.
-  static let maxNameBytes = 256
-  static let maxPhotoBytes = 2048
-  private static let phone = "phone"
-
   private let displayName: String?
   private let photoURL: String?
-  let unlinksPhone: Bool
+  /// Providers to unlink, and `phone` to take the number.
+  private let unlinks: Set<String>
 
   init(_ command: UpdateAccount) throws(APIError) {
     // An attribute that is both set and deleted is deleted; those that accounts does not have are absent anyway.
     let deleted = Set(command.deleteAttributes ?? [])
     displayName = deleted.contains("DISPLAY_NAME") ? "" : command.displayName
     photoURL = deleted.contains("PHOTO_URL") ? "" : command.photoURL
-    unlinksPhone = (command.deleteProviders ?? []).contains(Self.phone)
-    try Self.check(displayName, "displayName", max: Self.maxNameBytes)
-    try Self.check(photoURL, "photoURL", max: Self.maxPhotoBytes)
-    guard photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
+    unlinks = Set(command.deleteProviders ?? [])
+    try Self.check(displayName, "displayName", max: ProfileText.maxNameBytes)
+    try Self.check(photoURL, "photoURL", max: ProfileText.maxPhotoBytes)
+    guard photoURL.map({ $0.isEmpty || ProfileText.isWebAddress($0) }) ?? true else {
       throw APIError(.invalidArgument, "photoURL is not an address of http:// or https://", field: "photoURL")
     }
-  }
-
-  /// Pages of others show it: `javascript:` would run there.
-  private static func isWebAddress(_ text: String) -> Bool {
-    let start = text.prefix(8).lowercased()
-    guard let scheme = ["https://", "http://"].first(where: start.hasPrefix) else { return false }
-    return text.dropFirst(scheme.count).first.map { !"/?#\\".contains($0) } ?? false
   }
 
   private static func check(_ text: String?, _ field: String, max: Int) throws(APIError) {
@@ -46,19 +35,19 @@ struct ProfileChange: Sendable, Hashable {
 
   /// Absent and empty differ.
   var parts: [String] {
-    [displayName, photoURL].flatMap { [$0 == nil ? "" : "=", $0 ?? ""] } + [unlinksPhone ? Self.phone : ""]
+    [displayName, photoURL].flatMap { [$0 == nil ? "" : "=", $0 ?? ""] } + unlinks.sorted()
   }
 
-  func apply(to account: inout AccountRecord) -> [String] {
-    let before = account
+  /// Acts in it that may need a recent sign-in.
+  func acts(on account: AccountRecord) -> [SensitiveAct] {
+    account.ways.filter(unlinks.contains).map { $0 == SignInProvider.phone.name ? .removalOfNumber : .linking }
+  }
+
+  func apply(to account: inout AccountRecord) {
     if let displayName { account.displayName = displayName.isEmpty ? nil : displayName }
     if let photoURL { account.photoURL = photoURL.isEmpty ? nil : photoURL }
     // That a number was fictional stays: its sessions go on, and end with the first real proof.
-    if unlinksPhone { account.phoneNumber = nil }
-    var fields: [String] = []
-    if account.displayName != before.displayName { fields.append(AccountField.displayName) }
-    if account.photoURL != before.photoURL { fields.append(AccountField.photoURL) }
-    if account.phoneNumber != before.phoneNumber { fields.append(AccountField.phoneNumber) }
-    return fields
+    if unlinks.contains(SignInProvider.phone.name) { account.phoneNumber = nil }
+    account.identities.removeAll { unlinks.contains($0.provider) }
   }
 }

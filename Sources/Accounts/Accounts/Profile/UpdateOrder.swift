@@ -25,37 +25,38 @@ struct UpdateOrder: CommandOrder {
   func formerFingerprints() -> [[UInt8]] { former }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    var holder: IDTokenCheck.Holder
+    let holder: IDTokenCheck.Holder
     switch try caller.holder(in: set, reader.rules.sessions) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
-    if change.unlinksPhone, holder.account.phoneNumber != nil {
-      do throws(APIError) {
-        try holder.require(.removalOfNumber, reader.project(project).recentLogin, at: set.now)
-      } catch {
-        return CommandAnswer(error)
-      }
+    do throws(APIError) {
+      let rules = try reader.project(project).recentLogin
+      for act in change.acts(on: holder.account) { try holder.require(act, rules, at: set.now) }
+    } catch {
+      return CommandAnswer(error)
     }
-    let fields = change.apply(to: &holder.account)
-    if !fields.isEmpty {
-      try holder.account.store(in: &set)
-      try set.announceUpdate(of: holder.account, fields: fields, eventID, cause: envelope)
+    var changed = holder
+    change.apply(to: &changed.account)
+    if changed.account != holder.account {
+      try changed.account.store(in: &set)
+      try AccountEvents(changed.account, eventID, envelope).changes(from: holder.account, in: &set)
     }
-    return try answer(holder)
+    return try answer(changed)
   }
 
   /// The profile is not recorded: the note leads to it.
   private func answer(_ holder: IDTokenCheck.Holder) throws(StoreError) -> CommandAnswer {
     var answer = try CommandAnswer(AccountChanged(account: holder.account.view))
-    answer.note = SignedInNote(holder.session, isNewUser: false).bytes
+    answer.note = try AnswerNote(holder.session).bytes
     return answer
   }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    switch try SignedInNote(note).holder(project: project, in: set, reader.rules.sessions) {
-    case .failure(let error): CommandAnswer(error)
-    case .success(let holder): try answer(holder)
+    guard case .session(let id, _, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
+    switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let holder): return try answer(holder)
     }
   }
 }

@@ -10,17 +10,17 @@ enum SensitiveAct: Sendable {
 
   /// Age up to which a sign-in is recent.
   static let longestAge = Duration.seconds(300)
-  /// Time for which sign-ins by a number are not recent that was put on the account without a recent sign-in. Its owner
-  /// can undo it meanwhile.
+  /// Time for which sign-ins by a number or an identity are not recent that was put on the account without a recent
+  /// sign-in. Its owner can undo it meanwhile.
   static let distrust = Duration.seconds(86_400)
 
-  /// An anonymous account has no sign-in that could be repeated, nor has one whose number was removed, which may be
-  /// deleted.
+  /// An anonymous account has no sign-in that could be repeated, nor has one that lost all ways to sign in, which may
+  /// be deleted.
   func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =
       switch self {
-      case .deletion: account.phoneNumber != nil
+      case .deletion: account.hasWayIn
       case .changeOfNumber, .removalOfNumber: rules.phone
       case .linking: rules.linking
       }
@@ -34,8 +34,17 @@ extension IDTokenCheck.Holder {
   func isRecent(at now: UnixTime) -> Bool {
     let age = now - session.authTime
     guard age >= .zero - IDTokens.maxSkew, age <= SensitiveAct.longestAge else { return false }
-    return session.firstFactor != .phone || account.numberTrustedFrom.map { session.authTime >= $0 } ?? true
+    switch session.firstFactor {
+    case .anonymous: return true
+    case .phone: return isTrusted(from: account.numberTrustedFrom)
+    case let provider:
+      // One that was unlinked vouches for nothing: it may have been put there a moment before.
+      guard let identity = account.identity(at: provider.name) else { return false }
+      return isTrusted(from: identity.trustedFrom)
+    }
   }
+
+  private func isTrusted(from time: UnixTime?) -> Bool { time.map { session.authTime >= $0 } ?? true }
 
   func require(_ act: SensitiveAct, _ rules: Project.RecentLogin, at now: UnixTime) throws(APIError) {
     try act.check(on: account, isRecent: isRecent(at: now), rules)

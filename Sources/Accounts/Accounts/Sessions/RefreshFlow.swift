@@ -47,7 +47,6 @@ private struct RefreshOrder: CommandOrder {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     SessionRecord.addKeys(of: token.sessionID, to: &keys)
-    AccountRecord.addKeys(of: token.localID, to: &keys)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
@@ -57,7 +56,7 @@ private struct RefreshOrder: CommandOrder {
       let tokens = try parts.idTokens.tokens(for: holder.account, holder.session, sealedFor: seal, at: set.now)
       var answer = try CommandAnswer(SessionRefreshed(localID: holder.account.localID, tokens: tokens))
       if try parts.sessions.noteUse(of: holder.session, holder.account, in: &set) {
-        answer.note = SignedInNote(holder.session, isNewUser: false).bytes
+        answer.note = try AnswerNote(holder.session).bytes
       }
       return answer
     }
@@ -69,19 +68,11 @@ private struct RefreshOrder: CommandOrder {
 
   /// Without a right token the requester learns nothing about account and session.
   private func holder(in set: WorkingSet) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
-    let session = try SessionRecord.find(token.sessionID, in: set)
-    if let session {
+    if let session = try SessionRecord.find(token.sessionID, in: set) {
       guard parts.idTokens.refreshTokens.matches(token, session), session.project == project else {
         return .failure(.invalidRefreshToken)
       }
     }
-    guard let account = try AccountRecord.find(token.localID, project: project, in: set) else {
-      return .failure(.userNotFound)
-    }
-    guard !account.isDisabled else { return .failure(.userDisabled) }
-    guard let session, !session.isOver(at: set.now, of: account, parts.rules.sessions) else {
-      return .failure(.sessionEnded)
-    }
-    return .success(IDTokenCheck.Holder(account: account, session: session))
+    return try SessionRecord.holder(of: token.sessionID, project: project, parts.rules.sessions, in: set)
   }
 }

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 
 /// Way to sign in, as `sign_in_provider` of ID tokens names it. A text: identity providers have names of their own.
@@ -12,32 +13,33 @@ struct SignInProvider: Sendable, Hashable {
 
 /// A session as it is stored: a sign-in on a device, until it ends.
 ///
-/// Its ID begins with that of its account, so that a refresh token leads to both at once.
+/// Its ID begins with that of its account's record, so that a refresh token leads to both at once.
 struct SessionRecord: Sendable, Hashable {
   static let kind = RecordKind("session")
   static let ofAccount = KeySpace(kind, "account")
   static let randomLength = 22
-  private static let separator: Character = "-"
   static let seedLength = 32
 
   let id: RecordID
   let project: String
-  let localID: String
+  let account: RecordID
   let firstFactor: SignInProvider
   /// Way that its tokens name: the first factor, or what was linked since.
   var provider: SignInProvider
   let authTime: UnixTime
   /// Last refresh that was noted, or the sign-in.
   var lastUsedAt: UnixTime
+  /// Time until which it may delete its account although its sign-in is not recent: it had a code of the account's own
+  /// Apple identity revoked.
+  var deletionUntil: UnixTime?
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
   init?(of account: AccountRecord, by firstFactor: SignInProvider, _ random: RandomValues, at now: UnixTime) {
-    let text = account.localID + String(Self.separator) + random.sessionID
-    guard let id = RecordID(Self.kind, text) else { return nil }
+    guard let id = RecordID(Self.kind, account.id.text + random.sessionID) else { return nil }
     self.id = id
     project = account.project
-    localID = account.localID
+    self.account = account.id
     self.firstFactor = firstFactor
     provider = firstFactor
     authTime = now
@@ -45,18 +47,24 @@ struct SessionRecord: Sendable, Hashable {
     seed = random.sessionSeed
   }
 
-  static func localID(ofSession sessionID: some StringProtocol) -> String? {
-    let parts = sessionID.split(separator: separator, maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 2, RandomID.isID(parts[0], length: AccountRecord.idLength),
-      RandomID.isID(parts[1], length: randomLength)
+  /// Record of the account that a session is of. `nil` for a text that is not the ID of a session.
+  static func account(ofSession sessionID: String) -> RecordID? {
+    let hash = sessionID.utf8.dropLast(randomLength)
+    guard hash.count == AccountRecord.idLength,
+      RandomID.isID(String(decoding: sessionID.utf8.suffix(randomLength), as: UTF8.self), length: randomLength)
     else { return nil }
-    return String(parts[0])
+    return RecordID(AccountRecord.kind, String(decoding: hash, as: UTF8.self))
   }
 
   func end(_ rules: SessionRules) -> UnixTime { lastUsedAt + rules.unusedFor }
 
   func isOver(at now: UnixTime, of account: AccountRecord, _ rules: SessionRules) -> Bool {
-    localID != account.localID || authTime < account.validSince || end(rules) <= now
+    self.account != account.id || authTime < account.validSince || end(rules) <= now
+  }
+
+  /// A time too far ahead does not count: the clock was set back.
+  func mayDelete(at now: UnixTime) -> Bool {
+    deletionUntil.map { now < $0 && $0 <= now + AppleRevocation.allowance } ?? false
   }
 
   // MARK: Storing
@@ -64,22 +72,41 @@ struct SessionRecord: Sendable, Hashable {
   /// Stores it until it has been unused for long enough. The maintenance deletes it then.
   func store(_ rules: SessionRules, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     try set.store(
-      id, self, isNew: isNew, dueAt: nil, discardAt: end(rules), groupKeys: [try Self.group(ofAccount: localID)])
+      id, self, isNew: isNew, dueAt: nil, discardAt: end(rules), groupKeys: [try Self.group(ofAccount: account)])
   }
 
   // MARK: Look-ups
 
-  static func group(ofAccount localID: String) throws(StoreError) -> GroupKey {
-    try GroupKey(ofAccount, Array(localID.utf8))
+  static func group(ofAccount id: RecordID) throws(StoreError) -> GroupKey {
+    try GroupKey(ofAccount, Array(id.text.utf8))
   }
 
+  /// The session, and its account.
   static func addKeys(of sessionID: String, to keys: inout StoreKeys) {
     if let id = RecordID(kind, sessionID) { keys.add(record: id) }
+    if let id = account(ofSession: sessionID) { keys.add(record: id) }
   }
 
   static func find(_ sessionID: String, in set: WorkingSet) throws(StoreError) -> SessionRecord? {
     guard let id = RecordID(kind, sessionID), let record = try set.record(id) else { return nil }
     return try SessionRecord(record)
+  }
+
+  /// A session that goes on, with its account.
+  static func holder(
+    of sessionID: String, project: String, _ rules: SessionRules, in set: WorkingSet
+  ) throws(StoreError) -> Result<IDTokenCheck.Holder, APIError> {
+    var keys = StoreKeys()
+    addKeys(of: sessionID, to: &keys)
+    try set.require(keys)
+    guard let id = account(ofSession: sessionID),
+      let account = try AccountRecord.find(id, project: project, in: set)
+    else { return .failure(.userNotFound) }
+    guard !account.isDisabled else { return .failure(.userDisabled) }
+    guard let session = try find(sessionID, in: set), !session.isOver(at: set.now, of: account, rules) else {
+      return .failure(.sessionEnded)
+    }
+    return .success(IDTokenCheck.Holder(account: account, session: session))
   }
 }
 
@@ -87,11 +114,12 @@ extension SessionRecord: StoredRecord {
   init(_ record: Record, _ fields: inout FieldCoder, _ session: Self?) throws(UnreadableFields) {
     id = record.id
     project = try fields.required(1, session?.project)
-    localID = try fields.required(2, session?.localID)
-    firstFactor = SignInProvider(name: try fields.required(7, session?.firstFactor.name))
+    account = try FieldCoder.present(Self.account(ofSession: record.id.text))
+    firstFactor = SignInProvider(name: try fields.required(2, session?.firstFactor.name))
     provider = SignInProvider(name: try fields.required(3, session?.provider.name))
     authTime = try fields.required(4, session?.authTime)
     lastUsedAt = try fields.required(5, session?.lastUsedAt)
     seed = try fields.required(6, session?.seed)
+    deletionUntil = fields.optional(20, session?.deletionUntil)
   }
 }

@@ -27,15 +27,18 @@ struct Sessions: Sendable {
     for session in oldest.prefix(sessions.count - rules.perAccount + 1) { try set.remove(session.id) }
   }
 
-  /// Ends all sessions, and voids the ID tokens from before.
-  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    try removeAll(of: account, in: &set)
-    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
+  /// Ends the sessions that some first factors began.
+  func end(
+    of account: AccountRecord, by firstFactors: Set<SignInProvider>, in set: inout WorkingSet
+  ) throws(StoreError) {
+    for session in try all(of: account, in: set) where firstFactors.contains(session.firstFactor) {
+      try set.remove(session.id)
+    }
   }
 
   /// ID tokens of the session go on.
   func endOthers(than session: SessionRecord, in set: inout WorkingSet) throws(StoreError) {
-    for record in try set.group(SessionRecord.group(ofAccount: session.localID)).records where record.id != session.id {
+    for record in try set.group(SessionRecord.group(ofAccount: session.account)).records where record.id != session.id {
       try set.remove(record.id)
     }
   }
@@ -51,13 +54,13 @@ struct Sessions: Sendable {
   }
 
   private func removeAll(of account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records { try set.remove(record.id) }
+    for record in try set.group(SessionRecord.group(ofAccount: account.id)).records { try set.remove(record.id) }
   }
 
   /// A page of a group holds all: ``SessionRules/perAccount`` is less.
-  private func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
+  func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
     var sessions: [SessionRecord] = []
-    for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records {
+    for record in try set.group(SessionRecord.group(ofAccount: account.id)).records {
       sessions.append(try SessionRecord(record))
     }
     return sessions

@@ -36,6 +36,9 @@ struct AccountHashes: Sendable {
 
   func id(_ label: StaticString, _ parts: [String]) -> String { Hexadecimal.encode(hash(label, parts)) }
 
+  /// Hash without a key, the same under every pepper: of texts that cannot be guessed, or need not be hidden.
+  static func digest(_ label: StaticString, _ parts: [String]) -> [UInt8] { SHA256.hash(framed(label, parts)) }
+
   private static func framed(_ label: StaticString, _ parts: [String]) -> [UInt8] {
     var bytes = label.withUTF8Buffer { Array($0) } + [0]
     for part in parts {
@@ -49,10 +52,10 @@ struct AccountHashes: Sendable {
 
 /// Random values of a command, drawn before its transaction: each run of it makes the same records.
 struct RandomValues: Sendable {
-  let accountID = RecordID(AccountRecord.kind, RandomID.make(length: AccountRecord.idLength))
+  let localID = RandomID.make(length: AccountRecord.randomLength)
   let sessionID = RandomID.make(length: SessionRecord.randomLength)
   let sessionSeed = SecureRandom.bytes(SessionRecord.seedLength)
-  let proofSeed = SecureRandom.bytes(TemporaryProof.seedLength)
+  let ticketSeed = SecureRandom.bytes(TicketText.seedLength)
   let eventID = MessageID.make()
 }
 

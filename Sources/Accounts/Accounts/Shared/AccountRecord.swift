@@ -6,11 +6,20 @@ import CountersignTelemetry
 struct AccountRecord: Sendable, Hashable {
   static let kind = RecordKind("account")
   static let phone = KeySpace(kind, "phone")
+  static let identity = KeySpace(kind, "identity")
+  static let email = KeySpace(kind, "email")
   static let ofProject = KeySpace(kind, "project")
-  static let idLength = 28
+  /// Length of the IDs of users that are made here. Users of other systems keep theirs.
+  static let randomLength = 28
+  /// Length of a record's ID: a hash in base64url.
+  static let idLength = 43
+  static let maxIdentities = 16
 
+  /// Hash of project and user ID, which may be any text.
   let id: RecordID
   let project: String
+  /// ID of the user: 1 to 128 bytes of any text.
+  let localID: String
   let createdAt: UnixTime
   var lastLoginAt: UnixTime
   var lastRefreshAt: UnixTime?
@@ -23,6 +32,10 @@ struct AccountRecord: Sendable, Hashable {
   /// Time from which a sign-in by the number counts as recent: the number was put on the account without a recent
   /// sign-in. `nil` when it always does.
   var numberTrustedFrom: UnixTime?
+  /// Last time that a token of Sign in with Apple was revoked.
+  var appleRevokedAt: UnixTime?
+  /// At most one of a provider, the oldest link first.
+  var identities: [LinkedIdentity] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
@@ -31,21 +44,36 @@ struct AccountRecord: Sendable, Hashable {
   var photoURL: String?
   var isDisabled = false
 
-  init(_ id: RecordID, project: String, at now: UnixTime) {
+  init(_ localID: String, project: String, at now: UnixTime) throws(StoreError) {
+    guard let id = Self.id(of: localID, project: project) else { throw StoreError.unreadableBody }
     self.id = id
+    self.localID = localID
     self.project = project
     createdAt = now
     lastLoginAt = now
     validSince = UnixTime(seconds: now.seconds)
   }
 
-  var localID: String { id.text }
+  var hasWayIn: Bool { phoneNumber != nil || !identities.isEmpty }
+
+  /// Ways to sign in: providers, and `phone`.
+  var ways: [String] { identities.map(\.provider) + (phoneNumber == nil ? [] : [SignInProvider.phone.name]) }
+
+  /// The identity whose address is the account's: the first that owns one, else the first that has one.
+  var addressed: LinkedIdentity? {
+    identities.first(where: \.ownsEmail) ?? identities.first { $0.email != nil }
+  }
+
+  func identity(at provider: String) -> LinkedIdentity? { identities.first { $0.provider == provider } }
 
   var view: AccountView {
     var view = AccountView(localID: localID, createdAt: createdAt, lastLoginAt: lastLoginAt, validSince: validSince)
     view.displayName = displayName
     view.photoURL = photoURL
     view.phoneNumber = phoneNumber
+    view.email = addressed?.email
+    view.emailVerified = addressed?.isEmailVerified
+    view.identities = identities.isEmpty ? nil : identities.map(\.view)
     view.disabled = isDisabled
     view.lastRefreshAt = lastRefreshAt
     return view
@@ -54,37 +82,62 @@ struct AccountRecord: Sendable, Hashable {
   // MARK: Storing
 
   func store(isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
-    var uniqueKeys: [UniqueKey] = []
-    if let phoneNumber { uniqueKeys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
     try set.store(
-      id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys,
+      id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
       groupKeys: [try Self.group(ofProject: project)])
   }
 
+  private func uniqueKeys() throws(StoreError) -> [UniqueKey] {
+    var keys: [UniqueKey] = []
+    if let phoneNumber { keys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
+    for identity in identities {
+      keys.append(try Self.key(ofIdentity: identity.subject, at: identity.provider, project: project))
+      guard identity.ownsEmail, let email = identity.email else { continue }
+      let key = try Self.key(ofEmail: email, project: project)
+      if !keys.contains(key) { keys.append(key) }
+    }
+    return keys
+  }
+
   // MARK: Look-ups
+
+  static func id(of localID: String, project: String) -> RecordID? {
+    RecordID(kind, Base64URL.encode(AccountHashes.digest("account", [project, localID])))
+  }
 
   /// Numbers are in the clear in accounts anyway.
   static func key(ofNumber number: String, project: String) throws(StoreError) -> UniqueKey {
     try UniqueKey(phone, Array(project.utf8) + [0] + Array(number.utf8))
   }
 
+  static func key(ofIdentity subject: String, at provider: String, project: String) throws(StoreError) -> UniqueKey {
+    try UniqueKey(identity, AccountHashes.digest("identity", [project, provider, subject]))
+  }
+
+  /// Addresses that differ in the case of letters are one.
+  static func key(ofEmail address: String, project: String) throws(StoreError) -> UniqueKey {
+    try UniqueKey(email, AccountHashes.digest("email", [project, address.normalizedAddress]))
+  }
+
   static func group(ofProject project: String) throws(StoreError) -> GroupKey {
     try GroupKey(ofProject, Array(project.utf8))
   }
 
-  static func addKeys(of localID: String, to keys: inout StoreKeys) {
-    if let id = RecordID(kind, localID) { keys.add(record: id) }
+  /// `nil` for an account of another project.
+  static func find(_ localID: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
+    guard let id = id(of: localID, project: project) else { return nil }
+    return try find(id, project: project, in: set)
   }
 
   /// `nil` for an account of another project.
-  static func find(_ localID: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
-    guard let id = RecordID(kind, localID), let record = try set.record(id) else { return nil }
+  static func find(_ id: RecordID, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
+    guard let record = try set.record(id) else { return nil }
     let account = try AccountRecord(record)
     return account.project == project ? account.corrected(at: set.now) : nil
   }
 
-  static func find(number: String, project: String, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
-    guard let record = try set.holder(of: key(ofNumber: number, project: project)) else { return nil }
+  static func find(holderOf key: UniqueKey, in set: WorkingSet) throws(StoreError) -> AccountRecord? {
+    guard let record = try set.holder(of: key) else { return nil }
     return try AccountRecord(record).corrected(at: set.now)
   }
 
@@ -102,17 +155,20 @@ extension AccountRecord: StoredRecord {
   init(_ record: Record, _ fields: inout FieldCoder, _ account: Self?) throws(UnreadableFields) {
     id = record.id
     project = try fields.required(1, account?.project)
-    createdAt = try fields.required(2, account?.createdAt)
-    lastLoginAt = try fields.required(3, account?.lastLoginAt)
-    lastRefreshAt = fields.optional(4, account?.lastRefreshAt)
-    validSince = try fields.required(5, account?.validSince)
-    phoneNumber = fields.optional(6, account?.phoneNumber)
-    isNumberFictional = fields.flag(7, account?.isNumberFictional)
-    displayName = fields.optional(8, account?.displayName)
-    photoURL = fields.optional(9, account?.photoURL)
-    isDisabled = fields.flag(10, account?.isDisabled)
-    isAnonymous = fields.flag(11, account?.isAnonymous)
-    numberTrustedFrom = fields.optional(12, account?.numberTrustedFrom)
+    localID = try fields.required(2, account?.localID)
+    createdAt = try fields.required(3, account?.createdAt)
+    lastLoginAt = try fields.required(4, account?.lastLoginAt)
+    lastRefreshAt = fields.optional(5, account?.lastRefreshAt)
+    validSince = try fields.required(6, account?.validSince)
+    phoneNumber = fields.optional(7, account?.phoneNumber)
+    isNumberFictional = fields.flag(8, account?.isNumberFictional)
+    numberTrustedFrom = fields.optional(9, account?.numberTrustedFrom)
+    isAnonymous = fields.flag(10, account?.isAnonymous)
+    displayName = fields.optional(11, account?.displayName)
+    photoURL = fields.optional(12, account?.photoURL)
+    isDisabled = fields.flag(13, account?.isDisabled)
+    appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
+    identities = try fields.list(32, account?.identities)
     endsAt = record.dueAt
   }
 }

@@ -9,6 +9,7 @@ struct CommandReader: Sendable {
   let hashes: AccountHashes
   let idTokens: IDTokens
   let sealingKeys: PrivateSealingKeys
+  let tickets: Tickets
 
   func project(_ id: String) throws(APIError) -> Project {
     guard let project = rules.projects.current[id] else { throw .projectNotFound }

@@ -7,7 +7,8 @@ struct ReplySeal: Sendable {
   private let sealer: PublicSealer
   private let context: SealContext
   let tokens = Once<TokenContent, SessionTokens>()
-  let proof = Once<RecordID, SecretField>()
+  private let texts = Once<String, SecretField>()
+  private let identities = Once<SignedInIdentity, SecretField>()
 
   struct TokenContent: Sendable, Hashable {
     let account: AccountRecord
@@ -23,6 +24,23 @@ struct ReplySeal: Sendable {
     }
     context = SealContext(
       messageType: type, messageID: envelope.messageID, recipient: AccountCommandFields.replyRecipient)
+  }
+
+  /// A text that all runs of a command make alike.
+  func once(_ secret: Secret) throws(StoreError) -> SecretField {
+    try texts.value(of: secret.reveal()) { () throws(StoreError) in try seal(secret) }
+  }
+
+  func once(_ identity: SignedInIdentity) throws(StoreError) -> SecretField {
+    try identities.value(of: identity) { () throws(StoreError) in
+      let text: Secret
+      do throws(ContractProblem) {
+        text = try identity.text()
+      } catch {
+        throw StoreError(.content, "an identity cannot be written: \(error)")
+      }
+      return try seal(text)
+    }
   }
 
   func seal(_ secret: Secret) throws(StoreError) -> SecretField {

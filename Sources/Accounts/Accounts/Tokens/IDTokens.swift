@@ -1,6 +1,5 @@
 import CommandEngine
 import CountersignCryptography
-import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
@@ -35,37 +34,10 @@ struct IDTokens: Sendable {
   ) throws(StoreError) -> Secret {
     guard let key = keys.signing(at: now) else { throw StoreError(.content, "no key signs ID tokens") }
     do throws(JOSEError) {
-      return Secret(try JWS.sign(Self.claims(of: account, session, at: now), with: key, header: ["typ": "JWT"]))
+      return Secret(
+        try JWS.sign(TokenClaims(account: account, session: session, now: now).json, with: key, header: ["typ": "JWT"]))
     } catch {
       throw StoreError(.content, "an ID token cannot be signed: \(error)")
     }
-  }
-
-  // MARK: Claims
-
-  /// A token is never from before the time since which tokens of the account are valid: with clocks of two hosts, a
-  /// fresh one would be void. Nor is its sign-in from after it: verifiers refuse that.
-  private static func claims(of account: AccountRecord, _ session: SessionRecord, at now: UnixTime) -> [UInt8] {
-    let issuedAt = Int(max(now, account.validSince).seconds)
-    var claims = JSONObjectWriter(reserving: 640)
-    claims.put("name", account.displayName)
-    claims.put("picture", account.photoURL)
-    if account.isAnonymous { claims.put("provider_id", SignInProvider.anonymous.name) }
-    claims.put("iss", issuer(of: account.project))
-    claims.put("aud", account.project)
-    claims.put("auth_time", min(Int(session.authTime.seconds), issuedAt))
-    claims.put("user_id", account.localID)
-    claims.put("sub", account.localID)
-    claims.put("iat", issuedAt)
-    claims.put("exp", issuedAt + Int(lifetime.components.seconds))
-    claims.put("sid", session.id.text)
-    claims.put("phone_number", account.phoneNumber)
-    var identities = JSONObjectWriter()
-    if let number = account.phoneNumber { identities.put(named: "phone", texts: [number]) }
-    var firebase = JSONObjectWriter()
-    firebase.put("identities", object: identities.finished())
-    firebase.put("sign_in_provider", session.provider.name)
-    claims.put("firebase", object: firebase.finished())
-    return claims.finished()
   }
 }

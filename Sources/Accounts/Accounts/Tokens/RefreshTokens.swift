@@ -18,7 +18,7 @@ struct RefreshTokens: Sendable {
   /// Its session may have ended.
   struct Presented: Sendable {
     let sessionID: String
-    let localID: String
+    let account: RecordID
     fileprivate let keyID: String
     fileprivate let code: [UInt8]
   }
@@ -45,13 +45,13 @@ struct RefreshTokens: Sendable {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard parts.count >= 3, let key = keys[parts.dropLast(2).joined(separator: ".")] else { return nil }
     let sessionID = String(parts[parts.count - 2])
-    guard let localID = SessionRecord.localID(ofSession: sessionID),
+    guard let account = SessionRecord.account(ofSession: sessionID),
       let codes = Base64URL.decode(String(parts[parts.count - 1])),
       codes.count == Self.originLength + HMACSHA256.length,
       constantTimeEquals(Array(codes[..<Self.originLength]), Self.origin(sessionID, key))
     else { return nil }
     return Presented(
-      sessionID: sessionID, localID: localID, keyID: parts.dropLast(2).joined(separator: "."),
+      sessionID: sessionID, account: account, keyID: parts.dropLast(2).joined(separator: "."),
       code: Array(codes[Self.originLength...]))
   }
 

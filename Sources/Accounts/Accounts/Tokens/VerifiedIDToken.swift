@@ -71,7 +71,8 @@ extension IDTokens {
     _ claims: Claims, project: String, at now: UnixTime
   ) throws(APIError) -> VerifiedIDToken {
     guard claims.iss == issuer(of: project), claims.aud == project, (1...maxSubject).contains(claims.sub.utf8.count),
-      SessionRecord.localID(ofSession: claims.sid) == claims.sub
+      let account = AccountRecord.id(of: claims.sub, project: project),
+      account == SessionRecord.account(ofSession: claims.sid)
     else { throw .invalidIDToken }
     let issuedAt = UnixTime(seconds: claims.iat)
     guard issuedAt <= now + maxSkew, claims.authTime <= claims.iat else { throw .invalidIDToken }
@@ -102,23 +103,17 @@ struct IDTokenCheck: Sendable {
     var session: SessionRecord
   }
 
-  func addKeys(to keys: inout StoreKeys) {
-    AccountRecord.addKeys(of: token.localID, to: &keys)
-    SessionRecord.addKeys(of: token.sessionID, to: &keys)
-  }
+  /// The account that its session is of: user IDs may be written in several ways that look alike.
+  var account: RecordID? { SessionRecord.account(ofSession: token.sessionID) }
+
+  func addKeys(to keys: inout StoreKeys) { SessionRecord.addKeys(of: token.sessionID, to: &keys) }
 
   func holder(in set: WorkingSet, _ rules: SessionRules) throws(StoreError) -> Result<Holder, APIError> {
-    var keys = StoreKeys()
-    addKeys(to: &keys)
-    try set.require(keys)
-    guard let account = try AccountRecord.find(token.localID, project: token.project, in: set) else {
-      return .failure(.userNotFound)
+    switch try SessionRecord.holder(of: token.sessionID, project: token.project, rules, in: set) {
+    case .success(let holder):
+      return token.issuedAt.seconds >= holder.account.validSince.seconds ? .success(holder) : .failure(.idTokenExpired)
+    case .failure(.sessionEnded): return .failure(.idTokenExpired)
+    case .failure(let error): return .failure(error)
     }
-    guard !account.isDisabled else { return .failure(.userDisabled) }
-    guard token.issuedAt.seconds >= account.validSince.seconds,
-      let session = try SessionRecord.find(token.sessionID, in: set),
-      !session.isOver(at: set.now, of: account, rules)
-    else { return .failure(.idTokenExpired) }
-    return .success(Holder(account: account, session: session))
   }
 }

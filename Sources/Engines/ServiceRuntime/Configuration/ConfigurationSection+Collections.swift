@@ -87,6 +87,14 @@ extension ConfigurationSection {
     }
   }
 
+  /// True or false under names that the operator chooses.
+  public func boolMap(_ key: String, _ help: String) -> [String: Bool] {
+    declare(key, kind: "true or false by name", help)
+    return map(key, expected: "true or false", [:]) {
+      if case .bool(let flag) = $0 { flag } else { nil }
+    }
+  }
+
   private func elements<Element>(
     _ key: String, expected: String, _ fallback: [Element], _ read: (JSONValue) -> Element?
   ) -> [Element] {

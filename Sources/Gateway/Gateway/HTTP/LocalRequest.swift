@@ -1,3 +1,4 @@
+import CountersignEncoding
 import HTTPServer
 import ServiceRuntime
 

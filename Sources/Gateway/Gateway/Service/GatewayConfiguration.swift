@@ -1,5 +1,6 @@
 import CountersignAMQP
 import CountersignCryptography
+import CountersignEncoding
 import FoundationEssentials
 import Projects
 public import ServiceRuntime
@@ -26,7 +27,7 @@ public struct GatewayConfiguration: ProcessConfiguration {
       "Whether clients on this machine may empty accounts and read codes; the gateway then listens on loopback only.")
     listen = ListenSettings(section.section("listen"), health: common.http, isDevelopment: isDevelopment)
     proxies = Self.proxies(section)
-    projects = ProjectsDirectory(section)
+    projects = ProjectsDirectory(section, isDevelopment: isDevelopment)
     accountsKeys = Self.accountsKeys(section)
     simulatorURL = section.optionalURL(
       "simulatorURL", crossing: "codes",

@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignConcurrency
 import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPServer

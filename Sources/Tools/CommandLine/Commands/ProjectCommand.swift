@@ -9,11 +9,14 @@ enum ProjectCommand {
     "project", "Adds projects and their apps, and prints what apps need to know.",
     discussion: """
       All of them work on the directory of projects, whose file ID.json5 is the project ID. accounts, gateway and coordinator read it
-      again a few seconds after it has changed. A file that a command changes is written anew, without comments. Domains, origins, keys
-      and ways to sign in are changed in the file itself, which Config/project.json5 explains.
+      again a few seconds after it has changed. A file that a command changes is written anew, without comments. Domains, origins and
+      keys are changed in the file itself, which Config/project.json5 explains.
       """,
     options: DirectoryOptions.self,
-    [CommandEntry(Add.self), CommandEntry(App.self), CommandEntry(List.self), CommandEntry(Show.self)])
+    [
+      CommandEntry(Add.self), CommandEntry(App.self), CommandEntry(Enable.self), CommandEntry(Disable.self),
+      CommandEntry(List.self), CommandEntry(Show.self),
+    ])
 
   struct DirectoryOptions: CommandOptions {
     let directory: String?
@@ -86,7 +89,7 @@ extension ProjectCommand {
               })),
         ]
       }
-      return CommandOutput(text: text(project), json: json(project))
+      return output(project)
     }
   }
 
@@ -206,7 +209,7 @@ extension ProjectCommand {
       let project = try ProjectFiles(options.place.path(context)).project(options.project)
       guard let id = options.app else {
         if options.isPropertyList { throw CommandLineError(.usage, "--plist needs the operand APP") }
-        return CommandOutput(text: text(project), json: json(project))
+        return output(project)
       }
       guard let app = project.app(id: id) else {
         let known = project.apps.map(\.id).sorted().joined(separator: ", ")
@@ -228,6 +231,8 @@ extension ProjectCommand {
     return CommandOutput(text: isPropertyList ? settings.propertyList : settings.text, json: settings.json)
   }
 
+  static func output(_ project: Project) -> CommandOutput { CommandOutput(text: text(project), json: json(project)) }
+
   private static func text(_ project: Project) -> String {
     let methods = project.methods.map(\.rawValue).sorted().joined(separator: ", ")
     let rows = [
@@ -236,13 +241,15 @@ extension ProjectCommand {
       ("auth domain", project.authDomain ?? "none"),
       ("domains", project.authorizedDomains.isEmpty ? "none" : project.authorizedDomains.joined(separator: ", ")),
       ("methods", methods.isEmpty ? "none" : methods),
-    ].map { $0 + String(repeating: " ", count: 13 - $0.count) + $1 }
-    guard !project.apps.isEmpty else { return rows.joined(separator: "\n") }
+    ]
+    let facts = project.providers.sorted { $0.key < $1.key }.map { ($0.key, $0.value.text) }
+    let lines = (rows + facts).map { $0 + String(repeating: " ", count: max(1, 13 - $0.count)) + $1 }
+    guard !project.apps.isEmpty else { return lines.joined(separator: "\n") }
     var table = TextTable("APP", "PLATFORM", "APP ID", "ORIGINS")
     table.rows = project.apps.sorted { $0.id < $1.id }.map {
       [$0.id, $0.platform.rawValue, $0.appID, $0.origins.joined(separator: ", ")]
     }
-    return rows.joined(separator: "\n") + "\n\n" + table.text
+    return lines.joined(separator: "\n") + "\n\n" + table.text
   }
 
   private static func json(_ project: Project) -> JSONValue {
@@ -251,10 +258,19 @@ extension ProjectCommand {
       "apiKeys": .array(project.apiKeys.sorted().map { .text($0) }), "authDomain": .optional(project.authDomain),
       "authorizedDomains": .array(project.authorizedDomains.map { .text($0) }),
       "methods": .array(project.methods.map(\.rawValue).sorted().map { .text($0) }),
+      "providers": .object(project.providers.mapValues(\.json)),
       "apps": .array(
         project.apps.sorted { $0.id < $1.id }.map { SDKSettings(project: project, app: $0).json }),
     ])
   }
+}
+
+extension Project.ProviderFacts {
+  fileprivate var text: String {
+    (clientIDs.map { "client \($0)" } + [appID].compactMap { $0 }.map { "app \($0)" }).joined(separator: ", ")
+  }
+
+  fileprivate var json: JSONValue { .object(["clientIDs": .texts(clientIDs), "appID": .optional(appID)]) }
 }
 
 private enum NewName {

@@ -29,7 +29,7 @@ import Testing
   private func use(_ account: AccountRecord, _ bench: AccountsBench) async throws {
     try await bench.transact { [sessions = bench.parts.sessions] set throws(StoreError) in
       guard let found = try AccountRecord.find(account.localID, project: account.project, in: set) else { return }
-      for record in try set.group(SessionRecord.group(ofAccount: account.localID)).records {
+      for record in try set.group(SessionRecord.group(ofAccount: account.id)).records {
         _ = try sessions.noteUse(of: SessionRecord(record), found, in: &set)
       }
     }

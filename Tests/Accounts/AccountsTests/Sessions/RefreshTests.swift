@@ -66,7 +66,7 @@ import Testing
       Issue.record("an answer with tokens is recorded")
       return
     }
-    #expect(try SignedInNote(note).sessionID == holder.session.id.text)
+    #expect(try AnswerNote(note) == AnswerNote(holder.session))
   }
 
   private func recorded(_ id: String, _ bench: AccountsBench) async throws -> InboxEntry? {
@@ -108,7 +108,7 @@ import Testing
       [parts[0], parts[1], others[2], parts[3]].joined(separator: "."),
       ["tokens", "2", parts[2], parts[3]].joined(separator: "."),
       [parts[0], parts[1], parts[2], String(parts[3].dropLast(4))].joined(separator: "."),
-      [parts[0], parts[1], "\(holder.account.localID)-", parts[3]].joined(separator: "."),
+      [parts[0], parts[1], String(parts[2].dropLast()), parts[3]].joined(separator: "."),
     ]
     // The origin of another token of ours, whose session is another.
     let codes = try #require(Base64URL.decode(parts[3]))

@@ -12,7 +12,9 @@ import Testing
 @testable import Accounts
 
 extension AccountsBench {
-  static let methods: Set<Project.Method> = [.phone, .anonymous]
+  static let methods: Set<Project.Method> = [
+    .phone, .anonymous, .provider("apple.com"), .provider("google.com"), .provider("facebook.com"),
+  ]
   static let apps = [
     ProjectApp(id: app, platform: .ios, appID: "1:100000000001:ios:0123456789abcdef"),
     ProjectApp(id: "com.example.other", platform: .ios, appID: "1:100000000001:ios:0123456789abcdee"),
@@ -89,6 +91,8 @@ extension AccountsBench {
     var idToken: Secret?
     var refreshToken: Secret?
     var proof: Secret?
+    var pending: Secret?
+    var identity: SignedInIdentity?
     var claims: VerifiedIDToken?
     var ways: Ways?
     var error: APIError?
@@ -97,20 +101,25 @@ extension AccountsBench {
   struct Ways: Decodable, Hashable {
     struct Firebase: Decodable, Hashable {
       var provider: String
+      var identities: [String: [String]]
 
       enum CodingKeys: String, CodingKey {
         case provider = "sign_in_provider"
+        case identities
       }
     }
 
     var providerID: String?
     var number: String?
+    var email: String?
+    var isEmailVerified: Bool?
     var firebase: Firebase
 
     enum CodingKeys: String, CodingKey {
       case providerID = "provider_id"
       case number = "phone_number"
-      case firebase
+      case isEmailVerified = "email_verified"
+      case email, firebase
     }
 
     var provider: String { firebase.provider }
@@ -131,6 +140,8 @@ extension AccountsBench {
     answer.idToken = try open(answer.reply.tokens?.idToken)
     answer.refreshToken = try open(answer.reply.tokens?.refreshToken)
     answer.proof = try open(answer.reply.temporaryProof)
+    answer.pending = try open(answer.reply.pendingToken)
+    answer.identity = try open(answer.reply.identity).map { try SignedInIdentity(text: $0) }
     answer.ways = try answer.idToken.map { try Ways($0) }
     answer.claims = try answer.idToken.map {
       try parts.idTokens.verify($0, project: Self.project, at: clock.now())

@@ -51,7 +51,10 @@ final class AccountsBench: EngineBench {
     rules.isDevelopment = setting.isDevelopment
     rules.anonymous = setting.anonymous
     rules.keys.rotatedAfter = setting.rotatedAfter
-    let parts = try #require(AccountParts(rules, setting.secrets.secrets, metrics: metrics, logger: logger))
+    let parts = try #require(
+      AccountParts(
+        rules, setting.secrets.secrets, providers: IdentityProviders(FakeProvider.all), metrics: metrics, logger: logger
+      ))
     self.parts = parts
     self.store = FaultyStore(store)
     secrets = setting.secrets
@@ -109,7 +112,7 @@ final class AccountsBench: EngineBench {
 
   /// A secret, sealed for a command. Bound to the requester's key if its reply has secrets.
   func sealed(_ secret: Secret, _ type: MessageType, id: String) throws -> SecretField {
-    let isBound = [SignInWithPhone.type, RefreshSession.type].contains(type)
+    let isBound = [SignInWithPhone.type, SignInWithIDP.type, RefreshSession.type].contains(type)
     let context = AccountCommandFields.context(
       of: type, messageID: id, replyKey: isBound ? replyKey.publicKey.jwk : nil)
     return try PublicSealer(key: secrets.sealingKey.publicKey).seal(secret, for: context)
@@ -142,8 +145,7 @@ final class AccountsBench: EngineBench {
   ) async throws -> IDTokenCheck.Holder {
     let (sessions, random) = (parts.sessions, RandomValues())
     return try await transact { set throws(StoreError) in
-      guard let id = random.accountID else { throw StoreError.unreadableBody }
-      var account = AccountRecord(id, project: project, at: set.now)
+      var account = try AccountRecord(random.localID, project: project, at: set.now)
       account.phoneNumber = number
       account.isAnonymous = provider == .anonymous
       let session = try sessions.start(for: &account, isNew: true, by: provider, random, in: &set)
@@ -176,7 +178,7 @@ final class AccountsBench: EngineBench {
 
   func sessions(of account: AccountRecord) async throws -> [SessionRecord] {
     try await look { set throws(StoreError) in
-      try set.group(SessionRecord.group(ofAccount: account.localID)).records
+      try set.group(SessionRecord.group(ofAccount: account.id)).records
     }.map { try SessionRecord($0) }
   }
 
@@ -188,6 +190,14 @@ final class AccountsBench: EngineBench {
 
   func verified(_ token: Secret) throws -> VerifiedIDToken {
     try parts.idTokens.verify(token, project: Self.project, at: clock.now())
+  }
+}
+
+extension Sessions {
+  /// Ends all sessions, and voids the ID tokens from before.
+  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    try end(of: account, by: [.phone, .anonymous], in: &set)
+    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
   }
 }
 

@@ -1,0 +1,31 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// `account.signInWithIdp`: signs in, or links, with a credential of an identity provider.
+struct ProviderSignInFlow: Flow {
+  private let parts: AccountParts
+
+  init(_ parts: AccountParts) {
+    self.parts = parts
+  }
+
+  var commands: [CommandKind] {
+    [
+      CommandKind(SignInWithIDP.self, users: .requesters, isRefusedLate: true) {
+        [parts] command, envelope, now throws(APIError) in
+        try ProviderSignInOrder(command, envelope, at: now, parts)
+      }
+    ]
+  }
+}
+
+extension APIError {
+  static let invalidCredential = APIError(
+    .invalidArgument, "credential is not the JSON of a provider's credential", field: "credential")
+  static let invalidProviderID = APIError(
+    .invalidProviderID, "the credential names no provider that accounts knows", field: "credential")
+  static let invalidPendingToken = APIError(
+    .invalidPendingToken, "the pending token is wrong, used or expired: sign in at the provider again",
+    field: "credential")
+}

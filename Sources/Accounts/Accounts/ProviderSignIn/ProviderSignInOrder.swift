@@ -1,0 +1,212 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `account.signInWithIdp`: verifies the credential in its stage, and decides on its effect in the transaction.
+struct ProviderSignInOrder: CommandOrder {
+  /// Time within which a credential is verified: the gateway waits longer.
+  static let verificationLimit = Duration.seconds(12)
+
+  private enum Credential: Sendable {
+    case pendingToken(ids: [RecordID])
+    case presented(IDPCredential, any IdentityProvider)
+  }
+
+  let fingerprint: [UInt8]
+  private let former: [[UInt8]]
+  private let project: Project
+  private let app: String?
+  private let returnsCredential: Bool
+  /// `nil` for one that names no provider.
+  private let credential: Credential?
+  private let request: SignInRequest
+  private let arrivedAt: UnixTime
+  private let seal: ReplySeal
+  /// Reason to refuse the command unless it was answered before.
+  private let refusal: APIError?
+  private let reader: CommandReader
+  private let runs = SignInRuns()
+  /// Outcome of the stage.
+  private var verified: Result<ProvenIdentity, APIError>?
+
+  init(
+    _ command: SignInWithIDP, _ envelope: Envelope, at now: UnixTime, _ parts: AccountParts
+  ) throws(APIError) {
+    reader = parts.reader
+    let project = try reader.project(command.project)
+    if let app = command.app, project.app(id: app) == nil { throw .appNotFound }
+    self.project = project
+    app = command.app
+    arrivedAt = now
+    returnsCredential = command.returnIDPCredential ?? false
+    seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
+    let text = try reader.open(command.credential, "credential", of: envelope, replyKey: command.replyKey)
+    let opened = try Self.read(text)
+    let idToken = try Self.idToken(of: command, envelope, reader)
+    (fingerprint, former) = reader.fingerprints(
+      of: command,
+      [text.reveal(), idToken?.reveal() ?? "", project.id, command.app ?? ""]
+        + [command.autoCreate, command.returnIDPCredential].map { $0.map(String.init) ?? "" })
+    credential = Self.credential(opened, parts)
+    var refusal: APIError?
+    var caller: IDTokenCheck?
+    do throws(APIError) {
+      try Self.check(credential, project)
+      caller = try idToken.map { token throws(APIError) in
+        IDTokenCheck(token: try parts.idTokens.verify(token, project: project.id, at: now))
+      }
+    } catch {
+      // A command that was answered before the token expired is answered alike.
+      refusal = error
+    }
+    self.refusal = refusal
+    request = SignInRequest(
+      caller: caller, isLink: caller != nil, makesAccount: command.autoCreate ?? true, replyKey: command.replyKey)
+  }
+
+  private static func read(_ text: Secret) throws(APIError) -> IDPCredential {
+    do throws(ContractProblem) {
+      return try IDPCredential(text: text)
+    } catch {
+      throw .invalidCredential
+    }
+  }
+
+  private static func idToken(
+    of command: SignInWithIDP, _ envelope: Envelope, _ reader: CommandReader
+  ) throws(APIError) -> Secret? {
+    guard let field = command.idToken else { return nil }
+    let token = try reader.open(field, "idToken", of: envelope, replyKey: command.replyKey)
+    return token.isEmpty ? nil : token
+  }
+
+  private static func credential(_ opened: IDPCredential, _ parts: AccountParts) -> Credential? {
+    if let token = opened.pendingToken, !token.isEmpty {
+      return .pendingToken(ids: parts.reader.tickets.ids(of: Secret(token)))
+    }
+    return opened.providerID.flatMap { parts.providers[$0] }.map { .presented(opened, $0) }
+  }
+
+  /// A pending token names its provider itself: see ``SignIn``.
+  private static func check(_ credential: Credential?, _ project: Project) throws(APIError) {
+    switch credential {
+    case nil: throw .invalidProviderID
+    case .pendingToken: return
+    case .presented(_, let provider):
+      let method = Project.Method.provider(provider.id)
+      guard project.methods.contains(method) else { throw .methodOff(method) }
+    }
+  }
+
+  func formerFingerprints() -> [[UInt8]] { former }
+
+  // MARK: Stage
+
+  var stage: CommandStage? {
+    guard refusal == nil, case .presented(let opened, let provider) = credential else { return nil }
+    return CommandStage(window: .providers, longest: Self.verificationLimit) { [self] access throws(StoreError) in
+      var order = self
+      do throws(APIError) {
+        order.verified = .success(try await provider.verify(opened, for: project, at: access.now()))
+      } catch {
+        order.verified = .failure(error)
+      }
+      return order
+    }
+  }
+
+  // MARK: Carrying out
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if let caller = request.caller { caller.addKeys(to: &keys) }
+    if case .pendingToken(let ids) = credential { for id in ids { keys.add(record: id) } }
+    guard case .success(let proven) = verified else { return }
+    try presented(proven, .credential).addKeys(in: project.id, to: &keys)
+    if let used = Self.used(proven) { keys.add(record: used.id) }
+  }
+
+  private static func used(_ proven: ProvenIdentity) -> UsedCredential? {
+    proven.countsOnce.flatMap { UsedCredential($0, of: proven.provider) }
+  }
+
+  private func presented(_ proven: ProvenIdentity, _ source: PresentedIdentity.Source) -> PresentedIdentity {
+    PresentedIdentity(proven: proven, source: source, app: app, returnsCredential: returnsCredential)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    if let refusal { return CommandAnswer(refusal) }
+    var request = request
+    switch try request.caller?.holder(in: set, reader.rules.sessions) {
+    case nil: break
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let holder): request.isRecent = holder.isRecent(at: arrivedAt)
+    }
+    // Nothing is used up for a requester that has given up.
+    guard PhoneCheck.deadline(of: envelope, at: set.now) != nil else { return CommandAnswer(.requesterGone) }
+    guard case .pendingToken(let ids) = credential else { return try present(request, envelope, in: &set) }
+    let found: OpenTicket<ProvenIdentity>? = try reader.tickets.find(
+      ids, .pendingCredential, project: project.id, in: set)
+    guard let found, found.ticket.app.map({ $0 == app }) ?? true else {
+      return CommandAnswer(.invalidPendingToken)
+    }
+    let outcome = try signIn(presented(found.content, .pendingToken), request, envelope).carryOut(in: &set)
+    if outcome.usesProof { try set.remove(found.ticket.id) }
+    return outcome.answer
+  }
+
+  private func signIn(
+    _ factor: PresentedIdentity, _ request: SignInRequest, _ envelope: Envelope
+  ) -> SignIn<PresentedIdentity> {
+    SignIn(project: project.id, factor: factor, request: request, cause: envelope, reader: reader, runs: runs)
+  }
+
+  private func present(
+    _ request: SignInRequest, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    let proven: ProvenIdentity
+    switch verified {
+    case nil: return CommandAnswer(.invalidProviderID)
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let identity): proven = identity
+    }
+    let used = Self.used(proven)
+    if let used, try used.isUsed(in: set) { return CommandAnswer(.duplicateCredential) }
+    let outcome = try signIn(presented(proven, .credential), request, envelope).carryOut(in: &set)
+    if outcome.usesProof, let used, let until = proven.countsOnce?.until { try used.store(until: until, in: &set) }
+    return outcome.answer
+  }
+
+  // MARK: Again
+
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    let answers = SignInAnswers(idTokens: reader.idTokens, seal: seal)
+    switch try AnswerNote(note) {
+    case .session(let id, let isNewUser, let provider):
+      switch try SessionRecord.holder(of: id, project: project.id, reader.rules.sessions, in: set) {
+      case .failure(let error): return CommandAnswer(error)
+      case .success(let holder):
+        let identity = provider.flatMap { holder.account.identity(at: $0)?.signedIn }
+        return try answers.tokens(holder, isNewUser: isNewUser, identity, at: set.now)
+      }
+    case .pending(let seed, let refusal): return try pending(again: seed, refusal, answers, in: set)
+    case .proof: throw StoreError.unreadableBody
+    }
+  }
+
+  private func pending(
+    again seed: [UInt8], _ refusal: SignInRefusal, _ answers: SignInAnswers, in set: WorkingSet
+  ) throws(StoreError) -> CommandAnswer {
+    for text in reader.tickets.texts(seed: seed) {
+      let found: OpenTicket<ProvenIdentity>? = try reader.tickets.find(
+        [text.id], .pendingCredential, project: project.id, in: set)
+      guard var proven = found?.content else { continue }
+      // Clients keep the pending token only beside the token that it stands for.
+      if case .presented(let opened, _) = credential { proven.oauthIDToken = opened.idToken.map(Secret.init) }
+      return try answers.refused(refusal, proven.signedIn, text)
+    }
+    return CommandAnswer(.duplicateCredential)
+  }
+}

@@ -1,0 +1,66 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Sign in with Apple by an ID token, which counts once.
+struct SignInWithApple: IdentityProvider {
+  let id = AppleSettings.id
+  let tokens: ProviderTokens
+
+  func verify(
+    _ credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async throws(APIError) -> ProvenIdentity {
+    guard let token = credential.idToken, !token.isEmpty else {
+      throw .invalidIDPResponse("an ID token of Apple is needed: id_token is missing")
+    }
+    let claims = try await tokens.verify(token, of: project.clientIDs(of: id), in: project, at: now)
+    var identity = try claims.identity(of: id, at: now)
+    if !claims.isEmulated {
+      try ProviderNonce.check(credential.nonce, claims, mayBeAbsent: !claims.isTrue("nonce_supported"))
+      identity.countsOnce = Self.spent(token, claims)
+    }
+    identity.isEmailBelieved = identity.isEmailVerified
+    if claims.isTrue("is_private_email") { identity.isRelayAddress = true }
+    if let user = credential.user, !user.isEmpty { identity.take(try AppleName(user)) }
+    identity.oauthIDToken = Secret(token)
+    return identity
+  }
+
+  /// The signed part alone: a signature may be written in several ways.
+  private static func spent(_ token: String, _ claims: ProviderClaims) -> SpentCredential? {
+    guard let end = ProviderTokens.end(of: claims), let dot = token.lastIndex(of: ".") else { return nil }
+    let hash = Hexadecimal.encode(SHA256.hash(Array(token[..<dot].utf8)))
+    return SpentCredential(value: [AppleSettings.id, hash], until: end)
+  }
+}
+
+/// Name that Apple gives the app once, at the first sign-in: `{"name": {"firstName", "lastName"}}`. Nothing vouches for
+/// it.
+struct AppleName: Sendable {
+  private static let maxBytes = 4096
+
+  let given: String?
+  let family: String?
+
+  init(_ json: String) throws(APIError) {
+    var members: [String: JSONValue]?
+    do throws(JSONRefusal) {
+      members = try JSONReader(maxBytes: Self.maxBytes).value(of: Array(json.utf8)).members
+    } catch {}
+    guard let members else { throw .invalidIDPResponse("user is not a JSON object") }
+    let name = members["name"]?.members ?? [:]
+    given = name["firstName"]?.text.flatMap(ProfileText.name)
+    family = name["lastName"]?.text.flatMap(ProfileText.name)
+  }
+}
+
+extension ProvenIdentity {
+  fileprivate mutating func take(_ name: AppleName) {
+    givenName = name.given ?? givenName
+    familyName = name.family ?? familyName
+    let whole = [name.given, name.family].compactMap { $0 }.joined(separator: " ")
+    displayName = ProfileText.name(whole) ?? displayName
+  }
+}

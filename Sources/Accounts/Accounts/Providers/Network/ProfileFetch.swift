@@ -1,0 +1,58 @@
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import HTTPClient
+
+/// Questions to a provider about a user's access token.
+struct ProfileFetch: Sendable {
+  /// Answer of a provider.
+  enum Answer: Sendable {
+    case found([String: JSONValue])
+    /// The provider refuses the token, or us. With what it says of the reason.
+    case refused([String: JSONValue])
+  }
+
+  private static let reader = JSONReader(maxBytes: ProviderNetwork.maxBytes, allowsRepeatedNames: true)
+  /// Refusals that say nothing about the token: a time-out and a limit.
+  private static let transient: Set = [408, 429]
+
+  let provider: String
+  let context: ProviderContext
+
+  /// - Parameter query: names and values, which may be secret: no URL is logged.
+  /// - Throws: the error of a provider that does not answer, or not with JSON.
+  func ask(
+    _ url: String, _ query: [(name: String, value: String)] = [], bearer: Secret? = nil
+  ) async throws(APIError) -> Answer {
+    let fields = String(decoding: FormEncoding.encode(query), as: UTF8.self)
+    let response: HTTPResponse
+    do throws(TransportError) {
+      response = try await context.network.get(fields.isEmpty ? url : "\(url)?\(fields)", bearer: bearer)
+    } catch {
+      throw fail("unreachable", error.description)
+    }
+    let members = Self.members(response.body)
+    switch response.status {
+    case 200:
+      guard let members else { throw fail("unreadable", "the answer is not a JSON object") }
+      count("ok")
+      return .found(members)
+    case 400..<500 where !Self.transient.contains(response.status):
+      count("refused")
+      return .refused(members ?? [:])
+    default: throw fail("status", "the answer has status \(response.status)")
+    }
+  }
+
+  private static func members(_ body: [UInt8]) -> [String: JSONValue]? {
+    do throws(JSONRefusal) { return try reader.value(of: body).members } catch { return nil }
+  }
+
+  private func fail(_ outcome: String, _ problem: String) -> APIError {
+    count(outcome)
+    context.log.warning("an identity provider does not answer", ["provider": provider, .error: problem])
+    return .providerUnreachable(provider)
+  }
+
+  private func count(_ outcome: String) { context.metrics.profileFetches.with(provider, outcome).increment() }
+}

@@ -1,0 +1,52 @@
+import CountersignTelemetry
+import HTTPClient
+import ServiceRuntime
+
+/// The only way from accounts to the internet: bounded in time and size, over TLS, to public addresses, and without
+/// redirects.
+struct ProviderNetwork: Sendable {
+  typealias Send = @Sendable (HTTPRequest) async throws(TransportError) -> HTTPResponse
+
+  static let timeouts = HTTPTimeouts(connect: .seconds(3), total: .seconds(5))
+  static let maxBytes = 256 << 10
+  private static let maxConcurrent = 64
+  private static let maxWaiting = 256
+
+  private let allowed: AllowedAddresses
+  private let send: Send
+
+  init(_ allowed: AllowedAddresses, send: @escaping Send) {
+    self.allowed = allowed
+    self.send = send
+  }
+
+  init(_ allowed: AllowedAddresses) throws(TransportError) {
+    var configuration = HTTPClient.Configuration(maxConcurrent: Self.maxConcurrent, maxWaiting: Self.maxWaiting)
+    configuration.allowsAddress = { allowed.allows($0, $1) }
+    let client = try HTTPClient(configuration)
+    self.init(allowed) { request throws(TransportError) in try await client.send(request) }
+  }
+
+  /// - Throws: `TransportError` when there is no answer, or the address is none to call.
+  func get(_ url: String, bearer: Secret? = nil) async throws(TransportError) -> HTTPResponse {
+    guard url.hasPrefix("https://") || isConfigured(url) else {
+      throw TransportError(kind: .invalidRequest, requestMayHaveLeft: false, description: "the address is not https://")
+    }
+    var headers: HTTPHeaders = ["Accept": "application/json"]
+    if let bearer { headers.add(name: "Authorization", value: "Bearer \(bearer.reveal())") }
+    return try await send(
+      HTTPRequest(
+        method: "GET", url: url, headers: headers, timeouts: Self.timeouts, isIdempotent: true,
+        maxResponseBytes: Self.maxBytes))
+  }
+
+  private func isConfigured(_ url: String) -> Bool {
+    let address = url.prefix { $0 != "?" }
+    return URLParts(String(address)).map { allowed.authorities.contains($0.authority) } ?? false
+  }
+}
+
+extension URLParts {
+  /// `host` or `host:port`, as written in the URL.
+  var authority: String { base.split(separator: "/").last.map(String.init) ?? "" }
+}

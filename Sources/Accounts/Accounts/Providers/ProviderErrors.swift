@@ -1,0 +1,28 @@
+import CountersignMessages
+
+extension APIError {
+  /// - Parameter reason: shown to the app; holds nothing of the credential.
+  static func invalidIDPResponse(_ reason: String) -> APIError {
+    APIError(.invalidIDPResponse, reason, field: "credential")
+  }
+
+  static let nonceMissing = APIError(
+    .missingOrInvalidNonce, "Nonce is missing in the request.", field: "credential", reason: "NONCE_MISSING")
+  static let wrongNonce = APIError(
+    .missingOrInvalidNonce, "the nonce is not the one whose SHA-256 the provider was given", field: "credential")
+  static let duplicateCredential = APIError(
+    .missingOrInvalidNonce, "Duplicate credential received. Please try again with a new credential.",
+    field: "credential", reason: "DUPLICATE_CREDENTIAL")
+
+  static func providerUnreachable(_ id: String) -> APIError {
+    APIError(
+      .internalError, "\(id) does not answer, or not as agreed: the log of accounts says how", retryAfter: 10,
+      reason: "PROVIDER_UNREACHABLE")
+  }
+
+  static func providerSecretWrong(_ id: String) -> APIError {
+    APIError(
+      .internalError, "\(id) needs the project's secret: put the right one into providerSecretsFile of accounts",
+      reason: "PROVIDER_SECRET")
+  }
+}

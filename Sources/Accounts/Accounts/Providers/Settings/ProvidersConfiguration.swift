@@ -1,0 +1,65 @@
+import CountersignEncoding
+import HTTPClient
+import Projects
+import ServiceRuntime
+
+/// Identity providers as the configuration of accounts describes them.
+struct ProvidersConfiguration: Sendable {
+  private let settings: [any ProviderSettings]
+  private let secrets: ProviderSecrets
+  let allowed: AllowedAddresses
+
+  /// - Parameter section: that of the whole configuration.
+  init(_ section: ConfigurationSection, kinds: [any ProviderSettings.Type] = kinds) {
+    let providers = section.section("providers")
+    var settings: [any ProviderSettings] = []
+    var allowed = AllowedAddresses(networks: Self.networks(providers))
+    for kind in kinds {
+      let own = ProviderSection(providers.section(kind.section))
+      settings.append(kind.init(own))
+      allowed.authorities.formUnion(own.authorities)
+    }
+    self.settings = settings
+    self.allowed = allowed
+    secrets = ProviderSecrets(section)
+  }
+
+  func make(_ context: (ProviderNetwork, ProviderSecrets) -> ProviderContext) throws(TransportError)
+    -> IdentityProviders
+  {
+    let context = context(try ProviderNetwork(allowed), secrets)
+    return IdentityProviders(settings.map { $0.make(context) })
+  }
+
+  /// Warns of methods that are on and cannot work.
+  func check(_ projects: Projects, _ section: ConfigurationSection) {
+    let ids = Set(settings.map { type(of: $0).id })
+    for project in projects.all.values.sorted(by: { $0.id < $1.id }) {
+      for method in project.methods.map(\.rawValue).sorted() where ProjectForms.isProviderID(method) {
+        if !ids.contains(method) {
+          section.warning(
+            ProjectsDirectory.key, "\(project.id): methods has \(method) on, which accounts has no provider of")
+        }
+      }
+      if project.methods.contains(.provider(FacebookSettings.id)),
+        secrets[project.id, FacebookSettings.id] == nil
+      {
+        section.warning(
+          ProviderSecrets.key,
+          "has no secret of \(FacebookSettings.id) for project \(project.id): its access tokens are refused")
+      }
+    }
+  }
+
+  private static func networks(_ section: ConfigurationSection) -> [AddressRange] {
+    let texts = section.strings(
+      "allowedNetworks", "Networks beside the internet that names of providers may lead to: 10.1.0.0/16.")
+    return texts.enumerated().compactMap { index, text in
+      let range = AddressRange(text)
+      if range == nil {
+        section.problem("allowedNetworks.\(index)", "must be an address or a range: 10.0.0.7, 10.0.0.0/24, fd00::/8")
+      }
+      return range
+    }
+  }
+}

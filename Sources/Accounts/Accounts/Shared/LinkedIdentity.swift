@@ -1,0 +1,59 @@
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// Identity at a provider that opens an account.
+struct LinkedIdentity: Sendable, Hashable {
+  /// `apple.com`.
+  let provider: String
+  /// The provider's ID of the user.
+  let subject: String
+  let linkedAt: UnixTime
+  /// Time from which a sign-in by it counts as recent: it was linked without a recent sign-in. `nil` when it always
+  /// does.
+  var trustedFrom: UnixTime?
+  var email: String?
+  /// Whether a provider that is believed about addresses calls it verified.
+  var isEmailVerified = false
+  /// Whether its account alone has the address: one that is verified, and not a relay's.
+  var ownsEmail = false
+  var displayName: String?
+  var photoURL: String?
+
+  init(provider: String, subject: String, linkedAt: UnixTime) {
+    self.provider = provider
+    self.subject = subject
+    self.linkedAt = linkedAt
+  }
+
+  var view: IdentityView {
+    var view = IdentityView(providerID: provider, subject: subject, linkedAt: linkedAt)
+    view.email = email
+    view.displayName = displayName
+    view.photoURL = photoURL
+    return view
+  }
+}
+
+extension LinkedIdentity: FieldCoded {
+  init(_ fields: inout FieldCoder, _ identity: Self?) throws(UnreadableFields) {
+    provider = try fields.required(1, identity?.provider)
+    subject = try fields.required(2, identity?.subject)
+    linkedAt = try fields.required(3, identity?.linkedAt)
+    trustedFrom = fields.optional(4, identity?.trustedFrom)
+    email = fields.optional(5, identity?.email)
+    isEmailVerified = fields.flag(6, identity?.isEmailVerified)
+    ownsEmail = fields.flag(7, identity?.ownsEmail)
+    displayName = fields.optional(8, identity?.displayName)
+    photoURL = fields.optional(9, identity?.photoURL)
+  }
+}
+
+extension String {
+  /// An address as addresses are compared: without spaces around it, its ASCII letters small.
+  var normalizedAddress: String {
+    var bytes = Array(utf8.drop { $0 == 0x20 })
+    while bytes.last == 0x20 { bytes.removeLast() }
+    return String(decoding: bytes.map { (0x41...0x5A).contains($0) ? $0 | 0x20 : $0 }, as: UTF8.self)
+  }
+}

@@ -1,0 +1,125 @@
+import CommandEngine
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// Content of the inbox in place of an answer with secrets, which is made from it once more.
+enum AnswerNote: Sendable, Hashable {
+  /// Tokens, while account and session go on.
+  case session(id: String, isNewUser: Bool, provider: String?)
+  /// A temporary proof of a number, while it is neither used nor too old.
+  case proof(seed: [UInt8])
+  /// A refusal with a token that stands for the credential, likewise.
+  case pending(seed: [UInt8], SignInRefusal)
+
+  private enum Kind: String {
+    case session, proof, pending
+  }
+
+  init(_ session: SessionRecord, isNewUser: Bool = false, provider: String? = nil) {
+    self = .session(id: session.id.text, isNewUser: isNewUser, provider: provider)
+  }
+
+  init(_ bytes: [UInt8]) throws(StoreError) {
+    do throws(UnreadableFields) {
+      self = try Self(fields: bytes)
+    } catch {
+      throw .unreadableBody
+    }
+  }
+
+  var bytes: [UInt8] {
+    get throws(StoreError) {
+      do throws(UnreadableFields) {
+        return try fields()
+      } catch {
+        throw .unreadableBody
+      }
+    }
+  }
+}
+
+extension AnswerNote: FieldCoded {
+  init(_ fields: inout FieldCoder, _ note: Self?) throws(UnreadableFields) {
+    switch try fields.required(1, note?.kind) {
+    case .session:
+      self = .session(
+        id: try fields.required(2, note?.session?.id), isNewUser: fields.flag(3, note?.session?.isNewUser),
+        provider: fields.optional(4, note?.session?.provider))
+    case .proof: self = .proof(seed: try fields.required(5, note?.ticket?.seed))
+    case .pending:
+      self = .pending(
+        seed: try fields.required(5, note?.ticket?.seed), try fields.required(6, note?.ticket?.refusal))
+    }
+  }
+
+  private var kind: Kind {
+    switch self {
+    case .session: .session
+    case .proof: .proof
+    case .pending: .pending
+    }
+  }
+
+  private var session: (id: String, isNewUser: Bool, provider: String?)? {
+    if case .session(let id, let isNewUser, let provider) = self { (id, isNewUser, provider) } else { nil }
+  }
+
+  private var ticket: (seed: [UInt8], refusal: SignInRefusal?)? {
+    switch self {
+    case .session: nil
+    case .proof(let seed): (seed, nil)
+    case .pending(let seed, let refusal): (seed, refusal)
+    }
+  }
+}
+
+/// Reason to refuse what a user has proven, which the user can do something about.
+enum SignInRefusal: Sendable, Hashable {
+  /// It opens another account, or the account has another identity of that provider.
+  case alreadyLinked
+  /// Another account has its address.
+  case emailExists
+  /// It opens no account, and makes none.
+  case unknown
+  /// An account has its address, which is not believed: the ways to sign in to that one.
+  case unconfirmed([String])
+}
+
+extension SignInRefusal: FieldCoded {
+  private struct Way: FieldCoded {
+    let name: String
+
+    init(name: String) {
+      self.name = name
+    }
+
+    init(_ fields: inout FieldCoder, _ way: Self?) throws(UnreadableFields) {
+      name = try fields.required(1, way?.name)
+    }
+  }
+
+  init(_ fields: inout FieldCoder, _ refusal: Self?) throws(UnreadableFields) {
+    let code = fields.optional(1, refusal?.code?.rawValue)
+    let ways = try fields.list(2, refusal?.ways.map(Way.init(name:)))
+    switch code {
+    case nil: self = .unconfirmed(ways.map(\.name))
+    case APIErrorCode.identityAlreadyLinked.rawValue: self = .alreadyLinked
+    case APIErrorCode.emailExists.rawValue: self = .emailExists
+    case APIErrorCode.userNotFound.rawValue: self = .unknown
+    default: throw UnreadableFields()
+    }
+  }
+
+  /// `nil` where the user has to confirm.
+  var code: APIErrorCode? {
+    switch self {
+    case .alreadyLinked: .identityAlreadyLinked
+    case .emailExists: .emailExists
+    case .unknown: .userNotFound
+    case .unconfirmed: nil
+    }
+  }
+
+  var ways: [String] { if case .unconfirmed(let ways) = self { ways } else { [] } }
+}

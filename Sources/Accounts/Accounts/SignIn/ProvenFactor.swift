@@ -1,0 +1,88 @@
+import CommandEngine
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// Something that a user has just proven: a number, or an identity at a provider.
+protocol ProvenFactor: Sendable {
+  var provider: SignInProvider { get }
+  /// Its part of the answer.
+  var identity: SignedInIdentity? { get }
+  /// Key of the account that it opens.
+  func key(project: String) throws(StoreError) -> UniqueKey
+  /// Key of the account that has its address. `nil` for an address that is not compared.
+  func addressKey(project: String) throws(StoreError) -> UniqueKey?
+  /// Whether it owns its address: it opens the account that has it.
+  var ownsAddress: Bool { get }
+
+  /// Reason that it does not open the account that has it.
+  func refusal(by holder: AccountRecord) -> APIError?
+  /// Act of putting it on an account. `nil` for one that has it.
+  func act(on account: AccountRecord) -> SensitiveAct?
+  /// Whether an account has room for it.
+  func fits(_ account: AccountRecord) -> Bool
+
+  /// Puts it on an account that does not have it.
+  /// - Parameters:
+  ///   - isTrusted: whether sign-ins by it count as recent at once.
+  ///   - ownsAddress: whether the account has its address from now on.
+  func put(on account: inout AccountRecord, isTrusted: Bool, ownsAddress: Bool, at now: UnixTime)
+  /// Takes over what has changed since it was put on the account.
+  func renew(_ account: inout AccountRecord, ownsAddress: Bool)
+
+  /// Answer to a refusal that the user can do something about.
+  func refuse(
+    _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome
+}
+
+extension ProvenFactor {
+  func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
+    keys.add(holderOf: try key(project: project))
+    if let key = try addressKey(project: project) { keys.add(holderOf: key) }
+  }
+}
+
+/// Means to refuse something with a ticket.
+struct RefusalDesk {
+  let project: String
+  let tickets: Tickets
+  let answers: SignInAnswers
+  let runs: SignInRuns
+
+  func ticket(
+    _ purpose: Ticket.Purpose, _ content: some FieldCoded, app: String?, in set: inout WorkingSet
+  ) throws(StoreError) -> (text: TicketText, ticket: Ticket) {
+    let text = try tickets.text(seed: runs.random.ticketSeed)
+    let ticket = try tickets.issue(
+      text, purpose, content, project: project, app: app, seals: runs.tickets, in: &set)
+    return (text, ticket)
+  }
+}
+
+/// Values that all runs of a sign-in share.
+struct SignInRuns: Sendable {
+  let random = RandomValues()
+  /// By the command's identity.
+  let seals = Once<String, ReplySeal>()
+  let tickets = Once<RecordID, String>()
+}
+
+struct SignInOutcome {
+  var answer: CommandAnswer
+  /// Whether what was proven is used up.
+  var usesProof: Bool
+
+  /// A refusal for a reason that the proof has nothing to do with: it stays good.
+  static func refused(_ error: APIError) -> SignInOutcome {
+    SignInOutcome(answer: CommandAnswer(error), usesProof: false)
+  }
+}
+
+extension APIError {
+  static let identityAlreadyLinked = APIError(
+    .identityAlreadyLinked,
+    "the identity opens another account, or the account has another identity of this provider: sign in by it instead")
+  static let emailExists = APIError(
+    .emailExists, "another account has the address of the identity: sign in to that one, and link there")
+}

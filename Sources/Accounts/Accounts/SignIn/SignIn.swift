@@ -1,0 +1,187 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Effect of a number or an identity that was proven: the one table of all ways to sign in.
+///
+/// ```
+/// it opens           without ID token           with ID token
+/// no account         a new account (1)          is put on the token's account (2)
+/// the account        a session                  tokens of the token's session
+/// another account                               is refused (3)
+/// ```
+/// 1. Unless another account has its address: that one is opened, and gets it too, if the provider is believed and the
+///    account has room; else the user has to confirm. What may make no account is `USER_NOT_FOUND` before that.
+/// 2. Unless the account has another identity of the provider, or its address is another account's.
+/// 3. A number with a temporary proof, an identity with what stands for its credential.
+struct SignIn<Factor: ProvenFactor> {
+  let project: String
+  let factor: Factor
+  let request: SignInRequest
+  let cause: Envelope
+  let reader: CommandReader
+  let runs: SignInRuns
+
+  private var sessions: Sessions { Sessions(rules: reader.rules.sessions) }
+
+  func carryOut(in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
+    let seal: ReplySeal
+    do throws(APIError) {
+      try reader.requireMethod(Project.Method(rawValue: factor.provider.name), of: project)
+      seal = try runs.seals.value(of: cause.identity.key) { () throws(APIError) in
+        try reader.seal(request.replyKey, cause, AccountSignedIn.type)
+      }
+    } catch {
+      return .refused(error)
+    }
+    var keys = StoreKeys()
+    try factor.addKeys(in: project, to: &keys)
+    try set.require(keys)
+    let step = Step(
+      answers: SignInAnswers(idTokens: reader.idTokens, seal: seal),
+      holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set),
+      neighbor: try factor.addressKey(project: project).flatMap { key throws(StoreError) in
+        try AccountRecord.find(holderOf: key, in: set)
+      })
+    if let refusal = step.holder.flatMap(factor.refusal(by:)) {
+      set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
+      return .refused(refusal)
+    }
+    guard request.isLink, let caller = request.caller else { return try signIn(step, in: &set) }
+    switch try caller.holder(in: set, reader.rules.sessions) {
+    case .failure(let error): return .refused(error)
+    case .success(let caller): return try link(to: caller, step, in: &set)
+    }
+  }
+
+  private struct Step {
+    let answers: SignInAnswers
+    /// The account that it opens.
+    let holder: AccountRecord?
+    /// The account that has its address.
+    let neighbor: AccountRecord?
+
+    /// Whether an account has the address, or may.
+    func isAddressFree(for account: AccountRecord) -> Bool { neighbor.map { $0.id == account.id } ?? true }
+  }
+
+  private func desk(_ step: Step) -> RefusalDesk {
+    RefusalDesk(project: project, tickets: reader.tickets, answers: step.answers, runs: runs)
+  }
+
+  // MARK: Signing in
+
+  private func signIn(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
+    guard let holder = step.holder else { return try signInFirst(step, in: &set) }
+    if let caller = request.caller, caller.account != holder.id { return .refused(.userNotFound) }
+    return try open(holder, step, in: &set) { account in
+      factor.renew(&account, ownsAddress: factor.ownsAddress && step.isAddressFree(for: account))
+    }
+  }
+
+  /// Signs in with something that no account has yet.
+  private func signInFirst(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
+    guard request.makesAccount else { return try factor.refuse(.unknown, desk(step), in: &set) }
+    if let neighbor = step.neighbor {
+      guard factor.ownsAddress, factor.fits(neighbor) else {
+        return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
+      }
+      // Trusted at once: it owns the address of the account, and no ID token led to it.
+      return try open(neighbor, step, in: &set) { account in
+        factor.put(on: &account, isTrusted: true, ownsAddress: true, at: set.now)
+      }
+    }
+    var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
+    factor.put(on: &account, isTrusted: true, ownsAddress: factor.ownsAddress, at: set.now)
+    return try begin(account, isNewUser: true, step, in: &set)
+  }
+
+  private func open(
+    _ found: AccountRecord, _ step: Step, in set: inout WorkingSet, _ change: (inout AccountRecord) -> Void
+  ) throws(StoreError) -> SignInOutcome {
+    guard !found.isDisabled else { return .refused(.userDisabled) }
+    var account = found
+    change(&account)
+    try endFictionalSessions(of: account, before: found, in: &set)
+    let outcome = try begin(account, isNewUser: false, step, in: &set)
+    try AccountEvents(account, runs.random.eventID, cause).changes(from: found, in: &set)
+    return outcome
+  }
+
+  private func begin(
+    _ account: AccountRecord, isNewUser: Bool, _ step: Step, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome {
+    let first = FirstFactor(provider: factor.provider, sessions: sessions, random: runs.random, cause: cause)
+    let holder = try first.finish(account, isNewUser: isNewUser, in: &set)
+    let answer = try step.answers.tokens(holder, isNewUser: isNewUser, factor.identity, at: set.now)
+    return SignInOutcome(answer: answer, usesProof: true)
+  }
+
+  /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
+  private func endFictionalSessions(
+    of account: AccountRecord, before: AccountRecord, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard before.isNumberFictional, !account.isNumberFictional else { return }
+    try sessions.end(of: account, by: SignInProvider.ofFictionalNumbers, in: &set)
+  }
+
+  // MARK: Linking
+
+  private func link(
+    to caller: IDTokenCheck.Holder, _ step: Step, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome {
+    do throws(APIError) {
+      // Since the command arrived, another one may have linked something.
+      try request.check(factor.act(on: caller.account), on: caller.account, reader.project(project).recentLogin)
+    } catch {
+      return .refused(error)
+    }
+    if let refusal = refusal(ofLinkTo: caller.account, step) {
+      return try factor.refuse(refusal, desk(step), in: &set)
+    }
+    var account = caller.account
+    let owns = factor.ownsAddress && step.isAddressFree(for: account)
+    if step.holder == nil {
+      let isTrusted = request.isRecent || account.isAnonymous
+      factor.put(on: &account, isTrusted: isTrusted, ownsAddress: owns, at: set.now)
+    } else {
+      factor.renew(&account, ownsAddress: owns)
+    }
+    return try finishLink(of: account, caller, step, in: &set)
+  }
+
+  private func refusal(ofLinkTo account: AccountRecord, _ step: Step) -> SignInRefusal? {
+    if let holder = step.holder { return holder.id == account.id ? nil : .alreadyLinked }
+    guard factor.fits(account) else { return .alreadyLinked }
+    return factor.ownsAddress && !step.isAddressFree(for: account) ? .emailExists : nil
+  }
+
+  /// The caller's session goes on, unless it was one of a fictional number. A change of number ends the others: a thief
+  /// may have one.
+  private func finishLink(
+    of account: AccountRecord, _ caller: IDTokenCheck.Holder, _ step: Step, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome {
+    var session = caller.session
+    try endFictionalSessions(of: account, before: caller.account, in: &set)
+    if caller.account.phoneNumber != nil, account.phoneNumber != caller.account.phoneNumber {
+      try sessions.endOthers(than: session, in: &set)
+    }
+    try AccountEvents(account, runs.random.eventID, cause).changes(from: caller.account, in: &set)
+    guard try set.record(session.id) != nil else { return try begin(account, isNewUser: false, step, in: &set) }
+    if account != caller.account { try account.store(in: &set) }
+    // In place: the account's other tabs, and the next refresh, follow.
+    if session.provider != factor.provider {
+      session.provider = factor.provider
+      try session.store(sessions.rules, in: &set)
+    }
+    let holder = IDTokenCheck.Holder(account: account, session: session)
+    let answer = try step.answers.tokens(holder, isNewUser: false, factor.identity, at: set.now)
+    return SignInOutcome(answer: answer, usesProof: true)
+  }
+}
+
+extension SignInProvider {
+  /// First factors of the sessions that end with the first real proof of a number: all but identities.
+  fileprivate static let ofFictionalNumbers: Set<SignInProvider> = [.phone, .anonymous]
+}

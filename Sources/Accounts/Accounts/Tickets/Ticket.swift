@@ -1,0 +1,147 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// A text that a client holds between two steps. It counts once, for an hour.
+///
+/// The client's text is not stored: it follows, under the pepper, from a random seed, and the record's ID from the text.
+struct Ticket {
+  /// Meaning of the text.
+  enum Purpose: String {
+    /// A number that another account has: its holder has just given back the number's code.
+    case phoneProof
+    /// A credential of a provider that counts once, and was presented.
+    case pendingCredential
+  }
+
+  static let kind = RecordKind("ticket")
+  static let lifetime = Duration.seconds(3600)
+
+  let id: RecordID
+  let purpose: Purpose
+  let project: String
+  /// That app alone may use it. `nil` for any of the project.
+  let app: String?
+  let expiresAt: UnixTime
+  /// Its content.
+  fileprivate let sealed: String
+}
+
+extension Ticket: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ ticket: Self?) throws(UnreadableFields) {
+    id = record.id
+    purpose = try fields.required(1, ticket?.purpose)
+    project = try fields.required(2, ticket?.project)
+    app = fields.optional(3, ticket?.app)
+    expiresAt = try fields.required(4, ticket?.expiresAt)
+    sealed = try fields.required(5, ticket?.sealed)
+  }
+}
+
+/// A ticket with its content.
+struct OpenTicket<Content: FieldCoded> {
+  let ticket: Ticket
+  let content: Content
+}
+
+/// Text of a ticket, as its holder gets it, with the seed that makes it once more.
+struct TicketText: Sendable {
+  /// Bytes of a seed: too many to guess.
+  static let seedLength = 16
+
+  let seed: [UInt8]
+  let secret: Secret
+  let id: RecordID
+}
+
+/// Makes and finds tickets.
+struct Tickets: Sendable {
+  private static let maxBytes = 128
+  private static let form = "countersign ticket"
+
+  private let hashes: AccountHashes
+  private let ring: KeyRing
+
+  init(_ hashes: AccountHashes, ring: KeyRing) {
+    self.hashes = hashes
+    self.ring = ring
+  }
+
+  // MARK: Texts
+
+  func text(seed: [UInt8]) throws(StoreError) -> TicketText {
+    guard let text = Self.text(seed: seed, hashes) else { throw StoreError.unreadableBody }
+    return text
+  }
+
+  /// Texts that a seed may have led to: under the pepper, and the one before.
+  func texts(seed: [UInt8]) -> [TicketText] {
+    ([hashes] + hashes.former).compactMap { Self.text(seed: seed, $0) }
+  }
+
+  private static func text(seed: [UInt8], _ hashes: AccountHashes) -> TicketText? {
+    guard seed.count == TicketText.seedLength else { return nil }
+    let text = Base64URL.encode(hashes.hash("ticket", [Hexadecimal.encode(seed)]))
+    return id(of: text, hashes).map { TicketText(seed: seed, secret: Secret(text), id: $0) }
+  }
+
+  private static func id(of text: String, _ hashes: AccountHashes) -> RecordID? {
+    guard text.utf8.count <= maxBytes else { return nil }
+    return RecordID(Ticket.kind, hashes.id("ticket ID", [text]))
+  }
+
+  func ids(of text: Secret) -> [RecordID] {
+    ([hashes] + hashes.former).compactMap { Self.id(of: text.reveal(), $0) }
+  }
+
+  // MARK: Tickets
+
+  /// - Parameter seals: sealed contents of the runs of a command.
+  func issue(
+    _ text: TicketText, _ purpose: Ticket.Purpose, _ content: some FieldCoded, project: String, app: String?,
+    seals: Once<RecordID, String>, in set: inout WorkingSet
+  ) throws(StoreError) -> Ticket {
+    let sealed = try seals.value(of: text.id) { () throws(StoreError) in try seal(content, text.id, purpose) }
+    let ticket = Ticket(
+      id: text.id, purpose: purpose, project: project, app: app, expiresAt: set.now + Ticket.lifetime, sealed: sealed)
+    try set.store(text.id, ticket, isNew: true, dueAt: nil, discardAt: ticket.expiresAt)
+    return ticket
+  }
+
+  private func seal(
+    _ content: some FieldCoded, _ id: RecordID, _ purpose: Ticket.Purpose
+  ) throws(StoreError) -> String {
+    guard let key = ring.sealing, let bytes = try? content.fields(),
+      let sealed = try? JWE.seal(bytes, with: key, header: Self.header(id, purpose))
+    else { throw StoreError(.content, "the content of a ticket cannot be sealed") }
+    return sealed
+  }
+
+  private static func header(_ id: RecordID, _ purpose: Ticket.Purpose) -> [String: String] {
+    ["form": form, "ticket": id.text, "purpose": purpose.rawValue]
+  }
+
+  /// `nil` for one that is wrong, used, too old, of another purpose or project, or sealed under a key that is gone.
+  func find<Content: FieldCoded>(
+    _ ids: [RecordID], _ purpose: Ticket.Purpose, project: String, in set: WorkingSet
+  ) throws(StoreError) -> OpenTicket<Content>? {
+    for record in try set.each(ids, { id throws(StoreError) in try set.record(id) }) {
+      guard let record else { continue }
+      let ticket = try Ticket(record)
+      guard set.now < ticket.expiresAt, ticket.purpose == purpose, ticket.project == project,
+        let content: Content = open(ticket)
+      else { continue }
+      return OpenTicket(ticket: ticket, content: content)
+    }
+    return nil
+  }
+
+  private func open<Content: FieldCoded>(_ ticket: Ticket) -> Content? {
+    guard let opened = try? JWE.open(ticket.sealed, with: ring),
+      Self.header(ticket.id, ticket.purpose).allSatisfy({ opened.header[$0.key] == $0.value })
+    else { return nil }
+    return try? Content(fields: opened.plaintext)
+  }
+}

@@ -1,0 +1,52 @@
+import ServiceRuntime
+
+extension Project.ProviderFacts {
+  static let apple = "apple.com"
+  static let google = "google.com"
+  static let facebook = "facebook.com"
+
+  static func all(_ section: ConfigurationSection) -> [String: Self] {
+    let sections = section.namedSections(
+      "providers", "Facts that identity providers know the project by, by the provider's ID, such as google.com.")
+    section.check(
+      "providers", sections.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) providers")
+    return Dictionary(
+      uniqueKeysWithValues: sections.map { name, facts in
+        section.check(
+          "providers.\(name)", ProjectForms.isProviderID(name), "is not the ID of a provider, such as apple.com")
+        return (name, Self(facts))
+      })
+  }
+
+  private init(_ section: ConfigurationSection) {
+    clientIDs = section.strings("clientIDs", "Clients whose ID tokens are taken: client IDs of Google, Services IDs.")
+    section.check(
+      "clientIDs", clientIDs.count <= ProjectForms.maxEntries, "has more than \(ProjectForms.maxEntries) clients")
+    for (index, id) in clientIDs.enumerated() {
+      section.check("clientIDs.\(index)", ProjectForms.isClientID(id), "must be 1 to 255 visible characters of ASCII")
+    }
+    appID = section.optionalString("appID", "The app at the provider whose access tokens are taken: Facebook's app ID.")
+    section.check("appID", appID.map(ProjectForms.isClientID) ?? true, "must be 1 to 255 visible characters of ASCII")
+  }
+}
+
+extension Project {
+  /// Facts that a way to sign in that is on cannot do without.
+  var missingFacts: [(place: String, text: String)] {
+    var missing: [(place: String, text: String)] = []
+    func check(_ id: String, _ isThere: Bool, _ key: String, _ remedy: String) {
+      guard methods.contains(.provider(id)), !isThere else { return }
+      missing.append(("providers.\(id).\(key)", "is missing, and 'methods' has \(id) on: \(remedy)"))
+    }
+    check(
+      ProviderFacts.apple, !clientIDs(of: ProviderFacts.apple).isEmpty, "clientIDs",
+      "add an app of platform ios, or the Services ID of the web")
+    check(
+      ProviderFacts.google, !clientIDs(of: ProviderFacts.google).isEmpty, "clientIDs",
+      "give the client ID of each platform, from Google's console")
+    check(
+      ProviderFacts.facebook, providers[ProviderFacts.facebook]?.appID != nil, "appID",
+      "give the app ID, from Facebook's dashboard")
+    return missing
+  }
+}
