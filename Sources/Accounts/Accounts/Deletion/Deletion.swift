@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// The end of an account, whoever ends it.
+/// The end of an account, by its user or another cause.
 ///
 /// Its number, addresses and identities are free at once, and its sessions gone: every call is answered as if it had
 /// never been. What other processes know about its user is erased afterwards.

@@ -3,7 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What is left of a deleted account until the coordinator has forgotten its number.
+/// Remnant of a deleted account until the coordinator has forgotten its number.
 struct Erasure: Sendable, Hashable {
   static let kind = RecordKind("erasure")
   /// Time for which the coordinator is asked.
