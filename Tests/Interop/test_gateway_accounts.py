@@ -25,6 +25,7 @@ import simulator
 import stack
 from gateway_client import (
     CERTIFICATES, ISSUER, JWK_SET, PROJECT, PROJECT_NUMBER, TOKENS, APIError, Apple, Assertions, Web, new_number, received_code, send)
+from identities import APP, ApplePerson
 from process import Process, countersign, free_port
 from waiting import eventually
 
@@ -167,35 +168,28 @@ class DeleteTest(AccountTest):
 class AppleSDKTest(AccountTest):
     """Sign in with Apple as the Apple SDK does it: names of v3 with its headers, and the form as it is."""
 
-    CLIENT = "com.example.app"
-
-    def credential(self, subject, **order):
-        nonce = os.urandom(16).hex()
-        token = simulator.apple_id_token(self.CLIENT, subject, nonce=hashlib.sha256(nonce.encode()).hexdigest(), **order)
-        return {"id_token": token, "nonce": nonce}
-
     def test_a_user_from_the_first_sign_in_to_the_deletion(self):
-        subject = f"001999.{os.urandom(16).hex()}.0000"
+        person = ApplePerson()
         name = {"name": {"firstName": "Ada", "lastName": "King"}}
-        user = self.apple.sign_in_with_idp("apple.com", **self.credential(subject), user=name)
-        self.assertEqual((user["isNewUser"], user["federatedId"], user["displayName"]), (True, subject, "Ada King"))
-        self.require_tokens(user, self.apple, "apple.com", identities={"apple.com": [subject]})
+        user = self.apple.sign_in_with_idp("apple.com", **person.form(), user=name)
+        self.assertEqual((user["isNewUser"], user["federatedId"], user["displayName"]), (True, person.subject, "Ada King"))
+        self.require_tokens(user, self.apple, "apple.com", identities={"apple.com": [person.subject]})
         # A name comes once, and stays.
-        again = self.apple.sign_in_with_idp("apple.com", **self.credential(subject), autoCreate=False)
+        again = self.apple.sign_in_with_idp("apple.com", **person.form(), autoCreate=False)
         self.assertEqual(again["localId"], user["localId"])
         self.assertNotIn("isNewUser", again)
         found = self.apple.lookup(again["idToken"])
         self.assertEqual(found["displayName"], "Ada King")
-        self.assertEqual([(entry["providerId"], entry["rawId"]) for entry in found["providerUserInfo"]], [("apple.com", subject)])
-        self.apple.revoke_token(again["idToken"], simulator.authorization_code(self.CLIENT, subject=subject))
+        self.assertEqual([(entry["providerId"], entry["rawId"]) for entry in found["providerUserInfo"]], [("apple.com", person.subject)])
+        self.apple.revoke_token(again["idToken"], simulator.authorization_code(APP, subject=person.subject))
         self.apple.delete(again["idToken"])
         self.refused("USER_NOT_FOUND", self.apple.lookup, user["idToken"])
 
     def test_a_refused_link_carries_what_signs_in(self):
-        subject, number = f"001999.{os.urandom(16).hex()}.0000", new_number()
-        owner = self.apple.sign_in_with_idp("apple.com", **self.credential(subject))
+        person, number = ApplePerson(), new_number()
+        owner = self.apple.sign_in_with_idp("apple.com", **person.form())
         user = self.apple.sign_in_as(number)
-        refused = self.apple.sign_in_with_idp("apple.com", **self.credential(subject), idToken=user["idToken"])
+        refused = self.apple.sign_in_with_idp("apple.com", **person.form(), idToken=user["idToken"])
         self.assertEqual(refused["errorMessage"].split(" : ")[0], "FEDERATED_USER_ID_ALREADY_LINKED")
         self.assertLessEqual({"providerId", "oauthIdToken", "pendingToken"}, set(refused))
         self.assertFalse({"localId", *TOKENS} & set(refused))
@@ -205,15 +199,15 @@ class AppleSDKTest(AccountTest):
         self.assertEqual(self.apple.lookup(user["idToken"])["phoneNumber"], number)
 
     def test_a_number_is_linked_and_apple_unlinked(self):
-        subject, number = f"001999.{os.urandom(16).hex()}.0000", new_number()
-        user = self.apple.sign_in_with_idp("apple.com", **self.credential(subject))
+        person, number = ApplePerson(), new_number()
+        user = self.apple.sign_in_with_idp("apple.com", **person.form())
         linked = self.apple.sign_in_as(number, idToken=user["idToken"])
         self.assertEqual(linked["localId"], user["localId"])
         answer = self.apple.update(linked["idToken"], deleteProvider=["apple.com"])
         self.assertEqual([entry["providerId"] for entry in answer["providerUserInfo"]], ["phone"])
         self.assertFalse(TOKENS & set(answer))
         # Refused with 200, since the credential counts once.
-        refused = self.apple.sign_in_with_idp("apple.com", **self.credential(subject), autoCreate=False)
+        refused = self.apple.sign_in_with_idp("apple.com", **person.form(), autoCreate=False)
         self.assertEqual(refused["errorMessage"], "USER_NOT_FOUND")
         self.assertEqual(self.apple.sign_in_as(number, count=2)["localId"], user["localId"])
 

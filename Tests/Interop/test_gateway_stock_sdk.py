@@ -22,6 +22,7 @@ import stack
 import stock_sdk
 from chromium import Browser, PageError
 from gateway_client import KEY, PROJECT, Web, new_number, send
+from identities import ApplePerson, FacebookPerson, GooglePerson
 from local_server import Handler, Server
 from samples import wrong
 from waiting import eventually
@@ -32,8 +33,8 @@ LINES = re.compile(r"^```js\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README_URL = "http://127.0.0.1:5716"
 CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 FICTIONAL_NUMBER, FICTIONAL_CODE = "+16505553434", "654321"
-# The stack's page at the providers.
-APPLE_CLIENT, GOOGLE_CLIENT, FACEBOOK_APP = "com.example.web", "100000000001-web.apps.googleusercontent.com", "1234567890123456"
+# The stack's page at Apple.
+APPLE_CLIENT = "com.example.web"
 CODE_SECONDS = 60
 # Chromium may note a call only after the page has its answer.
 NOTED_SECONDS = 10
@@ -89,6 +90,11 @@ def key_hash(host, port):
             certificate = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True))
     key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
+
+
+def new_address():
+    """An address that Google vouches for."""
+    return f"{secrets.token_hex(8)}@gmail.com"
 
 
 def shown_code(number):
@@ -387,19 +393,22 @@ class ProviderTest(StockTest):
     LINK = "linkWithCredential(auth.currentUser, {})"
     REAUTHENTICATE = "reauthenticateWithCredential(auth.currentUser, {})"
 
-    def apple(self, subject, **order):
-        nonce = secrets.token_hex(16)
-        token = simulator.apple_id_token(APPLE_CLIENT, subject, nonce=hashlib.sha256(nonce.encode()).hexdigest(), **order)
-        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': token, 'rawNonce': nonce})})"
+    def apple(self, person):
+        form = person.form(client_id=APPLE_CLIENT)
+        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': form['id_token'], 'rawNonce': form['nonce']})})"
 
-    def google(self, subject, **order):
-        return f"GoogleAuthProvider.credential({json.dumps(simulator.google_tokens(GOOGLE_CLIENT, subject, **order)[0])})"
+    def google(self, person):
+        return f"GoogleAuthProvider.credential({json.dumps(person.form()['id_token'])})"
 
-    def facebook(self, subject, **order):
-        return f"FacebookAuthProvider.credential({json.dumps(simulator.facebook_tokens(FACEBOOK_APP, subject, **order)[0])})"
+    def facebook(self, person):
+        return f"FacebookAuthProvider.credential({json.dumps(person.form()['access_token'])})"
 
-    def subject(self):
-        return str(secrets.randbelow(10**20))
+    @property
+    def people(self):
+        """A user at each provider, and the expression of their credential, which is a new one each time."""
+        for person, make in [(ApplePerson(), self.apple), (GooglePerson(), self.google), (FacebookPerson(), self.facebook)]:
+            with self.subTest(person.provider):
+                yield person, make
 
     def use(self, page, call, credential):
         return page.run(f"const {{user}} = await {call.format(credential)}; {USER}")
@@ -416,113 +425,109 @@ class ProviderTest(StockTest):
         return page.run(f"const {{user}} = await signInAnonymously(auth); {USER}")
 
     def test_each_provider_signs_in(self):
-        for provider, credential in [("apple.com", self.apple), ("google.com", self.google), ("facebook.com", self.facebook)]:
-            with self.subTest(provider):
-                page, subject = self.begin(), self.subject()
-                user = self.use(page, self.SIGN_IN, credential(subject))
-                self.assertEqual((user["providers"], user["isAnonymous"]), ([provider], False))
-                claims = self.claims(page)
-                self.assertEqual((claims["sub"], claims["firebase"]["sign_in_provider"]), (user["uid"], provider))
-                self.assertEqual(claims["firebase"]["identities"][provider], [subject])
-                self.assertEqual(self.use(self.begin(), self.SIGN_IN, credential(subject)), user)
+        for person, make in self.people:
+            page = self.begin()
+            user = self.use(page, self.SIGN_IN, make(person))
+            self.assertEqual((user["providers"], user["isAnonymous"]), ([person.provider], False))
+            claims = self.claims(page)
+            self.assertEqual((claims["sub"], claims["firebase"]["sign_in_provider"]), (user["uid"], person.provider))
+            self.assertEqual(claims["firebase"]["identities"][person.provider], [person.subject])
+            self.assertEqual(self.use(self.begin(), self.SIGN_IN, make(person)), user)
 
     def test_what_a_provider_says_of_its_user(self):
-        page, subject = self.begin(), self.subject()
-        email = f"ada{subject}@gmail.com"
-        found = page.run(f"""
-            const result = await signInWithCredential(auth, {self.google(subject, email=email, emailVerified=True, name="Ada King")});
-            const {{email, emailVerified, displayName, providerData}} = result.user;
+        email = new_address()
+        person = GooglePerson(email=email, emailVerified=True, name="Ada King")
+        found = self.begin().run(f"""
+            const result = await signInWithCredential(auth, {self.google(person)});
+            const {{email, emailVerified, displayName, providerData: [{{providerId, uid, ...entry}}]}} = result.user;
             const credential = GoogleAuthProvider.credentialFromResult(result);
-            return {{email, emailVerified, displayName, providerData, providerId: result.providerId, again: Boolean(credential.idToken)}};""")
-        [entry] = found.pop("providerData")
-        self.assertEqual(found, {
-            "email": email, "emailVerified": True, "displayName": "Ada King", "providerId": "google.com", "again": True})
-        self.assertEqual({name: entry[name] for name in ["providerId", "uid", "email", "displayName"]}, {
-            "providerId": "google.com", "uid": subject, "email": email, "displayName": "Ada King"})
+            return [email, emailVerified, displayName, providerId, uid, entry.email, entry.displayName, result.providerId,
+              Boolean(credential.idToken)];""")
+        self.assertEqual(found, [
+            email, True, "Ada King", "google.com", person.subject, email, "Ada King", "google.com", True])
 
     def test_an_anonymous_user_links_two_providers_and_unlinks_them(self):
-        page, facebook, apple = self.begin(), self.subject(), self.subject()
+        page, facebook, apple = self.begin(), FacebookPerson(), ApplePerson()
         user = self.anonymous(page)
         self.use(page, self.LINK, self.facebook(facebook))
         linked = self.use(page, self.LINK, self.apple(apple))
         self.assertEqual((linked["uid"], linked["isAnonymous"], sorted(linked["providers"])), (
             user["uid"], False, ["apple.com", "facebook.com"]))
-        self.refused("auth/provider-already-linked", page, f"await {self.LINK.format(self.apple(self.subject()))};")
-        for credential in [self.facebook(facebook), self.apple(apple)]:
-            self.assertEqual(self.use(self.begin(), self.SIGN_IN, credential)["uid"], user["uid"])
-        for provider, credential in [("facebook.com", self.facebook(facebook)), ("apple.com", self.apple(apple))]:
-            page.run("await unlink(auth.currentUser, provider);", provider=provider)
-            self.assertNotIn(provider, self.user(page)["providers"])
-            self.assertNotEqual(self.use(self.begin(), self.SIGN_IN, credential)["uid"], user["uid"])
+        self.refused("auth/provider-already-linked", page, f"await {self.LINK.format(self.apple(ApplePerson()))};")
+        pairs = [(facebook, self.facebook), (apple, self.apple)]
+        for person, make in pairs:
+            self.assertEqual(self.use(self.begin(), self.SIGN_IN, make(person))["uid"], user["uid"])
+        for person, make in pairs:
+            page.run("await unlink(auth.currentUser, provider);", provider=person.provider)
+            self.assertNotIn(person.provider, self.user(page)["providers"])
+            self.assertNotEqual(self.use(self.begin(), self.SIGN_IN, make(person))["uid"], user["uid"])
         self.assertEqual((self.user(page)["uid"], self.user(page)["providers"]), (user["uid"], []))
         self.refused("auth/no-such-provider", page, "await unlink(auth.currentUser, 'apple.com');")
 
     def test_a_refused_link_leads_to_the_other_user(self):
         """As the guide merges two: of Apple by what the error carries, of the others by the same credential again."""
-        for provider, make in [("OAuthProvider", self.apple), ("GoogleAuthProvider", self.google), ("FacebookAuthProvider", self.facebook)]:
-            with self.subTest(provider):
-                subject = self.subject()
-                owner = self.use(self.begin(), self.SIGN_IN, make(subject))
-                page, credential = self.begin(), make(subject)
-                self.anonymous(page)
-                page.run("globalThis.first = auth.currentUser;")
-                self.assertEqual(self.caught(page, self.LINK, credential, provider)[0], "auth/credential-already-in-use")
-                again = "found" if provider == "OAuthProvider" else credential
-                self.assertEqual(self.use(page, self.SIGN_IN, again)["uid"], owner["uid"])
-                # The first user's tokens stay good, so that an app can move what is its.
-                page.run("await first.getIdToken(true); await first.reload(); await first.delete();")
-                self.assertEqual(self.user(page)["uid"], owner["uid"])
+        classes = {"apple.com": "OAuthProvider", "google.com": "GoogleAuthProvider", "facebook.com": "FacebookAuthProvider"}
+        for person, make in self.people:
+            owner = self.use(self.begin(), self.SIGN_IN, make(person))
+            page, credential = self.begin(), make(person)
+            self.anonymous(page)
+            page.run("globalThis.first = auth.currentUser;")
+            error = self.caught(page, self.LINK, credential, classes[person.provider])
+            self.assertEqual(error[0], "auth/credential-already-in-use")
+            again = "found" if person.provider == "apple.com" else credential
+            self.assertEqual(self.use(page, self.SIGN_IN, again)["uid"], owner["uid"])
+            # The first user's tokens stay good, so that an app can move what is its.
+            page.run("await first.getIdToken(true); await first.reload(); await first.delete();")
+            self.assertEqual(self.user(page)["uid"], owner["uid"])
 
     def test_a_credential_of_apple_counts_once(self):
-        page, subject = self.begin(), self.subject()
-        credential = self.apple(subject)
+        page, person = self.begin(), ApplePerson()
+        credential = self.apple(person)
         user = self.use(page, self.SIGN_IN, credential)
         self.refused("auth/missing-or-invalid-nonce", page, f"await {self.SIGN_IN.format(credential)};")
         other = self.begin()
         self.anonymous(other)
-        self.caught(other, self.LINK, self.apple(subject), "OAuthProvider")
+        self.caught(other, self.LINK, self.apple(person), "OAuthProvider")
         self.assertEqual(self.use(other, self.SIGN_IN, "found")["uid"], user["uid"])
         self.refused("auth/invalid-credential", other, f"await {self.SIGN_IN.format('found')};")
 
-    def test_an_address_that_nobody_vouches_for(self):
-        subject = self.subject()
-        email = f"ada{subject}@gmail.com"
-        owner = self.use(self.begin(), self.SIGN_IN, self.google(subject, email=email, emailVerified=True))
-        page, facebook = self.begin(), self.subject()
-        error = self.caught(page, self.SIGN_IN, self.facebook(facebook, email=email), "FacebookAuthProvider")
+    def test_an_address_that_no_provider_vouches_for(self):
+        email = new_address()
+        google, facebook = GooglePerson(email=email, emailVerified=True), FacebookPerson(email=email)
+        owner = self.use(self.begin(), self.SIGN_IN, self.google(google))
+        page = self.begin()
+        error = self.caught(page, self.SIGN_IN, self.facebook(facebook), "FacebookAuthProvider")
         self.assertEqual(error, ["auth/account-exists-with-different-credential", email])
         # The guide's way out: sign in by the way that is known, and link the new one.
-        self.use(page, self.SIGN_IN, self.google(subject, email=email, emailVerified=True))
+        self.use(page, self.SIGN_IN, self.google(google))
         self.assertEqual(self.use(page, self.LINK, "found")["uid"], owner["uid"])
-        self.assertEqual(self.use(self.begin(), self.SIGN_IN, self.facebook(facebook, email=email))["uid"], owner["uid"])
+        self.assertEqual(self.use(self.begin(), self.SIGN_IN, self.facebook(facebook))["uid"], owner["uid"])
 
     def test_a_user_reauthenticates_and_is_deleted(self):
-        for provider, make in [("apple.com", self.apple), ("google.com", self.google), ("facebook.com", self.facebook)]:
-            with self.subTest(provider):
-                page, subject = self.begin(), self.subject()
-                user = self.use(page, self.SIGN_IN, make(subject))
-                before = self.claims(page)
-                while time.time() < before["auth_time"] + 1:
-                    time.sleep(0.05)
-                self.assertEqual(self.use(page, self.REAUTHENTICATE, make(subject)), user)
-                self.assertGreater(self.claims(page)["auth_time"], before["auth_time"])
-                other = self.subject()
-                self.use(self.begin(), self.SIGN_IN, make(other))
-                self.refused("auth/user-mismatch", page, f"await {self.REAUTHENTICATE.format(make(other))};")
-                page.run("await deleteUser(auth.currentUser);")
-                self.assertIsNone(self.user(page))
-                self.assertNotEqual(self.use(page, self.SIGN_IN, make(subject))["uid"], user["uid"])
-                # The SDK takes this answer for the end of its user.
-                self.refused("auth/user-token-expired", page, f"await {self.REAUTHENTICATE.format(make(self.subject()))};")
-                self.assertIsNone(self.user(page))
+        for person, make in self.people:
+            page, other = self.begin(), type(person)()
+            user = self.use(page, self.SIGN_IN, make(person))
+            before = self.claims(page)
+            while time.time() < before["auth_time"] + 1:
+                time.sleep(0.05)
+            self.assertEqual(self.use(page, self.REAUTHENTICATE, make(person)), user)
+            self.assertGreater(self.claims(page)["auth_time"], before["auth_time"])
+            self.use(self.begin(), self.SIGN_IN, make(other))
+            self.refused("auth/user-mismatch", page, f"await {self.REAUTHENTICATE.format(make(other))};")
+            page.run("await deleteUser(auth.currentUser);")
+            self.assertIsNone(self.user(page))
+            self.assertNotEqual(self.use(page, self.SIGN_IN, make(person))["uid"], user["uid"])
+            # The SDK takes this answer for the end of its user.
+            self.refused("auth/user-token-expired", page, f"await {self.REAUTHENTICATE.format(make(type(person)()))};")
+            self.assertIsNone(self.user(page))
 
     def test_credentials_that_are_none(self):
         page = self.begin()
-        nonce = simulator.apple_id_token(APPLE_CLIENT, self.subject(), nonce="0" * 64)
-        audience = simulator.google_tokens("of-another-project", self.subject())[0]
+        nonce = json.dumps(simulator.apple_id_token(APPLE_CLIENT, "001234.unknown.0123", nonce="0" * 64))
+        audience = json.dumps(GooglePerson().form(client_id="of-another-project")["id_token"])
         for credential, error in [
-            (f"new OAuthProvider('apple.com').credential({{idToken: {json.dumps(nonce)}, rawNonce: 'n'}})", "missing-or-invalid-nonce"),
-            (f"GoogleAuthProvider.credential({json.dumps(audience)})", "invalid-credential"),
+            (f"new OAuthProvider('apple.com').credential({{idToken: {nonce}, rawNonce: 'n'}})", "missing-or-invalid-nonce"),
+            (f"GoogleAuthProvider.credential({audience})", "invalid-credential"),
             ("FacebookAuthProvider.credential('unknown')", "invalid-credential"),
             ("GithubAuthProvider.credential('token')", "operation-not-allowed"),
         ]:

@@ -285,6 +285,10 @@ import Testing
     arguments: [
       (APIError(.internalError, "x", retryAfter: 5), 503, "The service is currently unavailable."),
       (
+        APIError(.invalidArgument, "x", field: "token"), 400,
+        "Invalid JSON payload received. Invalid value at 'token': must be shorter, and without control characters."
+      ),
+      (
         APIError(.operationNotAllowed, "x", reason: "UNKNOWN_CLIENT"), 400,
         "OPERATION_NOT_ALLOWED : Team, key ID and key of Sign in with Apple are not configured for this app."
       ),
