@@ -5,15 +5,19 @@ import sqlite3
 import time
 import unittest
 
+import records
 import simulator
 import stack
 from countersign_client import Client
-from gateway_client import Assertions, Web, new_number
+from gateway_client import Apple, Assertions, Web, new_number
+from identities import APP, ApplePerson
 from waiting import eventually
 
 DELETIONS = 12
 KILLS = 4
 ERASED_SECONDS = 180
+# Tags of records of accounts, and the length of the part of a session's ID that names the account.
+SESSION_AUTH_TIME, ACCOUNT_VALID_SINCE, ACCOUNT_ID = 4, 6, 43
 
 
 def rows(of):
@@ -69,6 +73,26 @@ class DeletionTest(Assertions, unittest.TestCase):
         eventually("the erasure", self.erased, ERASED_SECONDS)
         answer = self.web.sign_in(session, simulator.code(simulator.message(number, count=2)["body"]))
         self.assertTrue(answer["isNewUser"])
+
+    def test_code_of_ones_own_allows_a_deletion_that_needs_a_recent_sign_in(self):
+        apple, person = Apple(), ApplePerson(email="ada@erased.example", emailVerified=True)
+        user = person.sign_in(apple)
+        session = apple.claims(user["idToken"])["sid"]
+        records.set_time("account", session[:ACCOUNT_ID], ACCOUNT_VALID_SINCE, 1000, "accounts")
+        records.set_time("session", session, SESSION_AUTH_TIME, int(time.time() - 3600) * 1000, "accounts")
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", apple.delete, user["idToken"])
+        other = simulator.authorization_code(APP, subject="001.other")
+        self.refused("INVALID_IDP_RESPONSE", apple.revoke_token, user["idToken"], other)
+        self.assertEqual(simulator.revocations(code=other), [])
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", apple.delete, user["idToken"])
+        code = simulator.authorization_code(APP, subject=person.subject)
+        apple.revoke_token(user["idToken"], code)
+        self.assertEqual(len(simulator.revocations(code=code)), 1)
+        # The same code of the same account is the same revocation.
+        apple.revoke_token(user["idToken"], code)
+        apple.delete(user["idToken"])
+        for text in ["ada@erased.example", person.subject]:
+            eventually("nothing in accounts", lambda text=text: not holds("accounts", text), ERASED_SECONDS)
 
     def test_addresses_leave_the_list_of_the_mail_worker(self):
         client = Client.of(self)
