@@ -216,13 +216,17 @@ class EndedTest(AccountTest):
     """Accounts and sessions that an administrator has ended, who has no call for it yet."""
 
     # Tags of fields in the records of accounts.
-    VALID_SINCE, DISABLED = 5, 10
+    VALID_SINCE, DISABLED = 6, 13
+
+    def record(self, user):
+        """ID of the account's record, which that of each session begins with."""
+        return self.web.claims(user["idToken"])["sid"][:43]
 
     def test_disabled_account(self):
         for client in self.clients:
             number = new_number()
             user = client.sign_in_as(number)
-            records.set_flag("account", user["localId"], self.DISABLED, "accounts")
+            records.set_flag("account", self.record(user), self.DISABLED, "accounts")
             for call in [client.lookup, client.update, client.delete]:
                 self.refused("USER_DISABLED", call, user["idToken"])
             self.refused("USER_DISABLED", client.refresh, user["refreshToken"])
@@ -234,7 +238,7 @@ class EndedTest(AccountTest):
         number = new_number()
         user = self.web.sign_in_as(number)
         time.sleep(1.1)
-        records.set_time("account", user["localId"], self.VALID_SINCE, int(time.time()) * 1000, "accounts")
+        records.set_time("account", self.record(user), self.VALID_SINCE, int(time.time()) * 1000, "accounts")
         for client in self.clients:
             for call in [client.lookup, client.update, client.delete]:
                 self.refused("TOKEN_EXPIRED", call, user["idToken"])
