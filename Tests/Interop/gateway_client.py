@@ -28,7 +28,8 @@ CERTIFICATES = "/www.googleapis.com/robot/v1/metadata/x509/securetoken@system.gs
 OLD_NAMES = {
     "accounts:signUp": "signupNewUser", "accounts:sendVerificationCode": "sendVerificationCode",
     "accounts:signInWithPhoneNumber": "verifyPhoneNumber", "accounts:verifyIosClient": "verifyClient",
-    "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo", "accounts:delete": "deleteAccount",
+    "accounts:signInWithIdp": "verifyAssertion", "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo",
+    "accounts:delete": "deleteAccount",
     "recaptchaParams": "getRecaptchaParam", "projects": "getProjectConfig",
 }
 TOKENS = {"idToken", "refreshToken", "expiresIn"}
@@ -162,6 +163,28 @@ class Client:
     def anonymous(self):
         return self.call("accounts:signUp", {"returnSecureToken": True})
 
+    # What a sign-in by an identity provider has beside the credential.
+    assertion = {"requestUri": "http://localhost", "returnSecureToken": True}
+
+    def post_body(self, form):
+        raise NotImplementedError
+
+    def sign_in_with_idp(self, provider, id_token=None, access_token=None, nonce=None, user=None, **fields):
+        """With a provider's credential; with the field `idToken` links it."""
+        form = {"providerId": provider, "id_token": id_token, "access_token": access_token, "nonce": nonce,
+                "user": user and json.dumps(user)}
+        body = self.post_body({name: text for name, text in form.items() if text is not None})
+        return self.call("accounts:signInWithIdp", {**self.assertion, "postBody": body, **fields})
+
+    def sign_in_with_pending_token(self, token, **fields):
+        return self.call("accounts:signInWithIdp", {**self.assertion, "pendingToken": token, **fields})
+
+    def revoke_token(self, id_token, token, kind="CODE", provider="apple.com"):
+        answer = self.call(
+            "accounts:revokeToken", {"providerId": provider, "tokenType": kind, "token": token, "idToken": id_token}, version="v2")
+        if answer:
+            raise AssertionError(f"more than nothing: {sorted(answer)}")
+
     def lookup(self, id_token):
         users = self.call("accounts:lookup", {"idToken": id_token}).get("users")
         if not isinstance(users, list) or len(users) != 1:
@@ -220,6 +243,9 @@ class Web(Client):
     def send_code(self, number, **fields):
         return super().send_code(number, **{"clientType": "CLIENT_TYPE_WEB", **fields})
 
+    def post_body(self, form):
+        return "&" + urllib.parse.urlencode(form)
+
     def token_request(self, refresh_token):
         form = {"grant_type": "refresh_token", "refresh_token": refresh_token}
         return urllib.parse.urlencode(form), "application/x-www-form-urlencoded"
@@ -233,6 +259,7 @@ class Apple(Client):
         "User-Agent": "FirebaseAuth.iOS/11.5.0 com.example.app/1.0 iPhone/17.5 hw/iPhone14_5",
         "Accept-Language": "en", "Accept": "*/*",
     }
+    assertion = {**Client.assertion, "returnIdpCredential": True, "autoCreate": True}
 
     def __init__(self, app="com.example.app", **options):
         super().__init__(**{"X_Ios_Bundle_Identifier": app, **options})
@@ -246,6 +273,13 @@ class Apple(Client):
     def send_code(self, number, **fields):
         return super().send_code(number, **{"clientType": "CLIENT_TYPE_IOS", **fields})
 
+    def post_body(self, form):
+        # The SDK does not escape it.
+        return "&".join(f"{name}={text}" for name, text in form.items())
+
+    def revoke_token(self, id_token, token, kind="3", **options):
+        return super().revoke_token(id_token, token, kind, **options)
+
     def token_request(self, refresh_token):
         return json.dumps({"grantType": "refresh_token", "refreshToken": refresh_token}), "application/json"
 
@@ -258,19 +292,19 @@ class Assertions:
         self.assertEqual((error.status, error.code), (status, code), error)
         return error
 
-    def require_tokens(self, answer, client, provider, number=None, age=60):
+    def require_tokens(self, answer, client, provider, number=None, age=60, identities=None):
         self.assertLessEqual(TOKENS, set(answer))
         self.assertEqual(answer["expiresIn"], "3600")
-        return self.require_claims(client, answer["idToken"], provider, number, answer.get("localId"), age)
+        return self.require_claims(client, answer["idToken"], provider, number, answer.get("localId"), age, identities)
 
-    def require_claims(self, client, id_token, provider, number=None, local_id=None, age=60):
+    def require_claims(self, client, id_token, provider, number=None, local_id=None, age=60, identities=None):
         claims = client.claims(id_token)
         self.assertEqual(claims["sub"], claims["user_id"])
         self.assertLessEqual(len(claims["sub"]), 128)
         self.assertEqual(claims["exp"] - claims["iat"], 3600)
         self.assertLessEqual(claims["auth_time"], claims["iat"])
         self.assertLess(abs(claims["iat"] - time.time()), age)
-        identities = {"phone": [number]} if number else {}
+        identities = {**({"phone": [number]} if number else {}), **(identities or {})}
         self.assertEqual(claims["firebase"]["sign_in_provider"], provider)
         self.assertEqual(claims["firebase"]["identities"], identities)
         self.assertEqual(claims.get("phone_number"), number)

@@ -1,8 +1,10 @@
 """What the simulated providers have received, and what they are to answer."""
 
+import contextlib
 import json
 import os
 import re
+import urllib.error
 import urllib.parse
 import urllib.request
 
@@ -68,6 +70,35 @@ def authorization_code(client_id, **order):
     return _request("POST", "/control/apple/codes", {"clientID": client_id, **order})["code"]
 
 
+def apple_id_token(client_id, subject, **order):
+    return _request("POST", "/control/apple/id-tokens", {"clientID": client_id, "subject": subject, **order})["idToken"]
+
+
+def google_tokens(client_id, subject, **order):
+    """An ID token, and an access token."""
+    answer = _request("POST", "/control/google/id-tokens", {"clientID": client_id, "subject": subject, **order})
+    return answer["idToken"], answer["accessToken"]
+
+
+def facebook_tokens(app_id, subject, **order):
+    """An access token, and the ID token of Limited Login."""
+    answer = _request("POST", "/control/facebook/access-tokens", {"appID": app_id, "subject": subject, **order})
+    return answer["accessToken"], answer["idToken"]
+
+
+def keys(provider, **order):
+    """Changes the keys of `apple`, `google` or `facebook`: their IDs then."""
+    return _request("POST", f"/control/{provider}/keys", order)["keyIDs"]
+
+
+def answers(provider):
+    """How many requests a provider has answered, by status."""
+    with urllib.request.urlopen(_url() + "/metrics", timeout=60) as response:
+        page = response.read().decode()
+    found = re.findall(rf'^countersign_simulator_answers_total{{provider="{provider}",status="(\w+)"}} (\d+)', page, re.MULTILINE)
+    return {status: int(count) for status, count in found}
+
+
 def revocations(**query):
     return _request("GET", "/control/revocations?" + urllib.parse.urlencode(query))
 
@@ -86,6 +117,12 @@ def inject(**fault):
 def faults():
     """The faults in force, each with how often it was hit."""
     return _request("GET", "/control/faults")
+
+
+def clear_fault(number):
+    """One that may have hit as often as it was to."""
+    with contextlib.suppress(urllib.error.HTTPError):
+        _request("DELETE", f"/control/faults/{number}")
 
 
 def clear_faults():

@@ -21,9 +21,11 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 import google_schemas
 import records
+import simulator
 import stack
 from gateway_client import (
     CERTIFICATES, ISSUER, JWK_SET, PROJECT, PROJECT_NUMBER, TOKENS, APIError, Apple, Assertions, Web, new_number, received_code, send)
+from identities import APP, ApplePerson
 from process import Process, countersign, free_port
 from waiting import eventually
 
@@ -163,17 +165,68 @@ class DeleteTest(AccountTest):
             self.refused("USER_NOT_FOUND", client.lookup, user["idToken"])
 
 
+class AppleSDKTest(AccountTest):
+    """Sign in with Apple as the Apple SDK does it: names of v3 with its headers, and the form as it is."""
+
+    def test_a_user_from_the_first_sign_in_to_the_deletion(self):
+        person = ApplePerson()
+        name = {"name": {"firstName": "Ada", "lastName": "King"}}
+        user = self.apple.sign_in_with_idp("apple.com", **person.form(), user=name)
+        self.assertEqual((user["isNewUser"], user["federatedId"], user["displayName"]), (True, person.subject, "Ada King"))
+        self.require_tokens(user, self.apple, "apple.com", identities={"apple.com": [person.subject]})
+        # A name comes once, and stays.
+        again = self.apple.sign_in_with_idp("apple.com", **person.form(), autoCreate=False)
+        self.assertEqual(again["localId"], user["localId"])
+        self.assertNotIn("isNewUser", again)
+        found = self.apple.lookup(again["idToken"])
+        self.assertEqual(found["displayName"], "Ada King")
+        self.assertEqual([(entry["providerId"], entry["rawId"]) for entry in found["providerUserInfo"]], [("apple.com", person.subject)])
+        self.apple.revoke_token(again["idToken"], simulator.authorization_code(APP, subject=person.subject))
+        self.apple.delete(again["idToken"])
+        self.refused("USER_NOT_FOUND", self.apple.lookup, user["idToken"])
+
+    def test_a_refused_link_carries_what_signs_in(self):
+        person, number = ApplePerson(), new_number()
+        owner = self.apple.sign_in_with_idp("apple.com", **person.form())
+        user = self.apple.sign_in_as(number)
+        refused = self.apple.sign_in_with_idp("apple.com", **person.form(), idToken=user["idToken"])
+        self.assertEqual(refused["errorMessage"].split(" : ")[0], "FEDERATED_USER_ID_ALREADY_LINKED")
+        self.assertLessEqual({"providerId", "oauthIdToken", "pendingToken"}, set(refused))
+        self.assertFalse({"localId", *TOKENS} & set(refused))
+        merged = self.apple.sign_in_with_pending_token(refused["pendingToken"])
+        self.assertEqual(merged["localId"], owner["localId"])
+        self.refused("INVALID_PENDING_TOKEN", self.apple.sign_in_with_pending_token, refused["pendingToken"])
+        self.assertEqual(self.apple.lookup(user["idToken"])["phoneNumber"], number)
+
+    def test_a_number_is_linked_and_apple_unlinked(self):
+        person, number = ApplePerson(), new_number()
+        user = self.apple.sign_in_with_idp("apple.com", **person.form())
+        linked = self.apple.sign_in_as(number, idToken=user["idToken"])
+        self.assertEqual(linked["localId"], user["localId"])
+        answer = self.apple.update(linked["idToken"], deleteProvider=["apple.com"])
+        self.assertEqual([entry["providerId"] for entry in answer["providerUserInfo"]], ["phone"])
+        self.assertFalse(TOKENS & set(answer))
+        # Refused with 200, since the credential counts once.
+        refused = self.apple.sign_in_with_idp("apple.com", **person.form(), autoCreate=False)
+        self.assertEqual(refused["errorMessage"], "USER_NOT_FOUND")
+        self.assertEqual(self.apple.sign_in_as(number, count=2)["localId"], user["localId"])
+
+
 class EndedTest(AccountTest):
     """Accounts and sessions that an administrator has ended, who has no call for it yet."""
 
     # Tags of fields in the records of accounts.
-    VALID_SINCE, DISABLED = 5, 10
+    VALID_SINCE, DISABLED = 6, 13
+
+    def record(self, user):
+        """ID of the account's record, which that of each session begins with."""
+        return self.web.claims(user["idToken"])["sid"][:43]
 
     def test_disabled_account(self):
         for client in self.clients:
             number = new_number()
             user = client.sign_in_as(number)
-            records.set_flag("account", user["localId"], self.DISABLED, "accounts")
+            records.set_flag("account", self.record(user), self.DISABLED, "accounts")
             for call in [client.lookup, client.update, client.delete]:
                 self.refused("USER_DISABLED", call, user["idToken"])
             self.refused("USER_DISABLED", client.refresh, user["refreshToken"])
@@ -185,7 +238,7 @@ class EndedTest(AccountTest):
         number = new_number()
         user = self.web.sign_in_as(number)
         time.sleep(1.1)
-        records.set_time("account", user["localId"], self.VALID_SINCE, int(time.time()) * 1000, "accounts")
+        records.set_time("account", self.record(user), self.VALID_SINCE, int(time.time()) * 1000, "accounts")
         for client in self.clients:
             for call in [client.lookup, client.update, client.delete]:
                 self.refused("TOKEN_EXPIRED", call, user["idToken"])

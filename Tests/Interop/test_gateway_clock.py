@@ -126,6 +126,7 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
 
     def test_anonymous_accounts_of_one_address_are_limited(self):
         self.accounts.replace("development: true", "development: false, limits: { anonymousPerAddressPerHour: 3 }")
+        self.accounts.projects.write_text(self.accounts.projects.read_text().replace("emulatorTokens: true", "emulatorTokens: false"))
         self.start()
         for _ in range(3):
             self.web.anonymous()

@@ -1,10 +1,12 @@
-"""The stock Firebase JavaScript SDK signs in with a phone number, in a browser: what apps see of every answer and every error."""
+"""The stock Firebase JavaScript SDK signs in by phone and by identity providers, in a browser: what apps see of every answer and error."""
 
 import base64
 import hashlib
+import json
 import os
 import pathlib
 import re
+import secrets
 import socket
 import ssl
 import time
@@ -20,6 +22,7 @@ import stack
 import stock_sdk
 from chromium import Browser, PageError
 from gateway_client import KEY, PROJECT, Web, new_number, send
+from identities import ApplePerson, FacebookPerson, GooglePerson
 from local_server import Handler, Server
 from samples import wrong
 from waiting import eventually
@@ -30,6 +33,8 @@ LINES = re.compile(r"^```js\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 README_URL = "http://127.0.0.1:5716"
 CODES = f"/emulator/v1/projects/{PROJECT}/verificationCodes"
 FICTIONAL_NUMBER, FICTIONAL_CODE = "+16505553434", "654321"
+# The stack's page at Apple.
+APPLE_CLIENT = "com.example.web"
 CODE_SECONDS = 60
 # Chromium may note a call only after the page has its answer.
 NOTED_SECONDS = 10
@@ -85,6 +90,11 @@ def key_hash(host, port):
             certificate = x509.load_der_x509_certificate(secured.getpeercert(binary_form=True))
     key = certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
     return base64.b64encode(hashlib.sha256(key).digest()).decode()
+
+
+def new_address():
+    """An address that Google vouches for."""
+    return f"{secrets.token_hex(8)}@gmail.com"
 
 
 def shown_code(number):
@@ -374,6 +384,156 @@ class NumberTest(StockTest):
         self.send_code(page, other, self.REAUTHENTICATE)
         self.refused("auth/user-mismatch", page, "await confirmation.confirm(code);", code=shown_code(other))
         self.assertEqual(self.user(page)["uid"], user["uid"])
+
+
+class ProviderTest(StockTest):
+    """Credentials that a page has got from a provider's own script, as expressions of the SDK's."""
+
+    SIGN_IN = "signInWithCredential(auth, {})"
+    LINK = "linkWithCredential(auth.currentUser, {})"
+    REAUTHENTICATE = "reauthenticateWithCredential(auth.currentUser, {})"
+
+    def apple(self, person):
+        form = person.form(client_id=APPLE_CLIENT)
+        return f"new OAuthProvider('apple.com').credential({json.dumps({'idToken': form['id_token'], 'rawNonce': form['nonce']})})"
+
+    def google(self, person):
+        return f"GoogleAuthProvider.credential({json.dumps(person.form()['id_token'])})"
+
+    def facebook(self, person):
+        return f"FacebookAuthProvider.credential({json.dumps(person.form()['access_token'])})"
+
+    @property
+    def people(self):
+        """A user at each provider, and the expression of their credential, which is a new one each time."""
+        for person, make in [(ApplePerson(), self.apple), (GooglePerson(), self.google), (FacebookPerson(), self.facebook)]:
+            with self.subTest(person.provider):
+                yield person, make
+
+    def use(self, page, call, credential):
+        return page.run(f"const {{user}} = await {call.format(credential)}; {USER}")
+
+    def caught(self, page, call, credential, provider):
+        """The error of a refused call. The page keeps what the provider's class makes of it as `found`."""
+        return page.run(f"""
+            try {{ await {call.format(credential)}; }} catch (error) {{
+              globalThis.found = {provider}.credentialFromError(error);
+              return [error.code, error.customData.email];
+            }}""")
+
+    def anonymous(self, page):
+        return page.run(f"const {{user}} = await signInAnonymously(auth); {USER}")
+
+    def test_each_provider_signs_in(self):
+        for person, make in self.people:
+            page = self.begin()
+            user = self.use(page, self.SIGN_IN, make(person))
+            self.assertEqual((user["providers"], user["isAnonymous"]), ([person.provider], False))
+            claims = self.claims(page)
+            self.assertEqual((claims["sub"], claims["firebase"]["sign_in_provider"]), (user["uid"], person.provider))
+            self.assertEqual(claims["firebase"]["identities"][person.provider], [person.subject])
+            self.assertEqual(self.use(self.begin(), self.SIGN_IN, make(person)), user)
+
+    def test_what_a_provider_says_of_its_user(self):
+        email = new_address()
+        person = GooglePerson(email=email, emailVerified=True, name="Ada King")
+        found = self.begin().run(f"""
+            const result = await signInWithCredential(auth, {self.google(person)});
+            const {{email, emailVerified, displayName, providerData: [{{providerId, uid, ...entry}}]}} = result.user;
+            const credential = GoogleAuthProvider.credentialFromResult(result);
+            return [email, emailVerified, displayName, providerId, uid, entry.email, entry.displayName, result.providerId,
+              Boolean(credential.idToken)];""")
+        self.assertEqual(found, [
+            email, True, "Ada King", "google.com", person.subject, email, "Ada King", "google.com", True])
+
+    def test_an_anonymous_user_links_two_providers_and_unlinks_them(self):
+        page, facebook, apple = self.begin(), FacebookPerson(), ApplePerson()
+        user = self.anonymous(page)
+        self.use(page, self.LINK, self.facebook(facebook))
+        linked = self.use(page, self.LINK, self.apple(apple))
+        self.assertEqual((linked["uid"], linked["isAnonymous"], sorted(linked["providers"])), (
+            user["uid"], False, ["apple.com", "facebook.com"]))
+        self.refused("auth/provider-already-linked", page, f"await {self.LINK.format(self.apple(ApplePerson()))};")
+        pairs = [(facebook, self.facebook), (apple, self.apple)]
+        for person, make in pairs:
+            self.assertEqual(self.use(self.begin(), self.SIGN_IN, make(person))["uid"], user["uid"])
+        for person, make in pairs:
+            page.run("await unlink(auth.currentUser, provider);", provider=person.provider)
+            self.assertNotIn(person.provider, self.user(page)["providers"])
+            self.assertNotEqual(self.use(self.begin(), self.SIGN_IN, make(person))["uid"], user["uid"])
+        self.assertEqual((self.user(page)["uid"], self.user(page)["providers"]), (user["uid"], []))
+        self.refused("auth/no-such-provider", page, "await unlink(auth.currentUser, 'apple.com');")
+
+    def test_a_refused_link_leads_to_the_other_user(self):
+        """As the guide merges two: of Apple by what the error carries, of the others by the same credential again."""
+        classes = {"apple.com": "OAuthProvider", "google.com": "GoogleAuthProvider", "facebook.com": "FacebookAuthProvider"}
+        for person, make in self.people:
+            owner = self.use(self.begin(), self.SIGN_IN, make(person))
+            page, credential = self.begin(), make(person)
+            self.anonymous(page)
+            page.run("globalThis.first = auth.currentUser;")
+            error = self.caught(page, self.LINK, credential, classes[person.provider])
+            self.assertEqual(error[0], "auth/credential-already-in-use")
+            again = "found" if person.provider == "apple.com" else credential
+            self.assertEqual(self.use(page, self.SIGN_IN, again)["uid"], owner["uid"])
+            # The first user's tokens stay good, so that an app can move what is its.
+            page.run("await first.getIdToken(true); await first.reload(); await first.delete();")
+            self.assertEqual(self.user(page)["uid"], owner["uid"])
+
+    def test_a_credential_of_apple_counts_once(self):
+        page, person = self.begin(), ApplePerson()
+        credential = self.apple(person)
+        user = self.use(page, self.SIGN_IN, credential)
+        self.refused("auth/missing-or-invalid-nonce", page, f"await {self.SIGN_IN.format(credential)};")
+        other = self.begin()
+        self.anonymous(other)
+        self.caught(other, self.LINK, self.apple(person), "OAuthProvider")
+        self.assertEqual(self.use(other, self.SIGN_IN, "found")["uid"], user["uid"])
+        self.refused("auth/invalid-credential", other, f"await {self.SIGN_IN.format('found')};")
+
+    def test_an_address_that_no_provider_vouches_for(self):
+        email = new_address()
+        google, facebook = GooglePerson(email=email, emailVerified=True), FacebookPerson(email=email)
+        owner = self.use(self.begin(), self.SIGN_IN, self.google(google))
+        page = self.begin()
+        error = self.caught(page, self.SIGN_IN, self.facebook(facebook), "FacebookAuthProvider")
+        self.assertEqual(error, ["auth/account-exists-with-different-credential", email])
+        # The guide's way out: sign in by the way that is known, and link the new one.
+        self.use(page, self.SIGN_IN, self.google(google))
+        self.assertEqual(self.use(page, self.LINK, "found")["uid"], owner["uid"])
+        self.assertEqual(self.use(self.begin(), self.SIGN_IN, self.facebook(facebook))["uid"], owner["uid"])
+
+    def test_a_user_reauthenticates_and_is_deleted(self):
+        for person, make in self.people:
+            page, other = self.begin(), type(person)()
+            user = self.use(page, self.SIGN_IN, make(person))
+            before = self.claims(page)
+            while time.time() < before["auth_time"] + 1:
+                time.sleep(0.05)
+            self.assertEqual(self.use(page, self.REAUTHENTICATE, make(person)), user)
+            self.assertGreater(self.claims(page)["auth_time"], before["auth_time"])
+            self.use(self.begin(), self.SIGN_IN, make(other))
+            self.refused("auth/user-mismatch", page, f"await {self.REAUTHENTICATE.format(make(other))};")
+            page.run("await deleteUser(auth.currentUser);")
+            self.assertIsNone(self.user(page))
+            self.assertNotEqual(self.use(page, self.SIGN_IN, make(person))["uid"], user["uid"])
+            # The SDK takes this answer for the end of its user.
+            self.refused("auth/user-token-expired", page, f"await {self.REAUTHENTICATE.format(make(type(person)()))};")
+            self.assertIsNone(self.user(page))
+
+    def test_credentials_that_are_none(self):
+        page = self.begin()
+        nonce = json.dumps(simulator.apple_id_token(APPLE_CLIENT, "001234.unknown.0123", nonce="0" * 64))
+        audience = json.dumps(GooglePerson().form(client_id="of-another-project")["id_token"])
+        for credential, error in [
+            (f"new OAuthProvider('apple.com').credential({{idToken: {nonce}, rawNonce: 'n'}})", "missing-or-invalid-nonce"),
+            (f"GoogleAuthProvider.credential({audience})", "invalid-credential"),
+            ("FacebookAuthProvider.credential('unknown')", "invalid-credential"),
+            ("GithubAuthProvider.credential('token')", "operation-not-allowed"),
+        ]:
+            with self.subTest(error):
+                self.refused(f"auth/{error}", page, f"await {self.SIGN_IN.format(credential)};")
+        self.assertIsNone(self.user(page))
 
 
 class SecuredTest(StockTest):

@@ -1,7 +1,7 @@
 """Two processes of accounts on one PostgreSQL database, and sign-ins with one new number at the same time in both.
 
 A number gets one account whoever is faster, a code gives tokens once, and a number that two link is one's; the other gets a
-temporary proof.
+temporary proof. So is the identity of a provider, whichever of the two processes is killed meanwhile.
 """
 
 import concurrent.futures
@@ -12,13 +12,16 @@ import unittest
 
 import stack
 from gateway_client import APIError, Apple, Web, new_number, received_code
-from postgresql import SECRETS, Cluster, started
+from identities import link_under_kills
+from postgresql import SECRETS, Cluster, size, started
 
 DATABASE = stack.DATABASES["accounts"]
 # Numbers of a round, each with a code of two apps: as many first sign-ins at the same time, twice.
 NUMBERS = 8
 # Until both processes have met at one number; the first round is usually enough.
 MAX_ROUNDS = 5
+# Identities, each claimed by two accounts, and those under way at once.
+RIVALS, UNDER_WAY = size(24, 400), size(8, 24)
 # So often a call is made that is refused because too much goes on, with as many seconds between.
 ATTEMPTS = 5
 PAUSE_SECONDS = 1
@@ -147,3 +150,13 @@ class AccountsTest(unittest.TestCase):
             loser = self.clients[0].lookup(pair[1 - winner[0]]["idToken"])
             self.assertNotIn("phoneNumber", loser)
         self.assertEqual(self.records("account"), 2 * NUMBERS)
+
+    @staticmethod
+    def kill(process):
+        process.kill()
+        process.start().ready()
+
+    def test_identities_that_two_accounts_claim(self):
+        tally = link_under_kills(RIVALS, UNDER_WAY, [lambda process=process: self.kill(process) for process in self.processes])
+        print(f"\n  {RIVALS} identities: {dict(tally)}", flush=True)
+        self.assertGreater(tally["kills"], 0)

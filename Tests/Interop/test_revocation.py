@@ -83,6 +83,16 @@ class FlowTest(RevocationTest):
             status = self.expect("REFUSED", authorizationCode=code)
             self.assertEqual(status["failure"]["code"], "INVALID_GRANT")
 
+    def test_code_of_another_subject_stays_as_it_is(self):
+        code = simulator.authorization_code(APP, subject="001.mine")
+        self.expect("REVOKED", authorizationCode=code, subject="001.mine")
+        code = simulator.authorization_code(APP, subject="001.other")
+        first = self.start(authorizationCode=code, subject="001.mine")
+        status = self.ended(first)
+        self.assertEqual((status["ending"], status["failure"]["code"]), ("REFUSED", "SUBJECT_MISMATCH"), status)
+        self.assertEqual(simulator.revocations(code=code), [])
+        self.assertEqual(self.start(authorizationCode=code, subject="001.mine"), first)
+
     def test_same_token_is_one_operation(self):
         code = simulator.authorization_code(APP)
         first = self.start(authorizationCode=code)

@@ -106,6 +106,16 @@ class JobTest(WorkerTest):
             self.assertNotIn(secret.encode(), self.ledger_text())
             self.assertNotIn(secret, self.worker.output())
 
+    def test_subject_is_told_and_another_one_refused(self):
+        code = simulator.authorization_code(APP, subject="001.mine")
+        result = self.result(self.send(authorizationCode=code, subject="001.mine"))
+        self.assertEqual((result["outcome"], result["subject"]), ("accepted", "001.mine"))
+        code = simulator.authorization_code(APP, subject="001.other")
+        result = self.result(self.send(authorizationCode=code, subject="001.mine"))
+        self.assertEqual((result["outcome"], result["reason"]["code"]), ("refused", "SUBJECT_MISMATCH"))
+        self.assertNotIn("001.other", json.dumps(result))
+        self.assertEqual(simulator.revocations(code=code), [])
+
     def test_token(self):
         token = f"r{uuid.uuid4().hex}.0.x"
         result = self.result(self.send(refreshToken=token))

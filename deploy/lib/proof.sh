@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Proves that a stack works, and shows every step: with the command line, verifies an app by push and two numbers by SMS through two
-# providers, and revokes a token of Sign in with Apple; with curl, signs in with a number as an app does. Sourced after stack.sh.
+# providers, and revokes a token of Sign in with Apple; with curl, signs in with a number and with Apple as an app does, and deletes the
+# account. Sourced after stack.sh.
 
 # App to verify by push.
 readonly PROOF_APP=com.example.push
@@ -15,6 +16,7 @@ stack_prove() {
   proof_number "+447700900$(printf '%03d' $((RANDOM % 1000)))" vonage en --app com.example.app
   proof_revocation
   proof_sign_in
+  proof_apple
 }
 
 # A page of the simulator's control API.
@@ -129,31 +131,78 @@ proof_mail_arrived() {
 #   proof_call PATH JSON
 proof_call() {
   local answer
-  answer=$(curl --silent --show-error --noproxy '*' --max-time 30 --json "$2" -H 'X-Ios-Bundle-Identifier: com.example.app' \
-    "http://127.0.0.1:$GATEWAY_PORT/identitytoolkit.googleapis.com/v1/$1?key=fake-api-key") ||
-    die "the gateway did not answer $1" "its log: $STACK/log/gateway*.log"
+  answer=$(proof_ask "$1" "$2") || die "the gateway did not answer $1" "its log: $STACK/log/gateway*.log"
   if jq -e .error >/dev/null <<<"$answer"; then
     die "the gateway refused $1: $(jq -r .error.message <<<"$answer")" "logs in $STACK/log"
   fi
   printf '%s\n' "$answer"
 }
 
+# The same, whatever the answer.
+proof_ask() {
+  curl --silent --show-error --noproxy '*' --max-time 30 --json "$2" -H 'X-Ios-Bundle-Identifier: com.example.app' \
+    "http://127.0.0.1:$GATEWAY_PORT/identitytoolkit.googleapis.com/$1?key=fake-api-key"
+}
+
 # Signs in with a number as an app does: has a code sent, enters it, looks the account up.
 proof_sign_in() {
   local session code signed_in account
+  PROOF_TOKEN='' PROOF_ACCOUNT=''
   PROOF_NUMBER=+1212555$(printf '01%02d' $((RANDOM % 100)))
   PROOF_SMS=''
   note "POST accounts:sendVerificationCode  $PROOF_NUMBER, as com.example.app"
-  session=$(proof_call accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
+  session=$(proof_call v1/accounts:sendVerificationCode "{\"phoneNumber\":\"$PROOF_NUMBER\"}" | jq -r .sessionInfo)
   wait_until "$PROOF_SECONDS" - proof_sms_arrived || die "no SMS reached the simulator within $PROOF_SECONDS s" "logs in $STACK/log"
   code=$(jq -r .body <<<"$PROOF_SMS" | grep -oE '(^|[^0-9])[0-9]{6}([^0-9]|$)' | tr -cd '0-9\n' | head -n 1)
   note "POST accounts:signInWithPhoneNumber  session ${session:0:8}…, code $code"
-  signed_in=$(proof_call accounts:signInWithPhoneNumber "{\"sessionInfo\":\"$session\",\"code\":\"$code\"}")
+  signed_in=$(proof_call v1/accounts:signInWithPhoneNumber "{\"sessionInfo\":\"$session\",\"code\":\"$code\"}")
   jq -r '"      | account \(.localId), \(if .isNewUser then "new" else "known" end), tokens for \(.expiresIn) s"' <<<"$signed_in"
   note "POST accounts:lookup"
-  account=$(proof_call accounts:lookup "{\"idToken\":$(jq .idToken <<<"$signed_in")}")
+  account=$(proof_call v1/accounts:lookup "{\"idToken\":$(jq .idToken <<<"$signed_in")}")
   jq -r '.users[0] | "      | \(.localId)  \(.phoneNumber)  provider \(.providerUserInfo[0].providerId)"' <<<"$account"
   [[ $(jq -r '.users[0].phoneNumber' <<<"$account") == "$PROOF_NUMBER" &&
     $(jq -r '.users[0].localId' <<<"$account") == "$(jq -r .localId <<<"$signed_in")" ]] ||
     die "the account that was found is not the one that signed in" "logs in $STACK/log"
+  PROOF_TOKEN=$(jq -r .idToken <<<"$signed_in")
+  PROOF_ACCOUNT=$(jq -r .localId <<<"$signed_in")
+}
+
+# Sign in with Apple, linked to the account of the number, used again for a sign-in of now, and revoked before the account is deleted.
+proof_apple() {
+  local app=com.example.app subject answer code found
+  subject=001999.$(openssl rand -hex 16).0000
+  note "POST accounts:signInWithIdp  apple.com, with the ID token of $PROOF_NUMBER: links"
+  answer=$(proof_apple_sign_in "$app" "$subject" "{\"idToken\":\"$PROOF_TOKEN\"}")
+  [[ $(jq -r .localId <<<"$answer") == "$PROOF_ACCOUNT" ]] || die "the identity is not the number's account's" "logs in $STACK/log"
+  note "POST accounts:signInWithIdp  apple.com: signs in anew, as an app does before what is sensitive"
+  answer=$(proof_apple_sign_in "$app" "$subject" '{"autoCreate":false}')
+  [[ $(jq -r .localId <<<"$answer") == "$PROOF_ACCOUNT" ]] || die "Apple's user signs in to another account" "logs in $STACK/log"
+  PROOF_TOKEN=$(jq -r .idToken <<<"$answer")
+  proof_call v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}" |
+    jq -r '.users[0] | "      | \(.localId)  \([.providerUserInfo[] | "\(.providerId) \(.rawId // .phoneNumber)"] | join(", "))"'
+  code=$(proof_control apple/codes --json "{\"clientID\":\"$app\",\"subject\":\"$subject\"}" | jq -r .code)
+  note "POST accounts:revokeToken  code ${code:0:8}…"
+  proof_call v2/accounts:revokeToken \
+    "{\"providerId\":\"apple.com\",\"tokenType\":\"CODE\",\"token\":\"$code\",\"idToken\":\"$PROOF_TOKEN\"}" >/dev/null
+  proof_control revocations --get --data-urlencode "code=$code" |
+    jq -r '.[] | "      | Apple revoked the \(.tokenTypeHint) of \(.clientID), at \(.receivedAt)"'
+  note "POST accounts:delete"
+  proof_call v1/accounts:delete "{\"idToken\":\"$PROOF_TOKEN\"}" >/dev/null
+  [[ $(proof_control revocations --get --data-urlencode "code=$code" | jq length) == 1 ]] ||
+    die "Sign in with Apple has not revoked the token once" "logs in $STACK/log"
+  found=$(proof_ask v1/accounts:lookup "{\"idToken\":\"$PROOF_TOKEN\"}" | jq -r .error.message)
+  [[ $found == USER_NOT_FOUND ]] || die "the deleted account is answered $found" "logs in $STACK/log"
+  note "  the account is gone: lookup says $found"
+}
+
+# A sign-in with a fresh ID token of Apple's; its nonce is the hash of the one that the app keeps.
+#   proof_apple_sign_in APP SUBJECT OPTIONS
+proof_apple_sign_in() {
+  local nonce token body
+  nonce=$(openssl rand -hex 16)
+  token=$(proof_control apple/id-tokens --json "$(jq -n --arg app "$1" --arg subject "$2" \
+    --arg nonce "$(printf %s "$nonce" | sha256sum | cut -d ' ' -f 1)" '{clientID: $app, subject: $subject, nonce: $nonce}')" | jq -r .idToken)
+  body="providerId=apple.com&id_token=$token&nonce=$nonce"
+  proof_call v1/accounts:signInWithIdp "$(jq -n --arg body "$body" --argjson options "$3" \
+    '{postBody: $body, requestUri: "http://localhost", returnSecureToken: true, returnIdpCredential: true} + $options')"
 }

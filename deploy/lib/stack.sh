@@ -86,6 +86,8 @@ stack_prepare() {
   ensure_signing_key "$SECRETS/apns-key.p8"
   ensure_signing_key "$SECRETS/apple-key.p8"
   ensure_service_account "$SECRETS/google-service-account.json"
+  ensure_secret "$SECRETS/facebook-app-secret"
+  ensure_provider_secrets "$SECRETS/provider-secrets.json" "$SECRETS/facebook-app-secret"
   ensure_certificates "$SECRETS"
   mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
@@ -153,6 +155,13 @@ ensure_service_account() {
       client_email: "push-worker@example-project.iam.gserviceaccount.com", client_id: "100000000000000000001",
       auth_uri: "https://accounts.google.com/o/oauth2/auth", token_uri: "https://oauth2.googleapis.com/token",
       universe_domain: "googleapis.com" }' >"$1.new") && mv "$1.new" "$1"
+}
+
+# The secret of the project's app at Facebook, as accounts reads it.
+#   ensure_provider_secrets FILE SECRET
+ensure_provider_secrets() {
+  if [[ -s $1 ]]; then return 0; fi
+  (umask 077 && jq --raw-input '{example: {"facebook.com": .}}' "$2" >"$1.new") && mv "$1.new" "$1"
 }
 
 #   ensure_sealing_keys FILE OPTION OF keys generate...

@@ -9,13 +9,16 @@ struct AccountParts: Sendable {
   let hashes: AccountHashes
   let idTokens: IDTokens
   let sessions: Sessions
+  let deletion: Deletion
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let providers: IdentityProviders
   let metrics: MetricsRegistry
   let logger: Logger
-  let replyQueue = Topology.Queues.accountsReplies
+  let replyQueue = Self.replyQueue
+
+  private static let replyQueue = Topology.Queues.accountsReplies
 
   struct Secrets: Sendable {
     var hashes: AccountHashes
@@ -42,6 +45,10 @@ struct AccountParts: Sendable {
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     sessions = Sessions(rules: rules.sessions)
+    deletion = Deletion(
+      sessions: sessions,
+      eraser: Eraser(
+        projects: rules.projects, replyQueue: Self.replyQueue, metrics: ErasureMetrics(metrics, logger: logger)))
     reader = CommandReader(
       rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
       tickets: Tickets(hashes, ring: secrets.tokenKeys))
@@ -61,6 +68,8 @@ struct AccountFlows: Sendable {
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
         AccountFlow(parts),
+        RevocationFlow(parts: parts),
+        ErasureFlow(parts),
         RefreshFlow(parts),
         ResetFlow(parts),
       ],

@@ -2,7 +2,8 @@ import JobEngine
 import Mail
 import ServiceRuntime
 
-/// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports the outcome.
+/// Takes `mail.relay` jobs from the queue, submits each to a mail server, and reports the outcome. Forgets the addresses
+/// of `mail.forget` jobs.
 @main struct MailWorker {
   static func main() async {
     let process = ProcessDescription(
@@ -15,7 +16,11 @@ import ServiceRuntime
         try await WorkerService(
           handler: relay.handler, lanes: relay.lanes, settings: configuration.worker, common: configuration.common,
           context: context, adjust: { $0.rules.minCallTime = configuration.minValidity },
-          finish: relay.shutdown)
+          finish: relay.shutdown),
+        // Services stop from the last to the first: this one ends before the list is closed.
+        try await WorkerService(
+          handler: relay.forgetting, queue: WorkerQueue(prefix: "forget."), lanes: ForgetJobHandler.lanes,
+          settings: configuration.worker, common: configuration.common, context: context),
       ]
     }
   }

@@ -9,6 +9,8 @@ struct Router: Sendable {
   private let paths: [String: any ProviderStub]
   /// By the first part of their paths, which go on with an account, a token or a project.
   private let roots: [Substring: any ProviderStub]
+  /// Below a version: `/v23.0/me`.
+  private let graph: FacebookGraphStub
   private let control: ControlAPI
   private let metrics: MetricsRegistry
 
@@ -25,7 +27,8 @@ struct Router: Sendable {
     control = ControlAPI(
       store: store, faults: faults, receipts: receipts, pushes: Journal(capacity: settings.maxMessages),
       devices: DeviceRegistry(), recaptcha: RecaptchaTokens(), accessTokens: IssuedTokens(), grants: GrantStore(),
-      revocations: Journal(capacity: settings.maxMessages), clientIDs: settings.appleID.clientIDs, clock: clock)
+      identities: IdentityControl(), revocations: Journal(capacity: settings.maxMessages),
+      clientIDs: settings.appleID.clientIDs, clock: clock)
     let vonage = VonageStub(settings: settings.vonage, store: store, receipts: receipts, callbacks: callbacks)
     let messageBird = MessageBirdStub(
       settings: settings.messageBird, store: store, receipts: receipts, callbacks: callbacks)
@@ -33,8 +36,8 @@ struct Router: Sendable {
     let (control, appleKeys) = (control, try TokenKeys(settings.appleID.keys))
     func apple(_ provider: Provider) -> AppleIDStub {
       AppleIDStub(
-        provider: provider, settings: settings.appleID, keys: appleKeys, grants: control.grants,
-        revocations: control.revocations)
+        provider: provider, settings: settings.appleID, keys: appleKeys, idTokenKeys: control.identities.apple,
+        grants: control.grants, revocations: control.revocations)
     }
     gate = ProviderGate(store: store, faults: faults, clock: clock, metrics: metrics)
     aws = AWSStub(settings: settings.aws, store: store)
@@ -44,7 +47,8 @@ struct Router: Sendable {
       "/recaptcha/api/siteverify": SiteVerifyStub(settings: settings.recaptcha, tokens: control.recaptcha),
       "/token": try GoogleTokenStub(settings.recaptcha.serviceAccount, tokens: control.accessTokens),
       "/auth/token": apple(.appleToken), "/auth/revoke": apple(.appleRevoke),
-    ]
+    ].merging(Self.identities(control.identities)) { $1 }
+    graph = FacebookGraphStub(settings: settings.facebook, users: control.identities.facebookUsers)
     roots = [
       "2010-04-01": TwilioStub(settings, store: store, receipts: receipts),
       "3": try APNsStub(settings.apns, devices: control.devices, pushes: control.pushes),
@@ -62,7 +66,19 @@ struct Router: Sendable {
   }
 
   private func stub(_ request: HTTPServerRequest, _ root: Substring) -> (any ProviderStub)? {
-    request.headers[AWSStub.target] == nil ? paths[request.path] ?? roots[root] : aws
+    if request.headers[AWSStub.target] != nil { return aws }
+    return FacebookGraphStub.isVersion(root) ? graph : paths[request.path] ?? roots[root]
+  }
+
+  private static func identities(_ identities: IdentityControl) -> [String: any ProviderStub] {
+    let google = GoogleUserStub(users: identities.googleUsers)
+    return [
+      "/auth/keys": KeySetStub(provider: .appleKeys, keys: identities.apple),
+      "/oauth2/v3/certs": KeySetStub(
+        provider: .googleKeys, keys: identities.google, cacheControl: "public, max-age=19800, must-revalidate"),
+      "/tokeninfo": google, "/v1/userinfo": google,
+      "/.well-known/oauth/openid/jwks/": KeySetStub(provider: .facebookKeys, keys: identities.facebook),
+    ]
   }
 
   /// The simulator waits for nothing: once it answers it is ready.

@@ -1,7 +1,7 @@
 package import CountersignTelemetry
 import HTTPServer
 
-/// Simulates SMS providers, APNs, reCAPTCHA and Sign in with Apple on one port: answers, refuses and fails like them,
+/// Simulates SMS providers, APNs, reCAPTCHA and identity providers on one port: answers, refuses and fails like them,
 /// and shows the messages it has received.
 ///
 /// It listens from `init` to `stop()`. ``SimulatorGuide/text`` describes it; `GET /control` shows that text.

@@ -24,6 +24,7 @@ package struct SimulatorSettings: Sendable {
   package var apns = SimulatedAPNsSettings()
   package var recaptcha = SimulatedRecaptchaSettings()
   package var appleID = AppleIDSettings()
+  package var facebook = FacebookSettings()
 
   package init() {}
 
@@ -55,6 +56,7 @@ package struct SimulatorSettings: Sendable {
     apns.read(section.section("apns"))
     recaptcha.read(section.section("recaptcha"))
     appleID.read(section.section("appleID"))
+    facebook.read(section.section("facebook"))
   }
 }
 
@@ -163,6 +165,17 @@ package struct AppleIDSettings: Sendable {
     keys = section.tokenKeys("Its keys for Sign in with Apple, by key ID.")
     clientIDs = Set(section.strings("clientIDs", "The clients: bundle IDs and Services IDs."))
     audience = section.string("audience", default: audience, "The audience of client secrets.")
+  }
+}
+
+/// App that the simulated Facebook knows.
+package struct FacebookSettings: Sendable {
+  package var appID = "1234567890123456"
+  package var appSecret = Secret("simulated-facebook-app-secret")
+
+  fileprivate mutating func read(_ section: ConfigurationSection) {
+    appID = section.string("appID", default: appID, "The app whose secret is checked.")
+    section.read(&appSecret, "appSecretFile", "The file with the app's secret.")
   }
 }
 

@@ -47,18 +47,22 @@ final class Exchange: @unchecked Sendable {
 
   /// Daemon's thread: takes the connection out of the loop until `complete(_:)`.
   func suspend() {
-    state.withLock { $0 = .suspended }
-    MHD_suspend_connection(connection)
+    state.withLock { state in
+      state = .suspended
+      MHD_suspend_connection(connection)
+    }
   }
 
   /// Any thread. A later reply is ignored.
+  ///
+  /// It resumes under the lock: a stop that finds the state completed ends the daemon next, which aborts the process
+  /// while a connection is suspended.
   func complete(_ reply: HTTPServerReply) {
-    let isFirst = state.withLock { state in
-      guard case .suspended = state else { return false }
+    state.withLock { state in
+      guard case .suspended = state else { return }
       state = .completed(reply)
-      return true
+      MHD_resume_connection(connection)
     }
-    if isFirst { MHD_resume_connection(connection) }
   }
 
   /// Daemon's thread.

@@ -6,8 +6,10 @@ import ServiceRuntime
 
 /// The mail worker's part of the engine, made from its configuration.
 public struct MailRelay: Sendable {
-  /// Carries out the jobs.
+  /// Carries out `mail.relay` jobs.
   public let handler: MailJobHandler
+  /// Carries out `mail.forget` jobs.
+  public let forgetting: ForgetJobHandler
   /// Lanes in the order in which they are tried.
   public let lanes: [LaneConfiguration]
   private let ways: [SMTPLane]
@@ -37,6 +39,7 @@ public struct MailRelay: Sendable {
     self.ways = ways
     self.lanes = configuration.lanes.map(\.lane)
     suppressions = try await SuppressionList.open(configuration.suppressions)
+    forgetting = ForgetJobHandler(suppressions: suppressions)
     handler = MailJobHandler(
       lanes: ways, policy: try Self.policy(configuration, signer), suppressions: suppressions, logger: logger)
   }

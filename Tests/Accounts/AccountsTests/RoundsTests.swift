@@ -82,6 +82,8 @@ import Testing
     ]
     // From its note.
     #expect(try await loads(bench, update, id: "update") == 3)
+    let apple = try await bench.signInWithApple(ago: .zero)
+    others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
     others["keys.get"] = try await loads(bench, GetKeys())
     others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
@@ -90,6 +92,7 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
+        "account.revokeToken": 2,
         "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
       ])
     #expect(

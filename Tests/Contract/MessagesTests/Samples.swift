@@ -74,17 +74,25 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample([], least: GetOperationStatus(operationID: "o")),
       try Sample([ListConversions(limit: 5)], least: ListConversions()),
       try Sample([], least: LiftConversionBlock(key: "US")),
-      try Sample([], least: ForgetNumber(phoneNumber: "+14155550123")),
+      try Sample([forgetNumber()], least: ForgetNumber(phoneNumber: number)),
       try Sample([], least: ResetDevelopment()),
     ] + [try revocations()] + (try accountCommands())
+  }
+
+  private static func forgetNumber() -> ForgetNumber {
+    var command = ForgetNumber(phoneNumber: number)
+    (command.startedBefore, command.apps, command.keepsLimits) = (time, [app], true)
+    return command
   }
 
   private static func revocations() throws -> Sample {
     let notice = StartRevocation.Notice(email: "a@example.com", languageCode: "fr", template: "t")
     return try Sample(
       AppleToken.Kind.allCases.map { kind in
-        StartRevocation(
+        var command = StartRevocation(
           app: app, clientID: "c", token: AppleToken(kind, secret), redirectURI: "https://example.com/", notify: notice)
+        command.subject = kind == .authorizationCode ? "s" : nil
+        return command
       },
       least: StartRevocation(app: app, token: .refreshToken(secret)))
   }
@@ -213,6 +221,10 @@ struct Sample: Sendable, CustomStringConvertible {
 
   private static func operationEvents() throws -> [Sample] {
     let failure = VerificationStatus.Failure(code: "C", detail: "d")
+    var completed = OperationCompleted(
+      operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revokedNoticeUnknown,
+      failure: failure)
+    completed.subject = "s"
     return [
       try Sample(
         [AppVerified(app: app, method: .recaptcha, verifiedAt: time, receipt: "r", score: 0.5)],
@@ -225,11 +237,7 @@ struct Sample: Sendable, CustomStringConvertible {
         least: OperationStarted(
           operationID: "o", kind: .appleRevocation, app: app, startedAt: time, repeated: false)),
       try Sample(
-        [
-          OperationCompleted(
-            operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revokedNoticeUnknown,
-            failure: failure)
-        ],
+        [completed],
         least: OperationCompleted(
           operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revoked)),
       try Sample(
@@ -265,12 +273,15 @@ struct Sample: Sendable, CustomStringConvertible {
             phoneNumber: number, deadline: time)
         ],
         least: RecaptchaAssessJob(app: app, token: secret, expectedAction: "a", deadline: time)),
-      try mailJob(), try revocation(),
+      try mailJob(),
+      try Sample([], least: MailForgetJob(addresses: ["a@example.com"], knownBefore: time, deadline: time)),
+      try revocation(),
     ] + (try types.map(result)) + (try types.map(delay))
   }
 
   private static let types = [
-    SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type, AppleRevokeJob.type,
+    SMSDispatchJob.type, PushVerifyJob.type, RecaptchaAssessJob.type, MailRelayJob.type, MailForgetJob.type,
+    AppleRevokeJob.type,
   ]
 
   private static func delay(ofJob type: MessageType) throws -> Sample {
@@ -285,8 +296,10 @@ struct Sample: Sendable, CustomStringConvertible {
   private static func revocation() throws -> Sample {
     try Sample(
       AppleToken.Kind.allCases.map { kind in
-        AppleRevokeJob(
+        var job = AppleRevokeJob(
           app: app, clientID: "c", token: AppleToken(kind, secret), redirectURI: "https://example.com/", deadline: time)
+        job.subject = "s"
+        return job
       },
       least: AppleRevokeJob(app: app, token: .refreshToken(secret), deadline: time))
   }
@@ -324,7 +337,7 @@ struct Sample: Sendable, CustomStringConvertible {
         "segments": 1, "encoding": "gsm7", "nationalLanguage": "turkish", "suppress": true, "apnsID": "i",
         "environment": "sandbox",
         "unregisteredAt": .string(time.rfc3339), "score": 0.5, "tollFraudRisk": 0.5, "action": "a",
-        "stage": "revoked", "tokenKind": "authorizationCode",
+        "stage": "revoked", "tokenKind": "authorizationCode", "subject": "s",
       ]),
       least: JobResult(jobID: "j", outcome: .accepted, attempts: 0, startedAt: time, finishedAt: time), of: type)
   }

@@ -106,10 +106,10 @@ import Testing
   {
     let listen = try load([:]).content.listen
     #expect(listen.connections >= 2 * CallClass.allCases.count * listen.maxInFlight)
-    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "3071"])
-    #expect(few.contains("must be at least 3072"))
+    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "4095"])
+    #expect(few.contains("must be at least 4096"))
     #expect(
-      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "96", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
+      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "128", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }
 
   @Test func `Keys of accounts and ports are checked`() {

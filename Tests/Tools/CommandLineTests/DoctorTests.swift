@@ -101,11 +101,6 @@ struct FakeProbe: HTTPProbe {
     #expect(findings(0, ["push-worker"]) == [.failed])
   }
 
-  @Test func `A queue that nothing consumes by design is no failure`() {
-    let events = QueueState(name: "accounts.operations", messages: 3, ready: 3, unacknowledged: 0, consumers: 0)
-    #expect(QueueCheck.findings([events], inUse: ["accounts"]).map(\.status) == [.ok])
-  }
-
   @Test func `Delayed jobs that do not come back are to watch`() {
     let step = "countersign.retry.sms.bulk.5s"
     func findings(_ ready: Int) -> [Finding] {

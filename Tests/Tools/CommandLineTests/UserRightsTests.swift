@@ -50,7 +50,7 @@ import Testing
       ("accounts", "accounts.commands", "coordinator.commands"),
       ("accounts", "accounts.commands.lock", "coordinator.commands.lock"),
       ("coordinator", "coordinator.commands", "accounts.commands.lock"), ("gateway", "amq.gen-a", "accounts.commands"),
-      ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.operations", "amq.gen-abc"),
+      ("accounts", "accounts.replies", "countersign.events"), ("accounts", "accounts.replies", "amq.gen-abc"),
       ("operator", "sms.dispatch.dead", "somebody.else"),
     ])
   func `Reads its own only`(user: String, allowed: String, refused: String) throws {

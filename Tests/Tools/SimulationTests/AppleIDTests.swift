@@ -9,6 +9,7 @@ struct AppleIDTests {
     let tokenType: String
     let expiresIn: Int
     let refreshToken: String?
+    let idToken: String
   }
 
   private struct Problem: Decodable {

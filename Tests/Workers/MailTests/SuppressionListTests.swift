@@ -1,3 +1,4 @@
+import CountersignMessages
 import CountersignTelemetry
 import JobEngine
 import RecordStore
@@ -49,6 +50,53 @@ import Testing
       try await list.add(entry(address.key, at: 1, code: nil))
       try await other.add(entry(address.key, at: 2))
       #expect(try await list.entry(for: address) == entry(address.key, at: 1, code: nil))
+    }
+  }
+
+  @Test(arguments: TableKind.allCases)
+  func `A job forgets addresses that came before, in any letters`(_ kind: TableKind) async throws {
+    try await withTwo(kind) { list, other in
+      for (index, name) in ["a", "b", "c"].enumerated() {
+        try await list.add(entry("\(name)@example.com", at: Int64(index)))
+      }
+      let handler = ForgetJobHandler(suppressions: other)
+      let job = MailForgetJob(
+        addresses: ["A@Example.com", "c@example.com", "unknown@example.com", "none"], knownBefore: time + .seconds(2),
+        deadline: time + .seconds(60))
+      let message = JobMessage(messageID: "j", messageType: MailForgetJob.type, receivedAt: time)
+      guard case .ready(let forgotten, let facts) = handler.prepare(job, of: message) else {
+        Issue.record("the job is not taken")
+        return
+      }
+      let attempt = JobAttempt(
+        job: MessageIdentity(sender: "accounts", messageID: "j"), deadline: job.deadline, timeout: .seconds(10),
+        startedAt: time)
+      #expect(facts.lanes == ForgetJobHandler.lanes.map(\.name))
+      for _ in 0..<2 {
+        #expect(await handler.perform(forgotten, on: facts.lanes[0], attempt) == .accepted(reference: nil))
+      }
+      #expect(try await list.entries(limit: 9).map(\.address) == ["c@example.com", "b@example.com"])
+      await other.close()
+      guard case .retry = await handler.perform(forgotten, on: facts.lanes[0], attempt) else {
+        Issue.record("a list that is closed forgets nothing")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: [0, MailForgetJob.maxAddresses + 1])
+  func `A job has some addresses, and not too many`(count: Int) async throws {
+    try await TableKind.sqlite.with(.workers, of: .suppressions) { open in
+      let list = SuppressionList(try await open())
+      let job = MailForgetJob(
+        addresses: Array(repeating: "a@example.com", count: count), knownBefore: time, deadline: time)
+      let message = JobMessage(messageID: "j", messageType: MailForgetJob.type, receivedAt: time)
+      guard case .invalid(let problem) = ForgetJobHandler(suppressions: list).prepare(job, of: message) else {
+        Issue.record("the job is taken")
+        return
+      }
+      #expect(problem.field == "addresses")
+      await list.close()
     }
   }
 

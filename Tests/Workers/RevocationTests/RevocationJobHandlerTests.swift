@@ -38,6 +38,38 @@ import Testing
     }
   }
 
+  @Test func `The subject of a code is compared before anything is revoked, and told`() async throws {
+    try await AppleBench.run { bench in
+      var job = bench.body(.authorizationCode, try await bench.code(subject: "001.a"))
+      job.subject = "001.a"
+      let stage = try stage(try await bench.perform(job))
+      let body = try AppleRevokeJob(json: stage.body)
+      #expect(body.subject == "001.a")
+      let message = Samples.message(stage.messageID, stageOf: "job-1")
+      let facts = try #require(bench.handler.prepare(body, of: message).ready).facts
+      #expect(facts.extras["subject"] == "001.a")
+      var other = bench.body(.authorizationCode, try await bench.code(subject: "001.b"))
+      other.subject = "001.a"
+      #expect(try await bench.perform(other, id: "job-2").short == "refused SUBJECT_MISMATCH")
+      #expect(try await bench.revocations() == [])
+    }
+  }
+
+  @Test func `A subject that cannot be compared is refused`() async throws {
+    try await AppleBench.run { bench in
+      for kind in [AppleToken.Kind.refreshToken, .accessToken] {
+        var job = bench.body(kind, "token")
+        job.subject = "001.a"
+        #expect(bench.handler.prepare(job, of: Samples.message()).short == "invalid INVALID_FIELD")
+      }
+      for subject in ["", String(repeating: "s", count: 256)] {
+        var job = bench.body(.authorizationCode, "code")
+        job.subject = subject
+        #expect(bench.handler.prepare(job, of: Samples.message()).short == "invalid INVALID_FIELD")
+      }
+    }
+  }
+
   @Test func `A longer deadline is the tokens too`() async throws {
     try await AppleBench.run { bench in
       let deadline = Samples.now + .seconds(90_000)

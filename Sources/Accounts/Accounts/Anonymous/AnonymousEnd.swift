@@ -3,7 +3,7 @@ import CountersignTelemetry
 
 /// The end of an anonymous account: with its last session, since nothing else opens it.
 struct AnonymousEnd: Sendable {
-  let sessions: Sessions
+  let deletion: Deletion
   let metrics: AnonymousMetrics
 
   var dueRecords: DueRecords {
@@ -18,10 +18,9 @@ struct AnonymousEnd: Sendable {
     guard
       var account = try AccountRecord.find(due.id, project: AccountRecord(due).project, in: set)
     else { return }
-    account.endsAt = try sessions.end(of: account, in: set)
+    account.endsAt = try deletion.sessions.end(of: account, in: set)
     guard account.isAnonymous, account.endsAt == nil else { return try account.store(in: &set) }
-    try sessions.delete(account, in: &set)
-    try set.announceDeletion(of: account, cause: nil)
+    try deletion.delete(account, cause: nil, in: &set)
     metrics.countEnded(in: &set)
   }
 }

@@ -3,20 +3,20 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// `account.delete`: deletes an ID token's account with its sessions. Its number is free again.
+/// `account.delete`: deletes an ID token's account.
 struct DeleteOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
   private let caller: CommandCaller
-  private let sessions: Sessions
+  private let deletion: Deletion
   private let recentLogin: Project.RecentLogin
 
   init(
-    _ command: DeleteAccount, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
+    _ command: DeleteAccount, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader, _ deletion: Deletion
   ) throws(APIError) {
     let project = try reader.project(command.project)
     caller = try CommandCaller(command.idToken, project: project.id, of: envelope, at: now, reader)
-    sessions = Sessions(rules: reader.rules.sessions)
+    self.deletion = deletion
     recentLogin = project.recentLogin
     (fingerprint, former) = reader.hashes.fingerprints("delete", [project.id, caller.text])
   }
@@ -25,17 +25,15 @@ struct DeleteOrder: CommandOrder {
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder
-    switch try caller.holder(in: set, sessions.rules) {
+    switch try caller.holder(in: set, deletion.sessions.rules) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
     do throws(APIError) {
-      try holder.require(.deletion, recentLogin, at: set.now)
+      if !holder.session.mayDelete(at: set.now) { try holder.require(.deletion, recentLogin, at: set.now) }
     } catch {
       return CommandAnswer(error)
     }
-    let account = holder.account
-    try sessions.delete(account, in: &set)
-    return try CommandAnswer(set.announceDeletion(of: account, cause: envelope))
+    return try CommandAnswer(deletion.delete(holder.account, cause: envelope, in: &set))
   }
 }

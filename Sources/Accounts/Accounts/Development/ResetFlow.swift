@@ -34,13 +34,13 @@ private struct ResetOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let project: String
   private let identity: MessageIdentity
-  private let sessions: Sessions
+  private let deletion: Deletion
   private var deleted = 0
 
   init(_ project: String, _ identity: MessageIdentity, _ parts: AccountParts) {
     self.project = project
     self.identity = identity
-    sessions = parts.sessions
+    deletion = parts.deletion
     fingerprint = parts.hashes.hash("reset", [project])
   }
 
@@ -66,15 +66,13 @@ private struct ResetOrder: CommandOrder {
 
   private func deleteSome(_ access: StageAccess) async throws(StoreError) -> Int {
     let group = try AccountRecord.group(ofProject: project)
-    return try await access.transact { [sessions] set throws(StoreError) in
+    return try await access.transact { [deletion] set throws(StoreError) in
       let records = try set.group(group, StoreKeys.GroupPage(limit: Self.batch)).records
       var keys = StoreKeys()
       for record in records { keys.add(group: try SessionRecord.group(ofAccount: record.id)) }
       try set.require(keys)
       for record in records {
-        let account = try AccountRecord(record)
-        try sessions.delete(account, in: &set)
-        try set.announceDeletion(of: account, cause: nil)
+        try deletion.delete(AccountRecord(record), cause: nil, in: &set)
       }
       return records.count
     }

@@ -5,12 +5,14 @@ import CountersignTelemetry
 struct AccountFlow: Flow {
   private let reader: CommandReader
   private let anonymous: AnonymousMetrics
+  private let deletion: Deletion
   let dueRecords: [DueRecords]
 
   init(_ parts: AccountParts) {
     reader = parts.reader
     anonymous = AnonymousMetrics(parts.metrics)
-    dueRecords = [AnonymousEnd(sessions: parts.sessions, metrics: anonymous).dueRecords]
+    deletion = parts.deletion
+    dueRecords = [AnonymousEnd(deletion: parts.deletion, metrics: anonymous).dueRecords]
   }
 
   var commands: [CommandKind] {
@@ -28,8 +30,8 @@ struct AccountFlow: Flow {
         try UpdateOrder(command, envelope, at: now, reader)
       },
       CommandKind(DeleteAccount.self, users: .requesters, isRefusedLate: true) {
-        [reader] command, envelope, now throws(APIError) in
-        try DeleteOrder(command, envelope, at: now, reader)
+        [reader, deletion] command, envelope, now throws(APIError) in
+        try DeleteOrder(command, envelope, at: now, reader, deletion)
       },
     ]
   }

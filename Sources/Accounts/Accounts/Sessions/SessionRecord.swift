@@ -29,6 +29,9 @@ struct SessionRecord: Sendable, Hashable {
   let authTime: UnixTime
   /// Last refresh that was noted, or the sign-in.
   var lastUsedAt: UnixTime
+  /// Time until which it may delete its account although its sign-in is not recent: it had a code of the account's own
+  /// Apple identity revoked.
+  var deletionUntil: UnixTime?
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
@@ -57,6 +60,11 @@ struct SessionRecord: Sendable, Hashable {
 
   func isOver(at now: UnixTime, of account: AccountRecord, _ rules: SessionRules) -> Bool {
     self.account != account.id || authTime < account.validSince || end(rules) <= now
+  }
+
+  /// A time too far ahead does not count: the clock was set back.
+  func mayDelete(at now: UnixTime) -> Bool {
+    deletionUntil.map { now < $0 && $0 <= now + AppleRevocation.allowance } ?? false
   }
 
   // MARK: Storing
@@ -112,5 +120,6 @@ extension SessionRecord: StoredRecord {
     authTime = try fields.required(4, session?.authTime)
     lastUsedAt = try fields.required(5, session?.lastUsedAt)
     seed = try fields.required(6, session?.seed)
+    deletionUntil = fields.optional(20, session?.deletionUntil)
   }
 }

@@ -58,7 +58,7 @@ struct Sessions: Sendable {
   }
 
   /// A page of a group holds all: ``SessionRules/perAccount`` is less.
-  private func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
+  func all(of account: AccountRecord, in set: WorkingSet) throws(StoreError) -> [SessionRecord] {
     var sessions: [SessionRecord] = []
     for record in try set.group(SessionRecord.group(ofAccount: account.id)).records {
       sessions.append(try SessionRecord(record))

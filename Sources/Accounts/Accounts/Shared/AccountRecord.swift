@@ -32,6 +32,8 @@ struct AccountRecord: Sendable, Hashable {
   /// Time from which a sign-in by the number counts as recent: the number was put on the account without a recent
   /// sign-in. `nil` when it always does.
   var numberTrustedFrom: UnixTime?
+  /// Last time that a token of Sign in with Apple was revoked.
+  var appleRevokedAt: UnixTime?
   /// At most one of a provider, the oldest link first.
   var identities: [LinkedIdentity] = []
   /// Whether it never had a way to sign in: only its first session opens it.
@@ -165,6 +167,7 @@ extension AccountRecord: StoredRecord {
     displayName = fields.optional(11, account?.displayName)
     photoURL = fields.optional(12, account?.photoURL)
     isDisabled = fields.flag(13, account?.isDisabled)
+    appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
     identities = try fields.list(32, account?.identities)
     endsAt = record.dueAt
   }

@@ -36,7 +36,7 @@ public struct IDPCredential: SealedText, Hashable {
   public var nonce: String?
   /// JSON text that Apple gives the app once: `{"name": {"firstName", "lastName"}}`.
   public var user: String?
-  /// What an earlier answer gave in place of a credential that counts once. It alone counts where it is there.
+  /// Token of an earlier answer, in place of a credential that counts once. It alone counts where it is there.
   public var pendingToken: String?
 
   public init(providerID: String? = nil) {

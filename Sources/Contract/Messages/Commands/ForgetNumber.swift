@@ -1,13 +1,22 @@
-/// Command `number.forget`: erases everything that the coordinator holds about a phone number.
+public import CountersignTelemetry
+
+/// Command `number.forget`: erases what the coordinator holds about a phone number.
 ///
 /// A running verification is canceled first. Messages that wait to be published stay until they are. A command of
-/// operators, see ``ListConversions``.
+/// operators, see ``ListConversions``, and of `accounts`, which names all that narrows it: a number is taken from an
+/// account, and its next owner may already be signing in.
 public struct ForgetNumber: Command, Hashable {
   public typealias Reply = NumberForgotten
   public static let type = MessageType("number.forget")
 
   /// E.164.
   public var phoneNumber: String
+  /// Verifications that began at this time or later stay. Absent, none does.
+  public var startedBefore: UnixTime?
+  /// Apps whose verifications go. Absent, those of all.
+  public var apps: [String]?
+  /// Whether the counters of limits stay: otherwise a deleted account would begin with fresh ones.
+  public var keepsLimits: Bool?
 
   public init(phoneNumber: String) {
     self.phoneNumber = phoneNumber

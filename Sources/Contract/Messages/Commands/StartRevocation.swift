@@ -15,7 +15,8 @@ public struct StartRevocation: Command, Hashable {
   public var token: AppleToken
   /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
-  /// The subject that the token has to be of. Nothing is revoked of another one. Absent, none is compared.
+  /// Subject that an authorization code has to be of. Nothing is revoked for a code of another one. Absent, none is
+  /// compared.
   public var subject: String?
   /// Recipient of a mail after the revocation.
   public var notify: Notice?

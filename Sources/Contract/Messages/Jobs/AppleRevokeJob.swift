@@ -3,6 +3,8 @@ public import CountersignTelemetry
 /// Job `apple.revoke`: revokes the tokens of a Sign in with Apple.
 public struct AppleRevokeJob: Job, Hashable {
   public static let type = MessageType("apple.revoke")
+  /// Longest ``subject``, in bytes.
+  public static let maxSubjectBytes = 255
 
   /// Bundle ID of the user's app.
   public var app: String
@@ -12,8 +14,8 @@ public struct AppleRevokeJob: Job, Hashable {
   public var token: AppleToken
   /// Redirect URI of the authorization request that yielded the code. Absent if it had none, as in apps.
   public var redirectURI: String?
-  /// The subject that a code has to be of: the worker compares after the exchange and before the revocation. Absent, none
-  /// is compared.
+  /// Subject that an authorization code has to be of: the worker compares after the exchange and before the revocation.
+  /// Absent, none is compared.
   public var subject: String?
   /// Latest time to start. A token that a code was exchanged for by then is revoked even later.
   public var deadline: UnixTime

@@ -1,8 +1,7 @@
 public import CountersignTelemetry
 
 /// JSON object that travels as the text of a sealed field. It does not print.
-public protocol SealedText: Codable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-}
+public protocol SealedText: Codable, Sendable, CustomStringConvertible, CustomReflectable {}
 
 extension SealedText {
   /// Reads an opened text. Unknown fields are ignored.
@@ -18,6 +17,5 @@ extension SealedText {
   }
 
   public var description: String { Redaction.placeholder }
-  public var debugDescription: String { Redaction.placeholder }
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -9,7 +9,7 @@ extension Topology {
     public static let smsWorker = "sms-worker"
     /// Consumes `push.verify` and `recaptcha.assess`.
     public static let pushWorker = "push-worker"
-    /// Consumes `mail.relay`.
+    /// Consumes `mail.relay` and `mail.forget`.
     public static let mailWorker = "mail-worker"
     /// Consumes `apple.revoke`.
     public static let revocationWorker = "revocation-worker"
@@ -28,7 +28,7 @@ extension Topology {
     public static func consumer(of queue: String) -> String? {
       switch queue {
       case Queues.commands, Queues.results: coordinator
-      case Queues.accountsCommands, Queues.accountsReplies, Queues.accountsOperations: accounts
+      case Queues.accountsCommands, Queues.accountsReplies: accounts
       default: worker(ofJobs: queue)
       }
     }
@@ -47,7 +47,7 @@ extension Topology {
       switch type {
       case Queues.smsDispatch, Queues.smsBulk: smsWorker
       case Queues.pushVerify, Queues.recaptchaAssess: pushWorker
-      case Queues.mailRelay: mailWorker
+      case Queues.mailRelay, Queues.mailForget: mailWorker
       case Queues.appleRevoke: revocationWorker
       default: nil
       }

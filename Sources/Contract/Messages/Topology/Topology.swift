@@ -39,6 +39,8 @@ public enum Topology {
     public static let recaptchaAssess = "recaptcha.assess"
     /// Mail to send.
     public static let mailRelay = "mail.relay"
+    /// Addresses to forget.
+    public static let mailForget = "mail.forget"
     /// Sign in with Apple tokens to revoke.
     public static let appleRevoke = "apple.revoke"
 
@@ -46,7 +48,7 @@ public enum Topology {
     public static let smsBulk = "sms.bulk"
 
     /// Queues named after the type of their jobs.
-    public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, appleRevoke]
+    public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, mailForget, appleRevoke]
 
     /// Queues of the workers, each bound with its name.
     public static let jobs = jobTypes + [smsBulk]
@@ -66,10 +68,8 @@ public enum Topology {
     public static let accountsCommands = "accounts.commands"
     /// Empty queue with an exclusive consumer, as ``commandsLock`` is for the coordinator.
     public static let accountsCommandsLock = "accounts.commands.lock"
-    /// Events `operation.…` for `accounts`. No version consumes them yet, so none is bound: they would pile up.
-    public static let accountsOperations = "accounts.operations"
     /// Work queues of `accounts`.
-    public static let accounts = [accountsCommands, accountsOperations, accountsReplies]
+    public static let accounts = [accountsCommands, accountsReplies]
     /// Queues whose one consumer may consume the commands of a service that runs once.
     public static let locks = [commandsLock, accountsCommandsLock]
 
@@ -130,9 +130,9 @@ public enum Topology {
     Binding(Exchanges.dead, Queues.dead(queue), queue)
   }
 
-  /// Results of `sms.bulk` are excluded: the coordinator sends no such jobs, and millions of their results would delay
-  /// those of codes.
-  private static let resultKeys = (Queues.jobTypes + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
+  /// Results of jobs that the coordinator does not send are excluded: millions of `sms.bulk` would delay those of codes.
+  private static let resultKeys =
+    (Queues.jobTypes.filter { $0 != Queues.mailForget } + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Binding of a queue to an exchange.
   public struct Binding: Sendable, Hashable {

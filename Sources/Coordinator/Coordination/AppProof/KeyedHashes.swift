@@ -64,12 +64,13 @@ struct KeyedHashes: Sendable {
     hash("countersign captcha token", app, token.reveal())
   }
 
-  func hash(appleToken token: Secret, app: String) -> TokenHash {
-    hash("countersign apple token", app, token.reveal())
+  /// The same token under another subject is another request.
+  func hash(appleToken token: Secret, app: String, subject: String?) -> TokenHash {
+    hash("countersign apple token", app, token.reveal(), subject)
   }
 
-  private func hash(_ label: StaticString, _ app: String, _ token: String) -> TokenHash {
-    let bytes = VerificationCodes.framed(label, [Array(app.utf8), Array(token.utf8)])
+  private func hash(_ label: StaticString, _ app: String, _ token: String, _ subject: String? = nil) -> TokenHash {
+    let bytes = VerificationCodes.framed(label, [app, token, subject].compactMap { $0.map { Array($0.utf8) } })
     return TokenHash(current.key.authenticate(bytes), earlier: previous?.key.authenticate(bytes))
   }
 }

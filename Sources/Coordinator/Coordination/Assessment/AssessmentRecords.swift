@@ -81,11 +81,12 @@ struct AssessmentRecords: Sendable {
     return holder == nil || holder?.id == id ? [key] : []
   }
 
-  /// Deletes the pending assessments of a number, in E.164. The others hold none.
-  func remove(ofNumber number: String, in set: inout WorkingSet) throws(StoreError) -> Int {
-    let records = try set.group(Self.key(ofNumber: number)).records
-    for record in records { try set.remove(record.id) }
-    return records.count
+  /// Deletes the pending assessments of a number. The others hold none.
+  func remove(_ scope: ErasureScope, in set: inout WorkingSet) throws(StoreError) -> Int {
+    let records = try set.group(Self.key(ofNumber: scope.number)).records
+    let included = records.filter { scope.includes(try? Assessment($0)) }
+    for record in included { try set.remove(record.id) }
+    return included.count
   }
 }
 

@@ -2,29 +2,32 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// An operators' command.
 struct ForgetNumberCommand: CommandOrder {
-  /// E.164.
-  let number: String
+  let scope: ErasureScope
   let envelope: Envelope
   let eraser: NumberEraser
-  var forgotten: NumberForgotten?
+  private var begun: NumberEraser.Begun?
 
-  var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, []) }
+  init(_ scope: ErasureScope, _ envelope: Envelope, _ eraser: NumberEraser) {
+    self.scope = scope
+    self.envelope = envelope
+    self.eraser = eraser
+  }
+
+  var fingerprint: [UInt8] { CommandFingerprint.hash(ForgetNumber.type.text, scope.parts) }
 
   /// There may be more than fits into one transaction.
   var stage: CommandStage? {
     CommandStage(longest: NumberEraser.longest) { access throws(StoreError) in
       var order = self
-      order.forgotten = try await eraser.begin(number, envelope, access)
+      order.begun = try await eraser.begin(scope, envelope, access)
       return order
     }
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    guard var forgotten else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
-    try eraser.finish(number, envelope, &forgotten, in: &set)
-    var answer = try CommandAnswer(forgotten)
+    guard let begun else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
+    var answer = try CommandAnswer(eraser.finish(begun, scope, envelope, in: &set))
     answer.isTransient = true
     return answer
   }
@@ -40,7 +43,7 @@ struct NumberEraser: Sendable {
   /// repetition searches from the beginning.
   static let longest = Duration.seconds(60)
 
-  private let rules: CoordinatorRules
+  let rules: CoordinatorRules
   private let limits: RateLimits
   let records: VerificationRecords
   private let assessments: AssessmentRecords
@@ -56,44 +59,55 @@ struct NumberEraser: Sendable {
     events = VerificationEvents(rules, metrics: metrics)
   }
 
+  /// Effect of the transactions before the last one, and the record behind which the last page begins.
+  struct Begun: Sendable {
+    var forgotten = NumberForgotten(verifications: 0, canceled: 0, replies: 0, waiting: 0, counts: 0)
+    var behind = ""
+
+    fileprivate mutating func add(_ page: Page) {
+      forgotten.verifications += page.verifications
+      forgotten.canceled += page.canceled
+      behind = page.lastKept ?? behind
+    }
+  }
+
+  fileprivate struct Page: Sendable {
+    var verifications = 0
+    var canceled = 0
+    var lastKept: String?
+  }
+
   // MARK: Before the transaction
 
   /// Erases everything but the last page of verifications.
-  func begin(
-    _ number: String, _ envelope: Envelope, _ access: StageAccess
-  ) async throws(StoreError) -> NumberForgotten {
-    var forgotten = NumberForgotten(verifications: 0, canceled: 0, replies: 0, waiting: 0, counts: 0)
-    while let page = try await forgetPage(of: number, envelope, access) {
+  func begin(_ scope: ErasureScope, _ envelope: Envelope, _ access: StageAccess) async throws(StoreError) -> Begun {
+    var begun = Begun()
+    while let page = try await forgetPage(of: scope, behind: begun.behind, envelope, access) {
       // What is left must not be reported as erased.
       if Task.isCancelled { throw StoreError(.unavailable, "the erasure was ended before its end") }
-      forgotten.verifications += page.verifications
-      forgotten.canceled += page.canceled
+      begun.add(page)
     }
     // The number as it appears in JSON: not as part of a longer number.
-    forgotten.replies = try await access.store.forget(repliesContaining: Array("\"\(number)\"".utf8))
-    forgotten.waiting = try await forgetAssessments(of: number, access)
-    forgotten.counts = try await forgetCounts(of: number, access)
-    return forgotten
+    begun.forgotten.replies = try await access.store.forget(repliesContaining: Array("\"\(scope.number)\"".utf8))
+    begun.forgotten.waiting = try await forgetAssessments(scope, access)
+    if !scope.keepsLimits { begun.forgotten.counts = try await forgetCounts(of: scope.number, access) }
+    return begun
   }
 
   private func forgetPage(
-    of number: String, _ envelope: Envelope, _ access: StageAccess
+    of scope: ErasureScope, behind id: String, _ envelope: Envelope, _ access: StageAccess
   ) async throws(StoreError) -> Page? {
     try await access.transact { set throws(StoreError) in
-      let (found, isLast) = try records.page(ofNumber: number, in: set)
-      return isLast ? nil : try forget(found, envelope, in: &set)
+      let (found, isLast) = try records.page(ofNumber: scope.number, behind: id, in: set)
+      return isLast ? nil : try forget(found, scope, envelope, in: &set)
     }
   }
 
-  private func forgetAssessments(
-    of number: String, _ access: StageAccess
-  ) async throws(StoreError) -> Int {
+  private func forgetAssessments(_ scope: ErasureScope, _ access: StageAccess) async throws(StoreError) -> Int {
     var total = 0
     var count = 0
     repeat {
-      count = try await access.transact { set throws(StoreError) in
-        try assessments.remove(ofNumber: number, in: &set)
-      }
+      count = try await access.transact { set throws(StoreError) in try assessments.remove(scope, in: &set) }
       total += count
     } while count >= StoreLimits.maxGroupPage
     return total
@@ -114,24 +128,28 @@ struct NumberEraser: Sendable {
   // MARK: In the transaction
 
   func finish(
-    _ number: String, _ envelope: Envelope, _ forgotten: inout NumberForgotten, in set: inout WorkingSet
-  ) throws(StoreError) {
-    let page = try forget(records.page(ofNumber: number, in: set).records, envelope, in: &set)
-    forgotten.verifications += page.verifications
-    forgotten.canceled += page.canceled
+    _ begun: Begun, _ scope: ErasureScope, _ envelope: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) -> NumberForgotten {
+    var begun = begun
+    let page = try records.page(ofNumber: scope.number, behind: begun.behind, in: set)
+    begun.add(try forget(page.records, scope, envelope, in: &set))
+    return begun.forgotten
   }
 
   // MARK: Verifications
 
-  private typealias Page = (verifications: Int, canceled: Int)
-
   private func forget(
-    _ found: [Record], _ envelope: Envelope, in set: inout WorkingSet
+    _ found: [Record], _ scope: ErasureScope, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> Page {
-    var page: Page = (found.count, 0)
+    var page = Page()
     for record in found {
-      // One that cannot be read is erased as well, without a word to its requesters.
-      if let verification = try? PhoneVerification(record), verification.state.isLive {
+      let verification = try? PhoneVerification(record)
+      guard scope.includes(verification) else {
+        page.lastKept = record.id.text
+        continue
+      }
+      page.verifications += 1
+      if let verification, verification.state.isLive {
         page.canceled += 1
         try cancel(verification, envelope, in: &set)
       }

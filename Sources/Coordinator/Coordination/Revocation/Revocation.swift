@@ -30,6 +30,8 @@ struct Revocation: Sendable, Hashable {
   var endedAt: UnixTime?
   var ending: OperationEnding?
   var failure: VerificationFailure?
+  /// The subject that Apple gave for a code.
+  var subject: String?
   var timeline = Timeline()
 
   /// Apply ``RevocationEvent/started`` next.
@@ -46,14 +48,15 @@ struct Revocation: Sendable, Hashable {
   }
 
   /// Whether a further request for the same token is answered with this revocation. A failed one may be tried again,
-  /// except for a used code whose token is lost: Apple would only call it invalid, which hides the cause.
-  var isGoodForAll: Bool { state != .failed || ending == .lost }
+  /// except for a used code, whose token is lost or of another subject: Apple would only call it invalid, which hides
+  /// the cause.
+  var isGoodForAll: Bool { state != .failed || ending == .lost || failure?.code == VerificationFailure.subjectMismatch }
 }
 
 enum RevocationEvent: Sendable, Hashable {
   /// The revocation begins. The first event, and effective only once.
   case started
-  case revokeFinished(JobReport)
+  case revokeFinished(JobReport, subject: String? = nil)
   /// The revocation worker reported that its job takes a retry delay.
   case revokeDelayed(DelayReport)
   case noticeFinished(JobReport)
@@ -80,7 +83,7 @@ extension Revocation {
   {
     switch event {
     case .started: start(at: now)
-    case .revokeFinished(let report): finishRevoke(report, at: now, under: policy)
+    case .revokeFinished(let report, let subject): finishRevoke(report, of: subject, at: now, under: policy)
     case .revokeDelayed(let report): note(report, as: .revokeDelayed, in: .revoking, at: now)
     case .noticeFinished(let report): finishNotice(report, at: now)
     case .noticeDelayed(let report): note(report, as: .noticeDelayed, in: .notifying, at: now)
@@ -105,10 +108,11 @@ extension Revocation {
   // MARK: Revocation
 
   private mutating func finishRevoke(
-    _ report: JobReport, at now: UnixTime, under policy: RevocationPolicy
+    _ report: JobReport, of subject: String?, at now: UnixTime, under policy: RevocationPolicy
   ) -> [RevocationAction] {
     let isLaterWord = isLaterWord(report, [.revokeAccepted, .revokeRefused, .revokeExpired], .revokeUnknown)
     guard isLaterWord || !hasNoted([.revokeAccepted, .revokeRefused, .revokeExpired, .revokeUnknown]) else { return [] }
+    self.subject = subject ?? self.subject
     timeline.append(
       TimelineEntry(
         at: now, report, accepted: .revokeAccepted, refused: .revokeRefused, expired: .revokeExpired,
@@ -217,6 +221,8 @@ extension Revocation {
 }
 
 extension VerificationFailure {
+  /// Code of the worker.
+  fileprivate static let subjectMismatch = "SUBJECT_MISMATCH"
   fileprivate static let notReachedInTime = VerificationFailure(
     code: "NOT_REVOKED_IN_TIME", detail: "Apple was not reached in time: the token is as it was")
   fileprivate static let revocationUnknown = VerificationFailure(

@@ -29,8 +29,12 @@ struct RevocationFlow: Flow {
 
   var reports: [ReportKind] {
     [
-      ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, _ in
-        RevocationReport(id: id, event: .revokeFinished(report), service: service)
+      ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, result in
+        var subject: String?
+        if case .string(let text)? = result?.extras["subject"], text.utf8.count <= AppleRevokeJob.maxSubjectBytes {
+          subject = text
+        }
+        return RevocationReport(id: id, event: .revokeFinished(report, subject: subject), service: service)
       },
       ReportKind(onDelayOf: AppleRevokeJob.type, .revoke) { [service] id, report in
         RevocationReport(id: id, event: .revokeDelayed(report), service: service)
@@ -69,7 +73,7 @@ struct RevocationFlow: Flow {
     try Self.check(command)
     let token = try token(command, app, envelope)
     let notice = try notice(command.notify, app)
-    let hash = hashes.hash(appleToken: token, app: app.id)
+    let hash = hashes.hash(appleToken: token, app: app.id, subject: command.subject)
     let revocation = Revocation(
       id: VerificationID.make(at: now), app: app.id, tokenHash: hash.current, notice: notice, at: now,
       under: rules.revocation)
@@ -85,10 +89,14 @@ struct RevocationFlow: Flow {
   private static func check(_ command: StartRevocation) throws(APIError) {
     let fields = [
       ("clientID", command.clientID, 255), ("redirectURI", command.redirectURI, 2048),
-      ("notify.template", command.notify?.template, 64),
+      ("subject", command.subject, AppleRevokeJob.maxSubjectBytes), ("notify.template", command.notify?.template, 64),
     ]
     for (name, value, limit) in fields where (value?.utf8.count ?? 0) > limit {
       throw APIError(.invalidArgument, "\(name) is longer than \(limit) bytes", field: name)
+    }
+    guard command.subject.map({ !$0.isEmpty && command.token.kind == .authorizationCode }) ?? true else {
+      throw APIError(
+        .invalidArgument, "subject is compared for an authorizationCode only, and is not empty", field: "subject")
     }
   }
 
@@ -130,11 +138,12 @@ struct RevocationFlow: Flow {
   private func job(_ command: StartRevocation, _ token: Secret, _ revocation: Revocation) throws -> [UInt8] {
     let context = SealContext(
       messageType: AppleRevokeJob.type, messageID: JobName(revocation.id, .revoke).text, recipient: revocation.app)
-    return try AppleRevokeJob(
+    var job = AppleRevokeJob(
       app: revocation.app, clientID: command.clientID,
       token: AppleToken(command.token.kind, try Sealer(keys: keys).seal(token, for: context)),
-      redirectURI: command.redirectURI, deadline: revocation.expiresAt
-    ).json()
+      redirectURI: command.redirectURI, deadline: revocation.expiresAt)
+    job.subject = command.subject
+    return try job.json()
   }
 }
 

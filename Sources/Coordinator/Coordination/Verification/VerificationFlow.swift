@@ -41,9 +41,10 @@ struct VerificationFlow: Flow {
       CommandKind(GetVerificationStatus.self, isLook: true) { [service] command, _, _ throws(APIError) in
         StatusOrder(verificationID: command.verificationID, service: service)
       },
-      CommandKind(ForgetNumber.self, users: .operators) { [starts, eraser] command, envelope, _ throws(APIError) in
-        let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: ""))
-        return ForgetNumberCommand(number: number.e164, envelope: envelope, eraser: eraser)
+      CommandKind(ForgetNumber.self) { [starts, eraser] command, envelope, _ throws(APIError) in
+        let number = try starts.parse(StartVerification(phoneNumber: command.phoneNumber, app: "")).e164
+        let scope = try ErasureScope(command, number: number, from: envelope.userID, eraser.rules)
+        return ForgetNumberCommand(scope, envelope, eraser)
       },
     ]
   }

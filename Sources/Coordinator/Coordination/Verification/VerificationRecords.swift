@@ -71,8 +71,11 @@ struct VerificationRecords: Sendable {
     return try PhoneVerification(record)
   }
 
-  func page(ofNumber phoneNumber: String, in set: WorkingSet) throws(StoreError) -> (records: [Record], isLast: Bool) {
-    let (records, isComplete) = try set.group(Self.group(ofNumber: phoneNumber))
+  func page(
+    ofNumber phoneNumber: String, behind id: String, in set: WorkingSet
+  ) throws(StoreError) -> (records: [Record], isLast: Bool) {
+    let page = StoreKeys.GroupPage(behind: id)
+    let (records, isComplete) = try set.group(Self.group(ofNumber: phoneNumber), page)
     return (records, isComplete)
   }
 

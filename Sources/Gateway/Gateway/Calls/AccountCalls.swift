@@ -97,14 +97,13 @@ struct AccountCalls: Sendable {
   }
 
   private static func providers(_ body: CallBody) throws(ProtocolError) -> [String]? {
-    try body.texts("deleteProvider").contains(AccountView.phoneProvider) ? [AccountView.phoneProvider] : nil
+    // Longer ones, and more of them, are none of the account's: those of identities are at most 16.
+    let named = try body.texts("deleteProvider").filter { (1...CallBody.maxWordBytes).contains($0.utf8.count) }
+    return named.isEmpty ? nil : named
   }
 }
 
 extension AccountView {
-  /// `providerId` of a phone number.
-  fileprivate static let phoneProvider = "phone"
-
   fileprivate var user: CallAnswer {
     var user = CallAnswer()
     user.put("localId", localID)
@@ -119,17 +118,35 @@ extension AccountView {
   }
 
   fileprivate var providers: [CallAnswer] {
-    guard let phoneNumber else { return [] }
-    var phone = CallAnswer()
-    phone.put("providerId", Self.phoneProvider)
-    phone.put("rawId", phoneNumber)
-    phone.put("phoneNumber", phoneNumber)
-    return [phone]
+    var providers = (identities ?? []).map(\.provider)
+    if let phoneNumber {
+      var phone = CallAnswer()
+      phone.put("providerId", "phone")
+      phone.put("rawId", phoneNumber)
+      phone.put("phoneNumber", phoneNumber)
+      providers.append(phone)
+    }
+    return providers
+  }
+}
+
+extension IdentityView {
+  fileprivate var provider: CallAnswer {
+    var provider = CallAnswer()
+    provider.put("providerId", providerID)
+    provider.put("rawId", subject)
+    provider.put("federatedId", subject)
+    provider.put("email", email)
+    provider.put("displayName", displayName)
+    provider.put("photoUrl", photoURL)
+    return provider
   }
 }
 
 extension CallAnswer {
   fileprivate mutating func putProfile(of account: AccountView) {
+    put("email", account.email)
+    put("emailVerified", ifSo: account.emailVerified)
     put("displayName", account.displayName)
     put("photoUrl", account.photoURL)
     put("providerUserInfo", objects: account.providers)

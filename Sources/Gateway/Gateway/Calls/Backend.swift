@@ -45,6 +45,13 @@ struct CommandExchange<C: Command>: Sendable {
     try rules.seal(Secret(secret), for: C.self, messageID)
   }
 
+  /// A JSON object for `accounts`.
+  func seal(_ object: some SealedText) throws(ProtocolError) -> SecretField {
+    let text: Secret
+    do { text = try object.text() } catch { throw .bodyTooLarge }
+    return try rules.seal(text, for: C.self, messageID)
+  }
+
   func seal(ifAny secret: String?) throws(ProtocolError) -> SecretField? {
     guard let secret else { return nil }
     return try seal(secret)
@@ -86,6 +93,11 @@ struct CommandExchange<C: Command>: Sendable {
   func open(_ tokens: SessionTokens) throws(ProtocolError) -> OpenTokens {
     OpenTokens(
       idToken: try open(tokens.idToken), refreshToken: try open(tokens.refreshToken), expiresIn: tokens.expiresIn)
+  }
+
+  func open<Text: SealedText>(_ field: SecretField, as type: Text.Type) throws(ProtocolError) -> Text {
+    let text = try open(field)
+    do { return try Text(text: text) } catch { throw .internalError }
   }
 
   func open(_ field: SecretField) throws(ProtocolError) -> Secret {

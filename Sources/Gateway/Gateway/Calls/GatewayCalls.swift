@@ -28,6 +28,7 @@ struct GatewayCalls: Sendable {
     let codes = rules.isDevelopment ? SentCodes() : nil
     var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
     routes += AccountCalls(backend: backend).routes
+    routes += ProviderCalls(backend: backend).routes
     routes += TokenCall(backend: backend).routes
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes
     routes += Route.keys(keys)

@@ -50,7 +50,10 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   }
 
   /// Fields that hold input of clients as it is, with their names in the protocol.
-  static let inputs = ["displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber"]
+  static let inputs = [
+    "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
+    "redirectURI": "redirectUri",
+  ]
 
   /// Whether clients get the service's code nevertheless, since it is the protocol's own.
   var isToldToClient: Bool { self == .trustedApp || self == .development }

@@ -3,6 +3,7 @@ enum ProtocolEnumeration {
   static let clientType = ["CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS"]
   static let recaptchaVersion = ["RECAPTCHA_VERSION_UNSPECIFIED", "RECAPTCHA_ENTERPRISE"]
   static let phoneOperation = ["VERIFY_OP_UNSPECIFIED", "SIGN_UP_OR_IN", "REAUTH", "UPDATE", "LINK"]
+  static let tokenType = ["TOKEN_TYPE_UNSPECIFIED", "REFRESH_TOKEN", "ACCESS_TOKEN", "CODE"]
   static let userAttribute = [
     "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD", "RAW_USER_INFO",
   ]
@@ -14,6 +15,7 @@ enum AnswerKind {
   static let lookup = "identitytoolkit#GetAccountInfoResponse"
   static let update = "identitytoolkit#SetAccountInfoResponse"
   static let delete = "identitytoolkit#DeleteAccountResponse"
+  static let signInWithIDP = "identitytoolkit#VerifyAssertionResponse"
   static let recaptchaParams = "identitytoolkit#GetRecaptchaParamResponse"
 }
 

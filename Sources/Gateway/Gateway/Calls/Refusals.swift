@@ -11,7 +11,8 @@ import CountersignMessages
 // anything else                                       500
 // ```
 //
-// Texts are ours: those of the services are for operators and name their configuration.
+// Texts are ours: those of the services are for operators and name their configuration. Only what is wrong with a
+// credential of a provider is told in the words of accounts, which are for clients.
 
 extension ProtocolError {
   init(_ error: APIError) {
@@ -38,6 +39,9 @@ extension ProtocolError {
 
   private static func text(of error: APIError) -> String? {
     switch (error.code, error.field, error.reason) {
+    case (.invalidIDPResponse, _, _), (.missingOrInvalidNonce, _, .some): error.message.isEmpty ? nil : error.message
+    case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
+      "Team, key ID and key of Sign in with Apple are not configured for this app."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
     default: nil
     }
@@ -66,6 +70,13 @@ extension ProtocolError {
     "MISSING_IOS_APP_TOKEN": nil,
     "APP_NOT_VERIFIED": nil,
     "CAPTCHA_CHECK_FAILED": nil,
+    // Providers.
+    "INVALID_IDP_RESPONSE": nil,
+    "MISSING_OR_INVALID_NONCE": nil,
+    "INVALID_PENDING_TOKEN": nil,
+    "INVALID_PROVIDER_ID": nil,
+    "FEDERATED_USER_ID_ALREADY_LINKED": nil,
+    "EMAIL_EXISTS": nil,
     // Session.
     "MISSING_ID_TOKEN": nil,
     "INVALID_ID_TOKEN": nil,

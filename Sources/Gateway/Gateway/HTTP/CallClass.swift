@@ -5,6 +5,8 @@ import Synchronization
 enum CallClass: String, Sendable, CaseIterable {
   /// Waits for the coordinator, for sign-ins by way of `accounts`.
   case coordinator
+  /// Waits for identity providers, by way of `accounts`.
+  case providers
   /// Waits for `accounts` alone.
   case accounts
   /// Waits for no service: projects, public keys, refusals.

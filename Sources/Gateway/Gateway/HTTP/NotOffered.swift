@@ -4,7 +4,6 @@ extension Route {
 
   private static let appCalls: [Route] = [
     missing("signInWithPassword", "accounts:signInWithPassword", old: "verifyPassword"),
-    missing("signInWithIdp", "accounts:signInWithIdp", old: "verifyAssertion"),
     missing("createAuthUri", "accounts:createAuthUri", old: "createAuthUri"),
     missing("sendOobCode", "accounts:sendOobCode", old: "getOobConfirmationCode"),
     missing("resetPassword", "accounts:resetPassword", old: "resetPassword"),
@@ -26,8 +25,7 @@ extension Route {
         "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:finalize",
         "\(HostPrefix.identity)/v2/accounts/passkeySignIn:start",
         "\(HostPrefix.identity)/v2/accounts/passkeySignIn:finalize",
-        "\(HostPrefix.identity)/v2/accounts:revokeToken", "\(HostPrefix.identity)/v2/passwordPolicy",
-        "\(HostPrefix.identity)/v2/defaultSupportedIdps",
+        "\(HostPrefix.identity)/v2/passwordPolicy", "\(HostPrefix.identity)/v2/defaultSupportedIdps",
       ]),
   ]
 

@@ -128,7 +128,7 @@ struct ListenSettings: Sendable {
     )
     maxInFlight = section.integer(
       "requestsInFlight", default: 512, in: 1...Self.mostInFlight,
-      "Requests that are answered at a time in each class of calls: those that wait for the coordinator, for accounts, for neither; further ones get 503 at once."
+      "Requests that are answered at a time in each class of calls: those that wait for the coordinator, for identity providers, for accounts, for none of them; further ones get 503 at once."
     )
     let least = CallPlaces.connectionsPerPlace * CallClass.allCases.count * maxInFlight
     section.check(

@@ -81,14 +81,14 @@ extension ProjectCommand {
     func change(
       _ method: String, isOn: Bool, _ context: CommandContext, _ body: (inout [String: JSONValue]) -> Void
     ) throws -> CommandOutput {
-      let (project, wasPlain) = try ProjectFiles.change(project, in: place.path(context)) {
+      let (changed, wasPlain) = try ProjectFiles.change(project, in: place.path(context)) {
         (files, members) throws(CommandLineError) in
         _ = try files.project(project)
         members["methods"] = .object((members["methods"]?.members ?? [:]).merging([method: .bool(isOn)]) { $1 })
         body(&members)
       }
       if !wasPlain { context.report("note: the file was written anew: comments in it are gone\n") }
-      return ProjectCommand.output(project)
+      return ProjectCommand.output(changed)
     }
   }
 }

@@ -54,9 +54,8 @@ enum QueueCheck {
   }
 
   /// Whether nothing here consumes the queue and nothing has to: its process is not in use, or, for SMS that can wait,
-  /// not configured to take them. That for `operation.…` has no consumer in any version so far.
+  /// not configured to take them.
   private static func isUnused(_ name: String, _ state: QueueState, _ inUse: Set<String>) -> Bool {
-    if name == Topology.Queues.accountsOperations { return true }
     guard state.consumers == 0, state.ready == 0 else { return false }
     return name == Topology.Queues.smsBulk || Topology.Users.consumer(of: name).map(inUse.contains) == false
   }
@@ -76,7 +75,7 @@ enum QueueCheck {
     case Topology.Queues.smsDispatch: "the sms-worker"
     case Topology.Queues.smsBulk: "the sms-worker with bulk.share"
     case Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess: "the push-worker"
-    case Topology.Queues.mailRelay: "the mail-worker"
+    case Topology.Queues.mailRelay, Topology.Queues.mailForget: "the mail-worker"
     case Topology.Queues.appleRevoke: "the revocation-worker"
     case _ where Topology.Queues.accounts.contains(queue): "accounts"
     default: "the coordinator"

@@ -14,7 +14,7 @@ extension UserDeclaration {
       alsoReports: [ServiceRights.deliveries]),
     worker(
       Topology.Users.pushWorker, queues: [Topology.Queues.pushVerify, Topology.Queues.recaptchaAssess]),
-    worker(Topology.Users.mailWorker, queues: [Topology.Queues.mailRelay]),
+    worker(Topology.Users.mailWorker, queues: [Topology.Queues.mailRelay, Topology.Queues.mailForget]),
     // The revocation of the refresh token that a code is exchanged for is the next stage of the same job.
     worker(
       Topology.Users.revocationWorker, queues: [Topology.Queues.appleRevoke], alsoWrites: [Topology.Exchanges.jobs]),

@@ -1,3 +1,4 @@
+import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import HTTPServer
@@ -18,6 +19,7 @@ struct AppleIDStub: ProviderStub {
   let provider: Provider
   let settings: AppleIDSettings
   let keys: TokenKeys
+  let idTokenKeys: ProviderKeys
   let grants: GrantStore
   let revocations: Journal<ReceivedRevocation>
 
@@ -30,7 +32,7 @@ struct AppleIDStub: ProviderStub {
     let clientID = try client(form, now)
     if provider == .appleToken {
       return ProviderCall(recipient: clientID) { (now) throws(ProviderError) in
-        Self.answer(try tokens(form, clientID, now))
+        try answer(try tokens(form, clientID, now), now)
       }
     }
     guard let token = form["token"] else { throw ProviderError("invalid_request", "token is required") }
@@ -76,13 +78,20 @@ struct AppleIDStub: ProviderStub {
     }
   }
 
-  private static func answer(_ tokens: GrantStore.Tokens) -> HTTPServerResponse {
+  private func answer(_ tokens: GrantStore.Tokens, _ now: UnixTime) throws(ProviderError) -> HTTPServerResponse {
+    let user = TokenForm(subject: tokens.code.subject, email: tokens.code.email)
+    let idToken: String
+    do throws(JOSEError) {
+      idToken = try idTokenKeys.sign(user.claims(AppleProfile(clientID: tokens.code.clientID), now: now), user)
+    } catch {
+      throw failure(500)
+    }
     let refresh = tokens.refresh.map { ",\"refresh_token\":\(JSONString.quote($0))" } ?? ""
     return .json(
       status: 200,
       """
       {"access_token":\(JSONString.quote(tokens.access)),"token_type":"Bearer",\
-      "expires_in":\(accessTokenSeconds)\(refresh)}
+      "expires_in":\(Self.accessTokenSeconds),"id_token":"\(idToken)"\(refresh)}
       """)
   }
 

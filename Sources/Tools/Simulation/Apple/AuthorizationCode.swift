@@ -10,13 +10,18 @@ struct AuthorizationCode: Sendable {
   let clientID: String
   /// `nil` for a code that an app got.
   let redirectURI: String?
+  /// User that it was issued for.
+  let subject: String
+  let email: String?
   let expiresAt: UnixTime
   /// Error that the exchange is answered with.
   let error: String?
   var isUsed = false
 
-  init(clientID: String, redirectURI: String?, expiresAt: UnixTime, error: String?) {
+  init(clientID: String, redirectURI: String?, subject: String, email: String?, expiresAt: UnixTime, error: String?) {
     text = Self.random("c")
+    self.subject = subject
+    self.email = email
     self.clientID = clientID
     self.redirectURI = redirectURI
     self.expiresAt = expiresAt
@@ -45,17 +50,19 @@ struct AuthorizationCode: Sendable {
   var json: String {
     """
     {"code":\(JSONString.quote(text)),"clientID":\(JSONString.quote(clientID)),"redirectURI":\(JSONString.quote(redirectURI)),\
-    "expiresAt":"\(expiresAt.rfc3339)"}
+    "subject":\(JSONString.quote(subject)),"expiresAt":"\(expiresAt.rfc3339)"}
     """
   }
 }
 
 /// Body of `POST /control/apple/codes`.
 struct CodeOrder: ControlOrder {
-  static let fields: Set<String> = ["clientID", "redirectURI", "lifetimeSeconds", "error"]
+  static let fields: Set<String> = ["clientID", "redirectURI", "subject", "email", "lifetimeSeconds", "error"]
 
   private let clientID: String
   private let redirectURI: String?
+  private let subject: String?
+  private let email: String?
   private let lifetimeSeconds: Double?
   private let error: String?
 
@@ -64,9 +71,14 @@ struct CodeOrder: ControlOrder {
     try Self.require(lifetimeSeconds, in: 0...86_400, "lifetimeSeconds")
   }
 
+  /// A user of whom nothing else is known, in the form of Apple's.
+  private static func anyone() -> String { "001234.\(Hexadecimal.encode(SecureRandom.bytes(16))).0123" }
+
   func code(clients: Set<String>, now: UnixTime) throws(ControlProblem) -> AuthorizationCode {
     guard clients.contains(clientID) else { throw ControlProblem("clientID is not known to the simulator") }
     let lasting = lifetimeSeconds.map { Duration.milliseconds(Int64($0 * 1_000)) } ?? AuthorizationCode.lifetime
-    return AuthorizationCode(clientID: clientID, redirectURI: redirectURI, expiresAt: now + lasting, error: error)
+    return AuthorizationCode(
+      clientID: clientID, redirectURI: redirectURI, subject: subject ?? Self.anyone(), email: email,
+      expiresAt: now + lasting, error: error)
   }
 }

@@ -5,8 +5,7 @@ final class GrantStore: Sendable {
   static let maxGrants = 200_000
 
   private struct Grant {
-    let clientID: String
-    let code: String
+    let code: AuthorizationCode
     var isRevoked = false
   }
 
@@ -14,6 +13,7 @@ final class GrantStore: Sendable {
     let access: String
     /// Present after the exchange of a code only.
     var refresh: String?
+    let code: AuthorizationCode
   }
 
   private struct State {
@@ -36,8 +36,8 @@ final class GrantStore: Sendable {
       try issued.check(clientID: clientID, redirectURI: redirectURI, now: now)
       issued.isUsed = true
       state.codes[code] = issued
-      state.grants[code] = Grant(clientID: clientID, code: code)
-      let tokens = Tokens(access: AuthorizationCode.random("a"), refresh: AuthorizationCode.random("r"))
+      state.grants[code] = Grant(code: issued)
+      let tokens = Tokens(access: AuthorizationCode.random("a"), refresh: AuthorizationCode.random("r"), code: issued)
       state.accessTokens[tokens.access] = code
       if let refresh = tokens.refresh { state.refreshTokens[refresh] = code }
       return tokens
@@ -47,9 +47,9 @@ final class GrantStore: Sendable {
   func refresh(token: String, clientID: String) throws(ProviderError) -> Tokens {
     try state.withLock { state throws(ProviderError) in
       guard let code = state.refreshTokens[token], let grant = state.grants[code], !grant.isRevoked,
-        grant.clientID == clientID
+        grant.code.clientID == clientID
       else { throw ProviderError("invalid_grant", "The token has expired or has been revoked.") }
-      let tokens = Tokens(access: AuthorizationCode.random("a"))
+      let tokens = Tokens(access: AuthorizationCode.random("a"), code: grant.code)
       state.accessTokens[tokens.access] = code
       return tokens
     }
@@ -59,7 +59,7 @@ final class GrantStore: Sendable {
   func revoke(token: String, clientID: String) -> String? {
     state.withLock { state in
       guard let code = state.refreshTokens[token] ?? state.accessTokens[token],
-        state.grants[code]?.clientID == clientID
+        state.grants[code]?.code.clientID == clientID
       else { return nil }
       state.grants[code]?.isRevoked = true
       return code

@@ -13,6 +13,7 @@ struct ControlAPI: Sendable {
   let recaptcha: RecaptchaTokens
   let accessTokens: IssuedTokens
   let grants: GrantStore
+  let identities: IdentityControl
   let revocations: Journal<ReceivedRevocation>
   let clientIDs: Set<String>
   let clock: any WallClock
@@ -53,6 +54,8 @@ struct ControlAPI: Sendable {
       return .json(status: 201, code.json)
     case ("POST", "receipts"): receipts.add(try .read(request.body))
     case ("POST", "recaptcha"): recaptcha.add(try .read(request.body))
+    case ("POST", let path) where IdentityControl.paths.contains(path):
+      return try identities.answer(path, request.body, now: clock.now())
     case ("DELETE", "sms"): store.clear()
     case ("DELETE", "pushes"): pushes.clear()
     case ("DELETE", "devices"): devices.clear()
@@ -61,7 +64,7 @@ struct ControlAPI: Sendable {
     case ("DELETE", "recaptcha"): recaptcha.clear()
     case ("DELETE", "faults"): return .json(status: 200, "{\"cleared\":\(faults.clear())}")
     case ("DELETE", "google/tokens"): return .json(status: 200, "{\"revoked\":\(accessTokens.revokeAll())}")
-    case (_, let path) where Self.paths.contains(path):
+    case (_, let path) where Self.paths.contains(path) || IdentityControl.paths.contains(path):
       throw ControlProblem(status: 405, "the method is not allowed here")
     default: throw ControlProblem(status: 404, "no such page; GET /control lists them")
     }

@@ -15,6 +15,10 @@ package enum SimulatorGuide {
       POST /token                                     Google's token endpoint: access tokens for a service account
       POST /recaptcha/api/siteverify                  reCAPTCHA, the classic interface
       POST /auth/token  /auth/revoke                  Sign in with Apple
+      GET  /auth/keys  /oauth2/v3/certs               the keys of Apple's and Google's ID tokens
+      GET  /.well-known/oauth/openid/jwks/            the keys of Facebook's Limited Login
+      GET  /tokeninfo  /v1/userinfo                   the user of an access token of Google's
+      GET  /v{version}/debug_token  /v{version}/me    the user of an access token of Facebook's (appsecret_proof)
     APNs and Apple need TLS and HTTP/2: put a front before them, as deploy/up does.
 
     Received messages
@@ -51,7 +55,23 @@ package enum SimulatorGuide {
              (recaptcha.assessesPhoneFraud).
       DELETE /control/google/tokens         revokes all access tokens
       POST   /control/apple/codes           {"clientID": "…", "redirectURI": "…"}: an authorization code, valid once and for
-                                            five minutes; lifetimeSeconds; error, with which its exchange fails
+                                            five minutes; subject and email of its user, whom the ID token of
+                                            /auth/token names; lifetimeSeconds; error, with which its exchange fails
+
+    Identities
+      POST   /control/apple/id-tokens       {"clientID": "…", "subject": "…"} -> {"idToken"}; emailVerified (true),
+                                            isPrivateEmail (of a relay address: true), nonceSupported (true),
+                                            textBooleans: "true" in place of true
+      POST   /control/google/id-tokens      {"clientID": "…", "subject": "…"} -> {"idToken", "accessToken"}; azp, hd, name,
+                                            picture, emailVerified (true)
+      POST   /control/facebook/access-tokens  {"appID": "…", "subject": "…"} -> {"accessToken", "idToken"}, the latter
+                                            as of Limited Login; name, picture
+             For all of them: email, nonce, issuer, issuedAt (seconds since 1970), expiresIn (seconds, also negative),
+             keyID (of a key that is not published), signature: none, HS256 (under the public key) or foreign (by a key
+             that is not published, under the name of one that is).
+      POST   /control/{apple,google,facebook}/keys  {"rotate": true} -> {"keyIDs"}: signs with a new key and publishes it
+                                            alone; keepOld: beside the old ones; strangers: number of further keys
+                                            in the set, which sign nothing (0)
 
     Faults
       POST   /control/faults                {"fault": "429", "provider": "twilio", "count": 3, "retryAfterSeconds": 2}
@@ -61,13 +81,15 @@ package enum SimulatorGuide {
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
                          close (the same, in the orderly way), hang (no answer). Required.
       provider           twilio, webhook, vonage, messagebird, aws, smpp, apns, recaptcha, google-token,
-                         apple-token, apple-revoke or any (any)
+                         apple-token, apple-revoke, apple-keys, google-keys, google-user, facebook-keys,
+                         facebook-graph or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, the probability of hitting a request (1)
       delaySeconds       delay before it fails; required for latency (0; hang: 600)
                          SMPP answers 429 as throttled, 503 as a full queue, another 5xx as a system error, 4xx as refused
       retryAfterSeconds  sent as Retry-After with a status
-      to                 only messages for this number; device token, reCAPTCHA token, service account or client ID
+      to                 only messages for this number; device token, reCAPTCHA token, service account, client ID or
+                         app ID
       processed          whether the message is accepted nevertheless, before the delay (false; latency: after it)
 
     Refused numbers (Twilio's test numbers, for all providers)

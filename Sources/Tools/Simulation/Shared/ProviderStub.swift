@@ -14,8 +14,8 @@ protocol ProviderStub: Sendable {
 
 /// Not yet carried out.
 struct ProviderCall {
-  /// Name for faults: phone number, device token, reCAPTCHA token, service account or client ID. Faults leave a call
-  /// without one alone.
+  /// Name for faults: phone number, device token, reCAPTCHA token, service account, client ID or app ID. Faults leave a
+  /// call without one alone.
   var recipient: String?
   let carryOut: (UnixTime) throws(ProviderError) -> HTTPServerResponse
 }
@@ -52,6 +52,11 @@ enum Provider: String, Sendable, CaseIterable {
   case googleToken = "google-token"
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
+  case appleKeys = "apple-keys"
+  case googleKeys = "google-keys"
+  case googleUser = "google-user"
+  case facebookKeys = "facebook-keys"
+  case facebookGraph = "facebook-graph"
 
   static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
 
@@ -64,7 +69,9 @@ enum Provider: String, Sendable, CaseIterable {
     case .twilio, .webhook: error.code
     case .vonage, .messageBird, .smpp: "\(rawValue) \(error.code)"
     case .aws: "aws \(error.code)" + (error.detail.map { ".\($0)" } ?? "")
-    case .apns, .recaptcha, .googleToken, .appleToken, .appleRevoke: nil
+    case .apns, .recaptcha, .googleToken, .appleToken, .appleRevoke, .appleKeys, .googleKeys, .googleUser,
+      .facebookKeys, .facebookGraph:
+      nil
     }
   }
 }

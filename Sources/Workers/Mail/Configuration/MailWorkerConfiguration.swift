@@ -36,6 +36,12 @@ public struct MailWorkerConfiguration: ProcessConfiguration {
     suppressions = TableSettings(
       section.section("suppressions"), "suppressions", ledger: worker.ledger, path: "mail-suppressions.sqlite",
       "The file of the addresses that get no mail.")
+    if worker.consumers == .severalHosts {
+      section.warning(
+        "suppressions",
+        "is a file of each host: the address of a deleted account is forgotten on one of them only; with a ledger in PostgreSQL all share one list"
+      )
+    }
     relay = RelayRules(section.section("relay"))
     senders = Self.senders(section)
     table = Self.table(section)

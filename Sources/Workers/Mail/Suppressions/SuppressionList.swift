@@ -1,3 +1,4 @@
+import CountersignTelemetry
 public import JobEngine
 import RecordStore
 import SQLite
@@ -60,6 +61,16 @@ public struct SuppressionList: Sendable {
   public func lift(_ address: MailAddress) async throws(WorkerError) -> Bool {
     try await asking("written") { (table) throws(StoreError) in
       try await table.remove(Self.kind, Array(address.key.utf8))
+    }
+  }
+
+  /// Removes an address from the list, unless it came there at this time or later.
+  func forget(_ address: MailAddress, since time: UnixTime) async throws(WorkerError) {
+    try await asking("written") { (table) throws(StoreError) -> Void in
+      let key = Array(address.key.utf8)
+      for record in try await table.find(Self.kind, [key]) where record.writtenAt < time {
+        _ = try await table.remove(Self.kind, key, holding: record.body)
+      }
     }
   }
 

@@ -31,7 +31,9 @@ struct NextStageWriter: Sendable {
 
   static func id(of jobID: String) -> String { jobID + ".revoke" }
 
-  func outcome(_ token: Token) -> Classification {
+  /// - Parameter subject: the subject that Apple gave with the token, for the result.
+  func outcome(_ token: Token, of subject: String?) -> Classification {
+    if let expected = job.subject, expected != subject { return .refused(.subjectMismatch) }
     let id = Self.id(of: jobID)
     do {
       let sealed: AppleToken
@@ -39,7 +41,8 @@ struct NextStageWriter: Sendable {
       case .refreshToken(let secret): sealed = .refreshToken(try seal(secret, id))
       case .accessToken(let secret): sealed = .accessToken(try seal(secret, id))
       }
-      let next = AppleRevokeJob(app: job.app, clientID: job.clientID, token: sealed, deadline: deadline)
+      var next = AppleRevokeJob(app: job.app, clientID: job.clientID, token: sealed, deadline: deadline)
+      next.subject = subject
       return .continued(as: NextStage(messageID: id, body: try next.json()))
     } catch {
       // Larger than a message, or the keys cannot seal: there is no safe place for the token.

@@ -13,12 +13,15 @@ public struct RevocationJob: Sendable {
   let clientID: String?
   let deadline: UnixTime
   let step: Step
+  /// The subject that the code has to be of, if the job names one.
+  var subject: String?
 }
 
 enum RevocationStage: String {
   case exchange, revoke, revoked
 
   static let key = "stage"
+  static let subject = "subject"
 
   var value: JobResult.Value { .string(rawValue) }
 }
@@ -44,7 +47,12 @@ extension Reason {
 
   static let unknownClient = Reason(
     "UNKNOWN_CLIENT",
-    "This worker has no lane for the client of this job: add it to `lanes`, or check app and clientID.")
+    "This worker has no lane for the client of this job: add one to `lanes`, with clientID, teamID, keyID and keyFile, or "
+      + "check app and clientID.")
+
+  /// The code is used up, and the token that it yielded stays as it is.
+  static let subjectMismatch = Reason(
+    "SUBJECT_MISMATCH", "The code is of another Apple Account than the job names, so nothing was revoked.")
 
   func with(providerCode: String?) -> Reason {
     var reason = self

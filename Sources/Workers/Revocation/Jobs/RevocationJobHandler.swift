@@ -35,9 +35,12 @@ public struct RevocationJobHandler: JobHandler {
   }
 
   public func prepare(_ body: AppleRevokeJob, of message: JobMessage) -> Preparation<RevocationJob> {
-    let kind = jobID(of: body, message) == message.messageID ? body.token.kind : .authorizationCode
+    let isFirst = jobID(of: body, message) == message.messageID
+    let kind = isFirst ? body.token.kind : .authorizationCode
     let stage: RevocationStage = body.token.kind == .authorizationCode ? .exchange : .revoke
-    let extras: ResultExtras = ["tokenKind": .string(kind.rawValue), RevocationStage.key: stage.value]
+    if let problem = Self.problem(with: body.subject, of: kind) { return .invalid(problem) }
+    var extras: ResultExtras = ["tokenKind": .string(kind.rawValue), RevocationStage.key: stage.value]
+    if !isFirst { extras[RevocationStage.subject] = body.subject.map { .string($0) } }
     let client = RevocationClient(app: body.app, clientID: body.clientID ?? body.app)
     guard let lane = clients[client] else { return .refused(.unknownClient, extras: extras) }
     let secret: Secret
@@ -46,7 +49,7 @@ public struct RevocationJobHandler: JobHandler {
     case .failure(let problem): return .invalid(problem)
     }
     let job = RevocationJob(
-      app: body.app, clientID: body.clientID, deadline: body.deadline, step: step(body, secret))
+      app: body.app, clientID: body.clientID, deadline: body.deadline, step: step(body, secret), subject: body.subject)
     return .ready(
       job,
       JobFacts(
@@ -79,6 +82,21 @@ public struct RevocationJobHandler: JobHandler {
 // MARK: - Content of the message
 
 extension RevocationJobHandler {
+  /// The subject of a token is not to be had from Apple: one that cannot be compared must not seem to have been.
+  private static func problem(
+    with subject: String?, of kind: AppleToken.Kind
+  ) -> ContractProblem? {
+    guard let subject else { return nil }
+    guard kind == .authorizationCode else {
+      return ContractProblem(.invalidField, field: "subject", "is compared for an authorizationCode only")
+    }
+    guard (1...AppleRevokeJob.maxSubjectBytes).contains(subject.utf8.count) else {
+      return ContractProblem(
+        .invalidField, field: "subject", "must have 1 to \(AppleRevokeJob.maxSubjectBytes) bytes")
+    }
+    return nil
+  }
+
   private func open(_ body: AppleRevokeJob, messageID: String) -> Result<Secret, ContractProblem> {
     let field = body.token.kind.rawValue
     if body.token.kind == .authorizationCode, Self.isTooLong(messageID) {

@@ -22,8 +22,8 @@ import Testing
       #expect(try await bench.sessions(of: account).isEmpty)
     }
     #expect(try await bench.find(other.account) != nil)
-    let events = bench.sink.published.filter { $0.exchange == Topology.Exchanges.events }
-    #expect(events.count == 71)
+    #expect(bench.events("account.deleted").count == 71 && bench.events("account.erased").count == 70)
+    #expect(try bench.request(ForgetNumber.self).body.phoneNumber == AccountsBench.number)
     _ = try await bench.signIn()
   }
 

@@ -219,6 +219,6 @@ import Testing
     let after = KeyedHashes(current: new, previous: old)
     #expect(after.hash(deviceToken: "aa", app: "a").earlier == before.hash(deviceToken: "aa", app: "a").current)
     #expect(after.hash(deviceToken: "aa", app: "a").current != before.hash(deviceToken: "aa", app: "a").current)
-    #expect(after.hash(appleToken: Secret("t"), app: "a").all.count == 2)
+    #expect(after.hash(appleToken: Secret("t"), app: "a", subject: nil).all.count == 2)
   }
 }

@@ -145,7 +145,7 @@ import Testing
   func fingerprint() throws {
     func fingerprint(_ pepper: UInt8) throws -> [UInt8] {
       let hash = KeyedHashes(current: try Pepper([UInt8](repeating: pepper, count: 32)))
-        .hash(appleToken: Secret("t"), app: "a")
+        .hash(appleToken: Secret("t"), app: "a", subject: nil)
       return SHA256.hash(Array("revocation.start.v1\u{0}a\u{0}\(Base64URL.encode(hash.current))".utf8))
     }
     let first = try order(try flow())

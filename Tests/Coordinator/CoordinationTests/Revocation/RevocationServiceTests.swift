@@ -114,6 +114,39 @@ import Testing
     #expect(try bench.published(AppleRevokeJob.self).count == 1)
   }
 
+  @Test func `A code of one subject is another request than that of another, and of none`() async throws {
+    func code(of subject: String?) -> StartRevocation {
+      var command = command(.authorizationCode, notify: false)
+      command.subject = subject
+      return command
+    }
+    let first = try await start(bench, code(of: "001.a"))
+    #expect(try bench.published(AppleRevokeJob.self).map(\.job.subject) == ["001.a"])
+    #expect(try await start(bench, code(of: "001.a")).operationID == first.operationID)
+    for subject in ["001.b", nil] {
+      #expect(try await start(bench, code(of: subject)).operationID != first.operationID)
+    }
+    try await bench.finish(
+      AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted, extras: ["subject": "001.a"])
+    #expect(try bench.event(OperationCompleted.self)?.subject == "001.a")
+  }
+
+  @Test func `A code of another subject stays one operation after its refusal`() async throws {
+    var command = command(.authorizationCode, notify: false)
+    command.subject = "001.a"
+    let id = try await start(bench, command).operationID
+    try await bench.finish(AppleRevokeJob.self, "\(id).revoke.1", .refused, reason: "SUBJECT_MISMATCH")
+    #expect(try bench.event(OperationFailed.self)?.failure.code == "SUBJECT_MISMATCH")
+    #expect(try await start(bench, command).operationID == id)
+  }
+
+  @Test func `A subject is taken with a code only`() async throws {
+    var command = command(.refreshToken)
+    command.subject = "001.a"
+    let reply = try await bench.ask(command)
+    #expect(try ErrorReply(json: reply.body).error.field == "subject")
+  }
+
   @Test func `A command that comes again is answered the same, with one job`() async throws {
     let message = try bench.message(command(), id: "m")
     await bench.deliver([message, message])

@@ -14,13 +14,13 @@ import Testing
   }
 
   /// Starts verifications of the fictional number, each of a requester of its own.
-  private func start(_ bench: Bench, _ count: Int) async throws {
-    let commands = try (0..<count).map { index in
+  private func start(_ bench: Bench, _ count: Int, from first: Int = 0) async throws {
+    let commands = try (first..<first + count).map { index in
       try bench.message(
         StartVerification(phoneNumber: Bench.fictional, app: Bench.app, requester: "r\(index)"))
     }
     await bench.deliver(commands)
-    #expect(try await bench.count("verification") == count)
+    #expect(try await bench.count("verification") == first + count)
   }
 
   @Test func `They go page by page; each running verification is told of`() async throws {
@@ -49,6 +49,51 @@ import Testing
     let order = try kind.read(
       envelope, try ForgetNumber(phoneNumber: Bench.number).json(), bench.clock.now(), [:])
     #expect(order.stage?.longest == NumberEraser.longest && NumberEraser.longest > CommandStage.longest)
+  }
+
+  // MARK: For accounts
+
+  private func command(before time: UnixTime, apps: [String] = [Bench.app]) -> ForgetNumber {
+    var command = ForgetNumber(phoneNumber: Bench.fictional)
+    (command.startedBefore, command.apps, command.keepsLimits) = (time, apps, true)
+    return command
+  }
+
+  @Test func `What is younger than the deletion stays, page by page, and so do the counters`() async throws {
+    let bench = try await Bench()
+    try await start(bench, 600)
+    bench.clock.advance(by: .seconds(1))
+    let deletedAt = bench.clock.now()
+    try await start(bench, 600, from: 600)
+    let other = try await bench.ask(command(before: deletedAt, apps: ["com.example.other"]), user: "accounts")
+    #expect(try NumberForgotten(json: other.body).verifications == 0)
+    let reply = try await bench.ask(command(before: deletedAt), user: "accounts")
+    let forgotten = try NumberForgotten(json: reply.body)
+    #expect(forgotten.verifications == 600 && forgotten.canceled == 600 && forgotten.counts == 0)
+    #expect(try await bench.count("verification") == 600)
+  }
+
+  @Test func `Accounts may forget no more than that, and others nothing`() async throws {
+    let bench = try await Bench()
+    var wide = [ForgetNumber(phoneNumber: Bench.fictional)]
+    for index in 0..<3 {
+      var narrow = command(before: bench.clock.now())
+      if index == 0 { narrow.startedBefore = nil }
+      if index == 1 { narrow.apps = nil }
+      if index == 2 { narrow.keepsLimits = false }
+      wide.append(narrow)
+    }
+    for command in wide {
+      let reply = try await bench.ask(command, user: "accounts")
+      #expect(try ErrorReply(json: reply.body).error.code == .operationNotAllowed)
+    }
+    for user in ["service", "gateway"] {
+      let reply = try await bench.ask(command(before: bench.clock.now()), user: user)
+      #expect(try ErrorReply(json: reply.body).error.code == .operationNotAllowed)
+    }
+    let apps = Array(repeating: Bench.app, count: 201)
+    let many = try await bench.ask(command(before: bench.clock.now(), apps: apps), user: "accounts")
+    #expect(try ErrorReply(json: many.body).error.field == "apps")
   }
 
   @Test func `One that cannot be read goes as well`() async throws {

@@ -94,6 +94,27 @@ import Testing
     #expect(fixture.services.problems == [])
   }
 
+  @Test func `A user's identities are listed, and then the number`() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(LookUpAccount.self) { _, _ in
+      var account = Self.account
+      (account.email, account.emailVerified) = ("ada@example.com", true)
+      var apple = IdentityView(providerID: "apple.com", subject: "001.a", linkedAt: CallFixture.now)
+      (apple.email, apple.displayName, apple.photoURL) = ("a@privaterelay.appleid.com", "Ada", "https://e.example/a")
+      account.identities = [apple, IdentityView(providerID: "google.com", subject: "1", linkedAt: CallFixture.now)]
+      return AccountFound(account: account)
+    }
+    let user = try await fixture.post(Self.v1 + "lookup", #"{"idToken":"eyJ.a.b"}"#)["users"]?[0]
+    #expect(user?["email"] == "ada@example.com" && user?["emailVerified"] == true)
+    #expect(
+      user?["providerUserInfo"] == [
+        [
+          "providerId": "apple.com", "rawId": "001.a", "federatedId": "001.a", "email": "a@privaterelay.appleid.com",
+          "displayName": "Ada", "photoUrl": "https://e.example/a",
+        ], ["providerId": "google.com", "rawId": "1", "federatedId": "1"], Self.phone,
+      ])
+  }
+
   @Test func `An anonymous user has nothing that it has not; a disabled one is called so`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(LookUpAccount.self) { _, _ in
@@ -131,7 +152,10 @@ import Testing
       (#""deleteAttribute":[4,"2"]"#, ["DISPLAY_NAME", "PHOTO_URL"], nil),
       (#""delete_attribute":["EMAIL","PASSWORD"]"#, nil, nil),
       (#""deleteProvider":["phone"]"#, nil, ["phone"]),
-      (#""deleteProvider":["password","apple.com"]"#, nil, nil),
+      (
+        #""deleteProvider":["phone","apple.com","","\#(String(repeating: "p", count: 257))"]"#, nil,
+        ["phone", "apple.com"]
+      ),
       (#""displayName":null,"photoUrl":null"#, nil, nil),
     ] as [(String, JSONValue?, JSONValue?)])
   func `Attributes and providers are deleted by name or number`(

@@ -59,8 +59,11 @@ struct AppleBench {
 
   private struct Issued: Decodable { let code: String }
 
-  func code(_ clientID: String = Samples.app, redirectURI: String? = nil, error: String? = nil) async throws -> String {
+  func code(
+    _ clientID: String = Samples.app, redirectURI: String? = nil, error: String? = nil, subject: String? = nil
+  ) async throws -> String {
     var order: [String: String] = ["clientID": clientID]
+    order["subject"] = subject
     order["redirectURI"] = redirectURI
     order["error"] = error
     return try JSONDecoder().decode(Issued.self, from: try await control("/apple/codes", order)).code

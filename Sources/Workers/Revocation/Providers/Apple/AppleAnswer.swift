@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 import FoundationEssentials
 import HTTPClient
@@ -9,11 +10,13 @@ struct AppleAnswer: Sendable {
     let error: String?
     let refreshToken: String?
     let accessToken: String?
+    let idToken: String?
 
     enum CodingKeys: String, CodingKey {
       case error
       case refreshToken = "refresh_token"
       case accessToken = "access_token"
+      case idToken = "id_token"
     }
   }
 
@@ -24,6 +27,8 @@ struct AppleAnswer: Sendable {
   /// One of the six of OAuth 2.0 (RFC 6749, 5.2), or a later one.
   let error: String?
   let token: NextStageWriter.Token?
+  /// The user's ID at Apple. The signature of the ID token is not checked: it comes from Apple itself.
+  let subject: String?
 
   init(_ response: HTTPResponse, now: UnixTime) {
     self.response = ProviderResponse(response, now: now)
@@ -34,6 +39,19 @@ struct AppleAnswer: Sendable {
     case (_, let token?) where !token.isEmpty: self.token = .accessToken(Secret(token))
     default: token = nil
     }
+    subject = body?.idToken.flatMap(Self.subject)
+  }
+
+  private struct Claims: Decodable {
+    let sub: String
+  }
+
+  private static func subject(of idToken: String) -> String? {
+    let parts = idToken.split(separator: ".", omittingEmptySubsequences: false)
+    guard parts.count == 3, let payload = Base64URL.decode(String(parts[1])) else { return nil }
+    // The decoder's error would quote the token.
+    let claims = try? JSONReader(maxBytes: AppleLane.maxResponseBytes).decode(Claims.self, from: payload)
+    return claims.flatMap { (1...AppleRevokeJob.maxSubjectBytes).contains($0.sub.utf8.count) ? $0.sub : nil }
   }
 
   var isSuccess: Bool { response.isSuccess }

@@ -16,7 +16,7 @@ struct AppleLane: HTTPLane {
   private let revokeURL: String
 
   /// Tokens come to about 2 KiB.
-  private static let maxResponseBytes = 32 * 1024
+  static let maxResponseBytes = 32 * 1024
 
   init(_ context: LaneContext, clientID: String, baseURL: String, secret: ClientSecret) {
     let base = LaneRequest.base(baseURL)
@@ -93,7 +93,7 @@ struct AppleLane: HTTPLane {
     case .exchange:
       if answer.isSuccess {
         guard let token = answer.token, let nextStage = call.nextStage else { return .lost(.lost) }
-        return nextStage.outcome(token)
+        return nextStage.outcome(token, of: answer.subject)
       }
       let classification = answer.classification(context.table)
       // An earlier call may have used the code up: the refusal says nothing about its token.

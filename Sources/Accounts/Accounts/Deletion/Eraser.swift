@@ -1,0 +1,122 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// Erasure of the knowledge that other processes have of the user of a deleted account, and the event of its end.
+///
+/// ```
+/// deleted ──> mail.forget, if there was an address
+///         ├─> number.forget, again and again ──┬──> forgotten ──> account.erased
+///         │                                    └──> kept, after a week ──> account.erased
+///         └─> account.erased, if there was no number
+/// ```
+///
+/// The requests are stored with the deletion, or with the record that leads to the next one: a crash forgets none.
+struct Eraser: Sendable {
+  let projects: ProjectsSource
+  let replyQueue: String
+  let metrics: ErasureMetrics
+
+  func begin(
+    with account: AccountRecord, apple: AccountErased.Apple?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    try forgetAddresses(of: account, in: &set)
+    guard let erasure = Erasure(of: account, apple: apple, at: set.now) else {
+      var event = AccountErased(project: account.project, localID: account.localID, erasedAt: set.now)
+      event.apple = apple
+      event.mail = account.addresses.isEmpty ? nil : .told
+      return try announce(event, account.id.text, in: &set)
+    }
+    try request(erasure, isNew: true, in: &set)
+  }
+
+  /// The job is kept until a worker takes it.
+  private func forgetAddresses(of account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    guard !account.addresses.isEmpty else { return }
+    let deadline = set.now + Erasure.patience
+    let job = MailForgetJob(addresses: account.addresses, knownBefore: set.now, deadline: deadline)
+    try set.send(
+      .job(
+        MailForgetJob.type, id: "\(account.id.text).\(set.now.milliseconds).forget", correlationID: account.id.text,
+        cause: nil, deadline: deadline, body: job.written(), at: set.now))
+  }
+
+  // MARK: The coordinator
+
+  func becameDue(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
+    let erasure = try Erasure(record)
+    guard set.now < erasure.deletedAt + Erasure.patience else { return try end(erasure, .kept, in: &set) }
+    try request(erasure, in: &set)
+  }
+
+  private func request(_ before: Erasure, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
+    var erasure = before
+    let pause = Erasure.pauses[min(erasure.requests, Erasure.pauses.count - 1)]
+    let dueAt = set.now + pause
+    erasure.requests += 1
+    // A project that is not configured at present may be so again.
+    if let project = projects.current[erasure.project] {
+      var command = ForgetNumber(phoneNumber: erasure.number)
+      command.startedBefore = erasure.deletedAt
+      command.apps = project.apps.map(\.id).sorted()
+      command.keepsLimits = true
+      try set.send(
+        .command(
+          command, id: "\(erasure.id.text).\(erasure.requests)",
+          correlationID: AwaitedReply.correlationID(Erasure.kind, erasure.id.text),
+          replyTo: replyQueue, cause: nil, deadline: dueAt, at: set.now))
+    }
+    try set.store(
+      erasure.id, erasure, isNew: isNew, dueAt: dueAt, discardAt: erasure.deletedAt + Erasure.patience * 2)
+  }
+
+  func end(
+    _ erasure: Erasure, _ coordinator: AccountErased.Part, in set: inout WorkingSet
+  ) throws(StoreError) {
+    var event = AccountErased(project: erasure.project, localID: erasure.localID, erasedAt: set.now)
+    event.apple = erasure.apple
+    event.coordinator = coordinator
+    event.mail = erasure.hasAddress ? .told : nil
+    try announce(event, erasure.id.text, in: &set)
+    try set.remove(erasure.id)
+  }
+
+  private func announce(_ event: AccountErased, _ id: String, in set: inout WorkingSet) throws(StoreError) {
+    metrics.count(event.coordinator == .kept ? .kept : .erased, in: &set)
+    try set.send(.event(event, id: "\(id).erased", correlationID: id, cause: nil, at: set.now))
+  }
+}
+
+/// The coordinator's reply to `number.forget`.
+struct ErasureReply: Report {
+  private let id: RecordID
+  private let refusal: APIError?
+  private let eraser: Eraser
+
+  static func kind(_ type: MessageType, _ eraser: Eraser) -> ReportKind {
+    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
+      try ErasureReply(received, eraser)
+    }
+  }
+
+  private init?(_ received: ReceivedReport, _ eraser: Eraser) throws(ContractProblem) {
+    guard let place = AwaitedReply.place(in: received.envelope, Erasure.kind), let id = RecordID(Erasure.kind, place)
+    else { return nil }
+    self.id = id
+    self.eraser = eraser
+    refusal = received.envelope.type == ErrorReply.type ? try ErrorReply(json: received.body).error : nil
+  }
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }
+
+  /// After a refusal it is asked again when the record is due: the operator may have changed the configuration.
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    guard let record = try set.record(id) else { return }
+    if let refusal {
+      eraser.metrics.count(refusal, in: &set)
+    } else {
+      try eraser.end(Erasure(record), .forgotten, in: &set)
+    }
+  }
+}

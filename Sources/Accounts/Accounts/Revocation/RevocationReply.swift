@@ -1,0 +1,131 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// The coordinator's answer to the start of a revocation, or to a look at its operation.
+struct RevocationReply: Report {
+  private enum Content {
+    case started(operationID: String)
+    case state(OperationStatus)
+    case refused(APIError)
+  }
+
+  private let id: RecordID
+  private let content: Content
+  private let flow: RevocationFlow
+
+  static func kind(_ type: MessageType, _ flow: RevocationFlow) -> ReportKind {
+    ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
+      try RevocationReply(received, flow)
+    }
+  }
+
+  private init?(_ received: ReceivedReport, _ flow: RevocationFlow) throws(ContractProblem) {
+    let envelope = received.envelope
+    guard let place = AwaitedReply.place(in: envelope, AppleRevocation.kind),
+      let id = RecordID(AppleRevocation.kind, place)
+    else { return nil }
+    // Elsewhere a reply that operators publish again is believed; the end of a revocation allows a deletion.
+    guard envelope.userID == Topology.Users.coordinator else {
+      throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
+    }
+    self.id = id
+    self.flow = flow
+    switch envelope.type {
+    case OperationStarted.type:
+      content = .started(operationID: try OperationStarted(json: received.body).operationID)
+    case OperationStatus.type: content = .state(try OperationStatus(json: received.body))
+    default: content = .refused(try ErrorReply(json: received.body).error)
+    }
+  }
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }
+
+  func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
+    guard var revocation = try AppleRevocation.find(id, in: set) else { return }
+    switch content {
+    case .started(let operationID):
+      revocation.operationID = operationID
+      try flow.look(at: &revocation, in: &set)
+    case .state(let status):
+      guard status.operationID == revocation.operationID, status.kind == .appleRevocation else { return }
+      try end(&revocation, with: status, in: &set)
+    case .refused(let error): try revocation.answer(CommandAnswer(APIError(refusalOfRevocation: error)), in: &set)
+    }
+    try revocation.store(in: &set)
+  }
+
+  private func end(
+    _ revocation: inout AppleRevocation, with status: OperationStatus, in set: inout WorkingSet
+  ) throws(StoreError) {
+    switch status.state {
+    case .completed: try succeed(&revocation, status.operationID, in: &set)
+    case .failed: try revocation.answer(CommandAnswer(APIError(failureOfRevocation: status)), in: &set)
+    // It is looked at again when the record is due.
+    default: break
+    }
+  }
+
+  /// The sessions that asked may delete the account: none other has shown the code.
+  private func succeed(
+    _ revocation: inout AppleRevocation, _ operationID: String, in set: inout WorkingSet
+  ) throws(StoreError) {
+    var keys = StoreKeys()
+    for command in revocation.waiting { SessionRecord.addKeys(of: command.session, to: &keys) }
+    for command in revocation.waiting { keys.add(message: try InboxKey(command.envelope.identity.key)) }
+    try set.require(keys)
+    guard let id = RecordID(AccountRecord.kind, revocation.account),
+      var account = try AccountRecord.find(id, project: revocation.project, in: set)
+    else { return try revocation.answer(CommandAnswer(.userNotFound), in: &set) }
+    account.appleRevokedAt = set.now
+    try account.store(in: &set)
+    if let subject = revocation.subject, account.identity(at: AppleRevocation.provider)?.subject == subject {
+      for id in Set(revocation.waiting.map(\.session)).sorted() {
+        guard var session = try SessionRecord.find(id, in: set) else { continue }
+        session.deletionUntil = set.now + AppleRevocation.allowance
+        try session.store(flow.parts.rules.sessions, in: &set)
+      }
+    }
+    let reply = TokenRevoked(localID: account.localID, operationID: operationID)
+    try revocation.answer(CommandAnswer(reply), in: &set)
+  }
+}
+
+extension APIError {
+  static let noRevocation = APIError(
+    .invalidProviderID, "tokens of apple.com alone are revoked", field: "providerID")
+  static let missingApp = APIError(
+    .invalidArgument, "the app that Apple gave the token to is missing, and the project has several", field: "app")
+  static let malformedToken = APIError(.invalidArgument, "the token is empty, or too long to be one", field: "token")
+  static let malformedRedirectURI = APIError(
+    .invalidArgument, "the redirect URI is too long to be one", field: "redirectURI")
+  static let noAppleIdentity = APIError(
+    .invalidIDPResponse, "the account has no identity of Sign in with Apple", field: "idToken",
+    reason: "NOT_LINKED")
+  static let revocationUndecided = APIError(
+    .internalError,
+    "it is not decided yet whether the token is revoked: send the same again, which asks for the same revocation; if it stays so, see whether a revocation-worker runs",
+    field: "token", retryAfter: 5, reason: "REVOCATION_UNDECIDED")
+
+  /// The coordinator's refusal to start.
+  fileprivate init(refusalOfRevocation error: APIError) {
+    self = error
+    guard error.retryAfter == nil else { return }
+    // The input of users never breaks the contract, so keys or configurations of the two services differ.
+    self = APIError(
+      .operationNotAllowed,
+      "the coordinator does not revoke the token (\(error.message)): compare keys and configurations", field: "token",
+      reason: error.reason ?? error.code.rawValue)
+  }
+
+  /// The end of an operation without a revocation. What the configuration lacks is named by the worker.
+  fileprivate init(failureOfRevocation status: OperationStatus) {
+    let reason = status.failure?.code ?? status.ending?.rawValue ?? "UNKNOWN"
+    let code: APIErrorCode = reason == Self.unknownClient ? .operationNotAllowed : .invalidIDPResponse
+    self.init(
+      code, "the token is not revoked: \(status.failure?.detail ?? reason)", field: "token", reason: reason)
+  }
+
+  /// Reason of the worker, which has no team, key ID and key for the app.
+  private static let unknownClient = "UNKNOWN_CLIENT"
+}

@@ -1,0 +1,130 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("What is erased after a deletion") struct ErasureTests {
+  let bench: AccountsBench
+
+  init() async throws { bench = try await AccountsBench() }
+
+  private func erased() throws -> AccountErased? {
+    try bench.events("account.erased").first.map { try AccountErased(json: $0.message.body) }
+  }
+
+  private func round() async {
+    _ = bench.sink.takePublished()
+    await bench.maintenance.tidy()
+    await bench.maintenance.publishLeftovers()
+  }
+
+  private let forgotten = NumberForgotten(verifications: 1, canceled: 0, replies: 1, waiting: 0, counts: 0)
+
+  @Test func `An account that nobody else knows of is erased with its deletion`() async throws {
+    let user = try await bench.signUp("u")
+    _ = try await bench.delete(try #require(user.idToken))
+    let event = try #require(try erased())
+    #expect(event.localID == user.reply.localID)
+    #expect(event.apple == nil && event.coordinator == nil && event.mail == nil)
+    #expect(bench.checks.isEmpty && bench.published(on: Topology.Exchanges.jobs).isEmpty)
+  }
+
+  @Test func `The coordinator forgets the number as far as it is older than the deletion`() async throws {
+    let holder = try await bench.signIn()
+    let deletedAt = bench.clock.now()
+    _ = try await bench.delete(bench.idToken(of: holder))
+    let (publication, command) = try bench.request(ForgetNumber.self)
+    #expect(command.phoneNumber == AccountsBench.number && command.keepsLimits == true)
+    #expect(command.startedBefore == deletedAt)
+    #expect(command.apps == ["com.example.app", "com.example.other"])
+    #expect(try erased() == nil)
+    // The number has another owner at once.
+    let next = try await bench.signIn()
+    await bench.report(ScriptedCoordinator.reply(forgotten, to: publication))
+    let event = try #require(try erased())
+    #expect(event.localID == holder.account.localID && event.coordinator == .forgotten && event.mail == nil)
+    #expect(try await bench.find(next.account)?.phoneNumber == AccountsBench.number)
+    // A reply that comes again finds nothing.
+    await bench.report(ScriptedCoordinator.reply(forgotten, to: publication))
+    bench.clock.advance(by: Erasure.patience)
+    await round()
+    #expect(try erased() == nil && bench.checks.isEmpty)
+  }
+
+  @Test func `One that is away or refuses is asked again, for a week`() async throws {
+    let holder = try await bench.signIn()
+    _ = try await bench.delete(bench.idToken(of: holder))
+    var ids = [try bench.request(ForgetNumber.self).publication.message.messageID]
+    for pause in Erasure.pauses {
+      bench.clock.advance(by: pause - .milliseconds(1))
+      await round()
+      #expect(bench.checks.isEmpty)
+      bench.clock.advance(by: .milliseconds(1))
+      await round()
+      let again = try bench.request(ForgetNumber.self)
+      #expect(again.body.startedBefore == holder.session.authTime)
+      ids.append(again.publication.message.messageID)
+      let refusal = ErrorReply(APIError(.operationNotAllowed, "no"))
+      await bench.report(ScriptedCoordinator.reply(refusal, to: again.publication))
+      #expect(try erased() == nil)
+    }
+    #expect(Set(ids).count == Erasure.pauses.count + 1)
+    #expect(bench.metric(#"countersign_account_erasures_total{outcome="refused"}"#) == 4)
+    bench.clock.advance(by: Erasure.patience)
+    await round()
+    #expect(try #require(try erased()).coordinator == .kept)
+    await round()
+    #expect(try erased() == nil)
+  }
+
+  @Test func `Mail workers forget the addresses, and Apple was not told`() async throws {
+    let (holder, idToken) = try await bench.signInWithApple(ago: .zero)
+    _ = try await bench.delete(idToken)
+    let jobs = bench.published(on: Topology.Exchanges.jobs)
+    #expect(jobs.map(\.routingKey) == [MailForgetJob.routingKey])
+    let job = try MailForgetJob(json: jobs[0].message.body)
+    #expect(job.addresses == [AccountsBench.address] && job.knownBefore == bench.clock.now())
+    let event = try #require(try erased())
+    #expect(event.localID == holder.account.localID && event.apple == .notTold && event.mail == .told)
+    #expect(event.coordinator == nil)
+  }
+
+  @Test func `A revocation before is told, unless the user has signed in with Apple since`() async throws {
+    for signsInAgain in [false, true] {
+      let bench = try await AccountsBench()
+      let (holder, idToken) = try await bench.signInWithApple(ago: .seconds(60))
+      _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
+      bench.clock.advance(by: .seconds(1))
+      if signsInAgain {
+        let (sessions, random) = (bench.parts.sessions, RandomValues())
+        try await bench.change(holder.account) { account, set throws(StoreError) in
+          _ = try sessions.start(for: &account, by: holder.session.firstFactor, random, in: &set)
+        }
+      }
+      _ = try await bench.delete(idToken)
+      let event = try AccountErased(json: try #require(bench.events("account.erased").first).message.body)
+      #expect(event.apple == (signsInAgain ? .notTold : .revoked))
+    }
+  }
+
+  @Test func `An erasure that a process began another one ends`() async throws {
+    try await AccountsBench.several { setting, start in
+      let first = try await start(setting)
+      let holder = try await first.signIn()
+      _ = try await first.delete(first.idToken(of: holder))
+      let request = try first.request(ForgetNumber.self).publication
+      await first.die()
+      let second = try await start(setting)
+      second.clock.advance(by: Erasure.pauses[0])
+      await second.maintenance.tidy()
+      await second.maintenance.publishLeftovers()
+      #expect(try second.request(ForgetNumber.self).publication.message.messageID != request.message.messageID)
+      await second.report(ScriptedCoordinator.reply(forgotten, to: request))
+      #expect(second.events("account.erased").count == 1)
+    }
+  }
+}

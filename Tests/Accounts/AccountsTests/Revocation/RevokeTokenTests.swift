@@ -1,0 +1,145 @@
+import CommandEngine
+import CountersignAMQP
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Revoking a token of Sign in with Apple") struct RevokeTokenTests {
+  let bench: AccountsBench
+
+  init() async throws { bench = try await AccountsBench() }
+
+  private func error(_ reply: Message) throws -> APIError { try ErrorReply(json: reply.body).error }
+
+  @Test func `A code goes to the coordinator with the account's subject, sealed to the app`() async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
+    let (publication, start) = try bench.request(StartRevocation.self)
+    #expect(start.subject == AccountsBench.subject && start.app == AccountsBench.app)
+    let id = try #require(publication.message.messageID)
+    let context = SealContext(messageType: StartRevocation.type, messageID: id, recipient: AccountsBench.app)
+    #expect(try start.token.secret.open(with: bench.secrets.secrets.keys, for: context).reveal() == "apple-code")
+    // Whoever brings the same asks for the same.
+    #expect(try await bench.send(bench.revoking(idToken, "b"), id: "b") == nil)
+    #expect(bench.checks.isEmpty)
+  }
+
+  @Test func `Its end allows the session that asked one deletion within five minutes, and nothing else`() async throws {
+    let (_, idToken) = try await bench.signInWithApple(number: AccountsBench.number)
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+    let reply = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
+    #expect(try TokenRevoked(json: reply.body).operationID == "o1")
+    #expect(try error(await bench.unlink(idToken)).code == .credentialTooOld)
+    bench.clock.advance(by: .seconds(299))
+    #expect(try await bench.delete(idToken).type == AccountDeleted.type.text)
+  }
+
+  @Test func `Other sessions, and later ones, are allowed nothing by it`() async throws {
+    let (holder, idToken) = try await bench.signInWithApple()
+    let (sessions, random, account) = (bench.parts.sessions, RandomValues(), holder.account)
+    let other = try await bench.transact { set throws(StoreError) in
+      guard var stored = try AccountRecord.find(account.localID, project: account.project, in: set) else {
+        throw StoreError.unreadableBody
+      }
+      let session = try sessions.start(for: &stored, by: holder.session.firstFactor, random, in: &set)
+      try stored.store(in: &set)
+      return IDTokenCheck.Holder(account: stored, session: session)
+    }
+    bench.clock.advance(by: .seconds(600))
+    _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
+    #expect(try error(await bench.delete(bench.idToken(of: other))).code == .credentialTooOld)
+    bench.clock.advance(by: AppleRevocation.allowance)
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+  }
+
+  @Test func `A token that is no code allows nothing`() async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    let command = try bench.revoking(idToken, "a", token: "refresh", kind: .refreshToken)
+    let reply = try await bench.revoke(command, "a", as: bench.state(.completed, .revoked))
+    #expect(reply.type == TokenRevoked.type.text)
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+  }
+
+  @Test(
+    arguments: [
+      ("SUBJECT_MISMATCH", APIErrorCode.invalidIDPResponse), ("INVALID_GRANT", .invalidIDPResponse),
+      ("UNKNOWN_CLIENT", .operationNotAllowed),
+    ])
+  func `A refusal names its reason, and allows nothing`(reason: String, code: APIErrorCode) async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    let failed = bench.state(.failed, .refused, failure: reason)
+    let refused = try error(await bench.revoke(bench.revoking(idToken, "a"), "a", as: failed))
+    #expect(refused.code == code && refused.reason == reason && refused.message.contains("because"))
+    #expect(refused.retryAfter == nil)
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+  }
+
+  @Test func `One that is not decided after ten seconds is, when the same comes again`() async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
+    let first = try bench.request(StartRevocation.self).publication
+    bench.clock.advance(by: AppleRevocation.patience)
+    await bench.maintenance.tidy()
+    await bench.maintenance.publishLeftovers()
+    let undecided = try error(try #require(bench.replies.first))
+    #expect(undecided.code == .internalError && undecided.retryAfter != nil)
+    let status = bench.state(.completed, .revoked)
+    #expect(try await bench.send(bench.revoking(idToken, "b"), id: "b") == nil)
+    #expect(try bench.request(StartRevocation.self).publication.message.messageID == first.message.messageID)
+    let started = OperationStarted(
+      operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(), repeated: true)
+    await bench.report(ScriptedCoordinator.reply(started, to: first))
+    await bench.report(ScriptedCoordinator.reply(status, to: try bench.request(GetOperationStatus.self).publication))
+    #expect(try #require(bench.replies.first).type == TokenRevoked.type.text)
+  }
+
+  @Test func `While it runs it is looked at once a second`() async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
+    let started = OperationStarted(
+      operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(), repeated: false)
+    await bench.report(ScriptedCoordinator.reply(started, to: try bench.request(StartRevocation.self).publication))
+    let running = bench.state(.running)
+    var looks: Set<String?> = []
+    for _ in 0..<3 {
+      let look = try bench.request(GetOperationStatus.self).publication
+      looks.insert(look.message.messageID)
+      await bench.report(ScriptedCoordinator.reply(running, to: look))
+      #expect(bench.replies.isEmpty)
+      bench.clock.advance(by: AppleRevocation.pause)
+      _ = bench.sink.takePublished()
+      await bench.maintenance.tidy()
+      await bench.maintenance.publishLeftovers()
+    }
+    #expect(looks.count == 3)
+  }
+
+  @Test func `The coordinator alone ends it, and only its own operation`() async throws {
+    let (_, idToken) = try await bench.signInWithApple()
+    #expect(try await bench.send(bench.revoking(idToken, "a"), id: "a") == nil)
+    let start = try bench.request(StartRevocation.self).publication
+    await bench.report(ScriptedCoordinator.reply(bench.state(.completed, .revoked), to: start))
+    await bench.report(
+      ScriptedCoordinator.reply(
+        bench.state(.completed, .revoked), to: start, user: Topology.Users.operator, sender: Topology.Users.coordinator)
+    )
+    #expect(bench.replies.isEmpty)
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+  }
+
+  @Test func `Accounts without Apple, other providers and wrong tokens are refused at once`() async throws {
+    let holder = try await bench.signIn()
+    let token = try bench.idToken(of: holder)
+    #expect(try await bench.error(bench.revoking(token, "a"), id: "a").reason == "NOT_LINKED")
+    var command = try bench.revoking(token, "b")
+    command.providerID = "google.com"
+    #expect(try await bench.error(command, id: "b").code == .invalidProviderID)
+    #expect(try await bench.error(bench.revoking(token, "c", token: ""), id: "c").field == "token")
+    command = try bench.revoking(token, "d")
+    command.app = "com.example.unknown"
+    #expect(try await bench.error(command, id: "d").reason == "APP_NOT_FOUND")
+  }
+}

@@ -1,0 +1,129 @@
+"""Deletions over HTTP: what accounts, the coordinator and the mail-worker hold about a user is erased, also by processes that are killed."""
+
+import concurrent.futures
+import sqlite3
+import time
+import unittest
+
+import records
+import simulator
+import stack
+from countersign_client import Client
+from gateway_client import Apple, Assertions, Web, new_number
+from identities import APP, ApplePerson
+from waiting import eventually
+
+DELETIONS = 12
+KILLS = 4
+ERASED_SECONDS = 180
+# Tags of records of accounts, and the length of the part of a session's ID that names the account.
+SESSION_AUTH_TIME, ACCOUNT_VALID_SINCE, ACCOUNT_ID = 4, 6, 43
+
+
+def rows(of):
+    """Every value of a database, as bytes."""
+    if stack.IS_POSTGRESQL:
+        names = stack.sql("SELECT table_name FROM information_schema.tables WHERE table_schema = 'countersign'",
+                          stack.DATABASES[of])
+        for name in names.splitlines():
+            # Bytes are shown in hexadecimal.
+            yield bytes.fromhex(stack.sql(
+                f"SELECT encode(convert_to(coalesce(string_agg(t::text, ' '), ''), 'UTF8'), 'hex') FROM countersign.{name} t",
+                stack.DATABASES[of]))
+        return
+    path = stack.DIRECTORY / "data" / f"{of}.sqlite"
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            for row in database.execute(f'SELECT * FROM "{name}"'):
+                yield b" ".join(value if isinstance(value, bytes) else str(value).encode() for value in row)
+
+
+def holds(of, text):
+    shown = {text.encode(), text.encode().hex().encode()}
+    return any(one in row for row in rows(of) for one in shown)
+
+
+class DeletionTest(Assertions, unittest.TestCase):
+    def setUp(self):
+        self.web = Web()
+
+    def erased(self):
+        return stack.records("erasure", "accounts") == 0
+
+    def test_number_is_forgotten_and_free(self):
+        number = new_number()
+        user = self.web.sign_in_as(number)
+        self.assertTrue(holds("coordinator", number) and holds("accounts", number))
+        self.web.delete(user["idToken"])
+        self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
+        eventually("the erasure", self.erased, ERASED_SECONDS)
+        for of in ["coordinator", "accounts"]:
+            eventually(f"nothing in {of}", lambda of=of: not holds(of, number), ERASED_SECONDS)
+        again = self.web.sign_in_as(number, count=2)
+        self.assertNotEqual(again["localId"], user["localId"])
+        self.assertTrue(holds("coordinator", number))
+
+    def test_verification_since_the_deletion_goes_on(self):
+        number = new_number()
+        user = self.web.sign_in_as(number)
+        stack.stop_for(self, "coordinator")
+        self.web.delete(user["idToken"])
+        stack.start("coordinator")
+        session = self.web.send_code(number)
+        eventually("the erasure", self.erased, ERASED_SECONDS)
+        answer = self.web.sign_in(session, simulator.code(simulator.message(number, count=2)["body"]))
+        self.assertTrue(answer["isNewUser"])
+
+    def test_code_of_ones_own_allows_a_deletion_that_needs_a_recent_sign_in(self):
+        apple, person = Apple(), ApplePerson(email="ada@erased.example", emailVerified=True)
+        user = person.sign_in(apple)
+        session = apple.claims(user["idToken"])["sid"]
+        records.set_time("account", session[:ACCOUNT_ID], ACCOUNT_VALID_SINCE, 1000, "accounts")
+        records.set_time("session", session, SESSION_AUTH_TIME, int(time.time() - 3600) * 1000, "accounts")
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", apple.delete, user["idToken"])
+        other = simulator.authorization_code(APP, subject="001.other")
+        self.refused("INVALID_IDP_RESPONSE", apple.revoke_token, user["idToken"], other)
+        self.assertEqual(simulator.revocations(code=other), [])
+        self.refused("CREDENTIAL_TOO_OLD_LOGIN_AGAIN", apple.delete, user["idToken"])
+        code = simulator.authorization_code(APP, subject=person.subject)
+        apple.revoke_token(user["idToken"], code)
+        self.assertEqual(len(simulator.revocations(code=code)), 1)
+        # The same code of the same account is the same revocation.
+        apple.revoke_token(user["idToken"], code)
+        apple.delete(user["idToken"])
+        for text in ["ada@erased.example", person.subject]:
+            eventually("nothing in accounts", lambda text=text: not holds("accounts", text), ERASED_SECONDS)
+
+    def test_addresses_leave_the_list_of_the_mail_worker(self):
+        client = Client.of(self)
+        job = {"addresses": ["gone@erased.example"], "knownBefore": "2100-01-01T00:00:00Z", "deadline": "2100-01-01T00:00:00Z"}
+        self.assertEqual(client.job("mail.forget", job)["outcome"], "accepted")
+
+    def test_processes_that_are_killed_forget_no_erasure(self):
+        users = [(number, self.web.sign_in_as(number)) for number in [new_number() for _ in range(DELETIONS)]]
+        with concurrent.futures.ThreadPoolExecutor(len(users)) as pool:
+            done = [pool.submit(self.delete, user["idToken"]) for _, user in users]
+            for index in range(KILLS):
+                time.sleep(0.3)
+                self.restart("coordinator" if index % 2 else "accounts")
+            for one in done:
+                one.result()
+        eventually("the erasures", self.erased, ERASED_SECONDS)
+        for number, user in users:
+            self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
+            for of in ["coordinator", "accounts"]:
+                self.assertFalse(holds(of, number), of)
+
+    def delete(self, id_token):
+        """Until it is told that the account is gone."""
+        def gone():
+            try:
+                self.web.delete(id_token)
+            except Exception as error:  # Whatever a killed process leads to.
+                return getattr(error, "code", None) == "USER_NOT_FOUND"
+            return True
+        eventually("the deletion", gone, ERASED_SECONDS)
+
+
+if __name__ == "__main__":
+    unittest.main()
