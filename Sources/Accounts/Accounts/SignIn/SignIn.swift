@@ -87,9 +87,10 @@ struct SignIn<Factor: ProvenFactor> {
       guard factor.ownsAddress, factor.fits(neighbor) else {
         return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
       }
+      let now = set.now
       // Trusted at once: it owns the address of the account, and no ID token led to it.
       return try open(neighbor, step, in: &set) { account in
-        factor.put(on: &account, isTrusted: true, ownsAddress: true, at: set.now)
+        factor.put(on: &account, isTrusted: true, ownsAddress: true, at: now)
       }
     }
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
