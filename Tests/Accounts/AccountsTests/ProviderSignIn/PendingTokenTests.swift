@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import TestSupport
 import Testing
 
