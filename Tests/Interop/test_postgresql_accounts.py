@@ -121,7 +121,7 @@ class AccountsTest(unittest.TestCase):
         self.assertEqual(self.records("account"), len(accounts))
         self.assertEqual(len(accounts), NUMBERS * rounds)
         self.assertEqual(self.records("session"), 2 * NUMBERS * rounds)
-        self.assertEqual(self.records("usedVerification"), 2 * NUMBERS * rounds)
+        self.assertEqual(self.records("usedCredential"), 2 * NUMBERS * rounds)
         # Last, for it tells of this test only: without a conflict it has shown nothing.
         self.assertGreater(
             conflicts, 0, f"the two never met in {rounds} rounds: that is chance, and rare; if it comes again, look whether both take "
