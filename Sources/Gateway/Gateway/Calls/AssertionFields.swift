@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 
 extension IDPCredential {
@@ -34,6 +35,20 @@ extension IDPCredential {
     }
     guard address.contains("://") else { throw .account("INVALID_REQUEST_URI") }
     return address
+  }
+
+  /// Whether a token of it is none of a provider's, but one that test suites for the emulator write: claims as JSON
+  /// text, or a token with the algorithm `none`.
+  var isUnsigned: Bool { [idToken, accessToken].contains { $0.map(Self.isUnsigned) ?? false } }
+
+  private static func isUnsigned(_ token: String) -> Bool {
+    guard !token.hasPrefix("{") else { return true }
+    guard let header = token.split(separator: ".").first.flatMap({ Base64URL.decode(String($0)) }) else { return false }
+    do throws(JSONRefusal) {
+      return try JSONReader(maxBytes: maxPostBodyBytes).value(of: header).members?["alg"]?.text == "none"
+    } catch {
+      return false
+    }
   }
 
   private static func postBody(_ body: CallBody) throws(ProtocolError) -> CallBody {

@@ -22,6 +22,8 @@ struct ProviderCalls: Sendable {
     let credential = try IDPCredential(call.body)
     // accounts refuses it, too.
     if let provider = credential.providerID, !project.methods.contains(.provider(provider)) { throw .providerOff }
+    // accounts takes them in development, from any client.
+    if project.emulatorTokens, credential.isUnsigned, !LocalRequest.isLocal(call.request) { throw .emulatorToken }
     let exchange = backend.exchange(SignInWithIDP.self)
     var command = SignInWithIDP(
       project: project.id, credential: try exchange.seal(credential), replyKey: backend.replyKey)
@@ -93,6 +95,8 @@ struct ProviderCalls: Sendable {
 extension ProtocolError {
   fileprivate static let providerOff = account(
     "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.")
+  fileprivate static let emulatorToken = account(
+    "INVALID_IDP_RESPONSE", "Tokens for the emulator are taken from clients of this machine only.")
 }
 
 extension CallAnswer {

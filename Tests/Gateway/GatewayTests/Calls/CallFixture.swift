@@ -26,6 +26,7 @@ struct CallFixture: Sendable {
   init(
     recaptcha: Project.Recaptcha? = nil, isDevelopment: Bool = false, messages: (any SentMessages)? = nil,
     otherKey: Bool = false, sealer: Sealer? = nil, methods: Set<Project.Method> = [.phone, .anonymous],
+    emulatorTokens: Bool = false,
     onPause: @escaping @Sendable () -> Void = {}
   ) throws {
     services = try FakeServices()
@@ -36,6 +37,7 @@ struct CallFixture: Sendable {
     project.apps = [ProjectApp(id: "com.example.push", platform: .ios, appID: "1:100000000001:ios:aa")]
     project.recaptcha = recaptcha
     project.methods = methods
+    project.emulatorTokens = emulatorTokens
     self.project = project
     let rules = try GatewayRules(
       projects: ProjectsSource(Projects([project])), isDevelopment: isDevelopment,

@@ -193,6 +193,18 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
+  /// The claims of a user; the same with the algorithm `none`; an access token that is such a text.
+  @Test(
+    arguments: [
+      #"id_token={"sub":"1"}"#, "id_token=eyJhbGciOiJub25lIn0.eyJzdWIiOiIxIn0.", #"access_token={"sub":"1"}"#,
+    ])
+  func `A token for the emulator is refused to clients elsewhere`(token: String) async throws {
+    let fixture = try CallFixture(isDevelopment: true, methods: [.provider("google.com")], emulatorTokens: true)
+    let error = try await fixture.refusal(Self.signIn, json("providerId=google.com&\(token)"))
+    #expect(error.status == 400 && error.message.hasPrefix("INVALID_IDP_RESPONSE : "))
+    #expect(fixture.services.messages.isEmpty)
+  }
+
   @Test(
     arguments: [
       #"{"requestUri":"https://e.example/__/auth/handler?code=code-1&state=s","sessionId":"s"}"#,
