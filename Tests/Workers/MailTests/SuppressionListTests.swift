@@ -63,7 +63,8 @@ import Testing
       let job = MailForgetJob(
         addresses: ["A@Example.com", "c@example.com", "unknown@example.com", "none"], knownBefore: time + .seconds(2),
         deadline: time + .seconds(60))
-      let message = JobMessage(messageID: "j", messageType: MailForgetJob.type, receivedAt: time)
+      let message = JobMessage(
+        messageID: "j", messageType: MailForgetJob.type, sender: Topology.Users.accounts, receivedAt: time)
       guard case .ready(let forgotten, let facts) = handler.prepare(job, of: message) else {
         Issue.record("the job is not taken")
         return
@@ -84,13 +85,30 @@ import Testing
     }
   }
 
+  @Test(arguments: [Topology.Users.sender, Topology.Users.service, SenderRule.unnamed])
+  func `Others than accounts and operators have nothing forgotten`(sender: String) async throws {
+    try await TableKind.sqlite.with(.workers, of: .suppressions) { open in
+      let list = SuppressionList(try await open())
+      let job = MailForgetJob(addresses: ["a@example.com"], knownBefore: time, deadline: time)
+      let message = JobMessage(
+        messageID: "j", messageType: MailForgetJob.type, sender: sender, receivedAt: time)
+      guard case .refused(let reason, _) = ForgetJobHandler(suppressions: list).prepare(job, of: message) else {
+        Issue.record("the job is taken")
+        return
+      }
+      #expect(reason.code == "NOT_ALLOWED")
+      await list.close()
+    }
+  }
+
   @Test(arguments: [0, MailForgetJob.maxAddresses + 1])
   func `A job has some addresses, and not too many`(count: Int) async throws {
     try await TableKind.sqlite.with(.workers, of: .suppressions) { open in
       let list = SuppressionList(try await open())
       let job = MailForgetJob(
         addresses: Array(repeating: "a@example.com", count: count), knownBefore: time, deadline: time)
-      let message = JobMessage(messageID: "j", messageType: MailForgetJob.type, receivedAt: time)
+      let message = JobMessage(
+        messageID: "j", messageType: MailForgetJob.type, sender: Topology.Users.accounts, receivedAt: time)
       guard case .invalid(let problem) = ForgetJobHandler(suppressions: list).prepare(job, of: message) else {
         Issue.record("the job is taken")
         return

@@ -50,6 +50,10 @@ public enum Topology {
     /// Queues named after the type of their jobs.
     public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, mailForget, appleRevoke]
 
+    /// Queues whose jobs' results the coordinator takes, having sent them. Those of `sms.bulk` would delay those of
+    /// codes, and `accounts` waits for none of `mail.forget`.
+    public static let reported = jobTypes.filter { $0 != mailForget }
+
     /// Queues of the workers, each bound with its name.
     public static let jobs = jobTypes + [smsBulk]
 
@@ -130,9 +134,7 @@ public enum Topology {
     Binding(Exchanges.dead, Queues.dead(queue), queue)
   }
 
-  /// Results of jobs that the coordinator does not send are excluded: millions of `sms.bulk` would delay those of codes.
-  private static let resultKeys =
-    (Queues.jobTypes.filter { $0 != Queues.mailForget } + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
+  private static let resultKeys = (Queues.reported + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Binding of a queue to an exchange.
   public struct Binding: Sendable, Hashable {

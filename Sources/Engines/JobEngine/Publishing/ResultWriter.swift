@@ -46,9 +46,8 @@ struct ResultWriter: Sendable {
     return (publication, copy)
   }
 
-  /// Whether the topology binds a queue to the results: to those of each job type, but not to those of a type's second
-  /// queue.
-  private var hasListener: Bool { queue == jobType.name }
+  /// Whether the topology binds a queue to the results. Elsewhere a mandatory one would come back for ever.
+  private var hasListener: Bool { Topology.Queues.reported.contains(queue) }
 
   /// `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {

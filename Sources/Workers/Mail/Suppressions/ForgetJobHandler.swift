@@ -15,6 +15,8 @@ public struct ForgetJobHandler: JobHandler {
   /// Its only lane: the list takes the place of a provider.
   public static let lanes = [LaneConfiguration(name: lane, concurrency: 4, breakerThreshold: 0)]
   private static let lane = "suppressions"
+  /// Users that may erase: any other would lift the suppression of whomever it likes.
+  private static let senders: Set = [Topology.Users.accounts, Topology.Users.operator]
 
   private let suppressions: SuppressionList
 
@@ -23,6 +25,7 @@ public struct ForgetJobHandler: JobHandler {
   }
 
   public func prepare(_ body: MailForgetJob, of message: JobMessage) -> Preparation<Job> {
+    guard Self.senders.contains(message.sender) else { return .refused(.notItsSender) }
     guard (1...MailForgetJob.maxAddresses).contains(body.addresses.count) else {
       return .invalid(
         ContractProblem(
@@ -42,4 +45,9 @@ public struct ForgetJobHandler: JobHandler {
     }
     return .accepted(reference: nil)
   }
+}
+
+extension Reason {
+  fileprivate static let notItsSender = Reason(
+    "NOT_ALLOWED", "Only accounts and operators have addresses forgotten.")
 }

@@ -82,6 +82,23 @@ import Testing
     #expect(await refusal(access: "EAAB")?.code == .invalidIDPResponse)
   }
 
+  @Test func `Facebook out of order, or asked too often, says nothing of a token`() async throws {
+    answer()
+    for error: JSONValue in [["code": 4], ["code": 613], ["code": 100, "is_transient": true]] {
+      bench.answer("\(Self.graph)/debug_token", status: 400, ["error": error])
+      let refusal = await refusal(access: "EAAB")
+      #expect(refusal?.reason == "PROVIDER_UNREACHABLE" && refusal?.retryAfter != nil, "\(error)")
+    }
+  }
+
+  @Test func `A provider that hangs has its own places for questions, and no others`() {
+    let places = ProviderPlaces()
+    #expect((0..<ProfileFetch.maxAtOnce).allSatisfy { _ in places.take(of: "facebook.com") })
+    #expect(!places.take(of: "facebook.com") && places.take(of: "google.com"))
+    places.giveBack(of: "facebook.com")
+    #expect(places.take(of: "facebook.com"))
+  }
+
   @Test func `A secret that is missing or wrong is the operator's to mend`() async throws {
     answer()
     let without = await Self.facebook(bench.context()).refusal(

@@ -9,7 +9,8 @@ import Synchronization
 /// | key | fetch | what the caller gets |
 /// |---|---|---|
 /// | known, fresh | – | the key |
-/// | known, stale | begun, if the pause is over | the key, for ``afterlife`` at most |
+/// | known, stale | under way, or begun if the pause is over | waits for its end, unless the last one failed |
+/// | known, stale, after a failure | begun, if the pause is over | the key, for ``afterlife`` at most |
 /// | unknown | under way, or begun if the pause is over | waits for its end |
 /// | unknown | in the pause | a refusal at once |
 ///
@@ -64,8 +65,10 @@ final class IssuerKeys: Sendable {
     return state.withLock { state in
       let isDue = state.running == nil && state.triedAt.map { now - $0 >= Self.pause } ?? true
       if let key = Self.usable(state, at: now)[id] {
-        if isDue, state.freshUntil.map({ now >= $0 }) ?? true { begin(&state, at: now) }
-        return .use(key)
+        guard state.freshUntil.map({ now >= $0 }) ?? true else { return .use(key) }
+        if isDue { begin(&state, at: now) }
+        // The issuer may have withdrawn it.
+        return state.hasFailed ? .use(key) : state.running.map(Step.wait) ?? .use(key)
       }
       if isDue { begin(&state, at: now) }
       return state.running.map(Step.wait) ?? .refuse(refusal(state))

@@ -15,6 +15,12 @@ struct ProfileFetch: Sendable {
   private static let reader = JSONReader(maxBytes: ProviderNetwork.maxBytes, allowsRepeatedNames: true)
   /// Refusals that say nothing about the token: a time-out and a limit.
   private static let transient: Set = [408, 429]
+  /// The same of Facebook's Graph API, in answers with status 400: it is out of order, or we have asked too often.
+  /// Source: developers.facebook.com/docs/graph-api/guides/error-handling.
+  private static let transientCodes: Set = [1, 2, 4, 17, 32, 341, 613]
+  /// Questions to one provider at once: less than the places of the stage's window, so that one that hangs leaves some
+  /// to the others.
+  static let maxAtOnce = 16
 
   let provider: String
   let context: ProviderContext
@@ -24,6 +30,8 @@ struct ProfileFetch: Sendable {
   func ask(
     _ url: String, _ query: [(name: String, value: String)] = [], bearer: Secret? = nil
   ) async throws(APIError) -> Answer {
+    guard context.places.take(of: provider) else { throw fail("full", "too many questions wait for it") }
+    defer { context.places.giveBack(of: provider) }
     let fields = String(decoding: FormEncoding.encode(query), as: UTF8.self)
     let response: HTTPResponse
     do throws(TransportError) {
@@ -37,11 +45,18 @@ struct ProfileFetch: Sendable {
       guard let members else { throw fail("unreadable", "the answer is not a JSON object") }
       count("ok")
       return .found(members)
-    case 400..<500 where !Self.transient.contains(response.status):
+    case 400..<500 where !Self.isTransient(response.status, members):
       count("refused")
       return .refused(members ?? [:])
     default: throw fail("status", "the answer has status \(response.status)")
     }
+  }
+
+  private static func isTransient(_ status: Int, _ members: [String: JSONValue]?) -> Bool {
+    guard !transient.contains(status) else { return true }
+    let error = members?["error"]?.members
+    return error?["is_transient"] == .bool(true)
+      || error?["code"]?.wholeNumber.map(transientCodes.contains) ?? false
   }
 
   private static func members(_ body: [UInt8]) -> [String: JSONValue]? {

@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import Synchronization
 
 /// Parts that the providers of a process share.
 struct ProviderContext: Sendable {
@@ -7,8 +8,24 @@ struct ProviderContext: Sendable {
   let log: Logger
   let metrics: ProviderMetrics
   var secrets = ProviderSecrets()
+  let places = ProviderPlaces()
   /// Whether credentials of test suites are taken, for projects that have `emulatorTokens`.
   var isDevelopment = false
+}
+
+/// Questions that wait for each provider.
+final class ProviderPlaces: Sendable {
+  private let taken = Mutex<[String: Int]>([:])
+
+  func take(of provider: String) -> Bool {
+    taken.withLock { taken in
+      guard taken[provider, default: 0] < ProfileFetch.maxAtOnce else { return false }
+      taken[provider, default: 0] += 1
+      return true
+    }
+  }
+
+  func giveBack(of provider: String) { taken.withLock { $0[provider, default: 1] -= 1 } }
 }
 
 struct ProviderMetrics: Sendable {
@@ -22,7 +39,7 @@ struct ProviderMetrics: Sendable {
       labels: ["provider", "outcome"])
     profileFetches = registry.counter(
       "countersign_provider_profile_fetches_total",
-      "Questions to identity providers about access tokens: ok, refused, unreachable, status, unreadable.",
+      "Questions to identity providers about access tokens: ok, refused, unreachable, status, unreadable, full.",
       labels: ["provider", "outcome"])
   }
 }
