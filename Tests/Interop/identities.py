@@ -154,7 +154,10 @@ def link_under_kills(count, under_way, kills):
         kinds = [ApplePerson, FacebookPerson]
         calls = [pool.submit(lambda index=index: Rival(kinds[index % 2], Web(), tally).run()) for index in range(count)]
         for call in concurrent.futures.as_completed(calls):
-            call.result()
+            # A process that did not start again leaves everybody waiting.
+            if error := next(iter(problems), call.exception()):
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise error
     if problems:
         raise problems[0]
     return tally

@@ -37,7 +37,7 @@ SKEW_SECONDS = 600
 # Further keys in a set. More than two or three are a provider's exception.
 STRANGERS = 20
 FLOOD = 200 if IS_LONG else 40
-RIVALS, UNDER_WAY = (600, 24) if IS_LONG else (40, 8)
+RIVALS, UNDER_WAY = (400, 24) if IS_LONG else (40, 8)
 
 
 def new_address(domain="gmail.com"):
