@@ -413,7 +413,9 @@ final class SampleProjects: Sendable {
     #expect(reading.problems.isEmpty)
     let project = try #require(Projects(Array(reading.contents.values)).project(ofKey: "fake-api-key"))
     #expect(project.id == "example" && project.number == 100_000_000_001 && project.emulatorTokens)
-    #expect(project.methods == Set([.phone, .anonymous] + ["apple.com", "facebook.com", "google.com"].map(Project.Method.provider)))
+    #expect(
+      project.methods
+        == Set([.phone, .anonymous] + ["apple.com", "facebook.com", "google.com"].map(Project.Method.provider)))
     #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
   }
 }
