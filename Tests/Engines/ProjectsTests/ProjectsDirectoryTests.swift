@@ -129,7 +129,7 @@ final class SampleProjects: Sendable {
     arguments: [
       ("authDomain: 'https://example.com',", "example.json5: authDomain: must be a host name"),
       ("authorizedDomains: ['localhost:80'],", "authorizedDomains.0: must be a host name"),
-      ("methods: { sms: true },", "example.json5: methods.sms: unknown key"),
+      ("methods: { sms: true },", "example.json5: methods.sms: is no way to sign in"),
       ("recaptcha: { phone: 'ENFORCE' },", "recaptcha.phone: needs enterpriseKey"),
       ("recaptcha: { enterpriseKey: 'k' },", "enterpriseKey: must be projects/PROJECT/keys/KEY"),
       ("recaptcha: { phone: 'ENFORCED' },", "did you mean ENFORCE?"),
