@@ -50,9 +50,9 @@ public enum Topology {
     /// Queues named after the type of their jobs.
     public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, mailForget, appleRevoke]
 
-    /// Queues whose jobs' results the coordinator takes, having sent them. Those of `sms.bulk` would delay those of
-    /// codes, and `accounts` waits for none of `mail.forget`.
-    public static let reported = jobTypes.filter { $0 != mailForget }
+    /// Queues of jobs for whose results nobody waits: millions of `sms.bulk` would delay those of codes, and `accounts`
+    /// sends `mail.forget` without waiting.
+    public static let unreported = [mailForget, smsBulk]
 
     /// Queues of the workers, each bound with its name.
     public static let jobs = jobTypes + [smsBulk]
@@ -134,7 +134,8 @@ public enum Topology {
     Binding(Exchanges.dead, Queues.dead(queue), queue)
   }
 
-  private static let resultKeys = (Queues.reported + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
+  private static let resultKeys =
+    (Queues.jobs.filter { !Queues.unreported.contains($0) } + [SMSDeliveryReport.routingKeyPrefix]).map { "\($0).*" }
 
   /// Binding of a queue to an exchange.
   public struct Binding: Sendable, Hashable {

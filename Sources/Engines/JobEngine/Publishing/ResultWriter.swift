@@ -47,7 +47,7 @@ struct ResultWriter: Sendable {
   }
 
   /// Whether the topology binds a queue to the results. Elsewhere a mandatory one would come back for ever.
-  private var hasListener: Bool { Topology.Queues.reported.contains(queue) }
+  private var hasListener: Bool { !Topology.Queues.unreported.contains(queue) }
 
   /// `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
