@@ -43,12 +43,12 @@ struct ProviderSignInOrder: CommandOrder {
     arrivedAt = now
     returnsCredential = command.returnIDPCredential ?? false
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
-    let text = try reader.open(command.credential, "credential", of: envelope, replyKey: command.replyKey)
-    let opened = try Self.read(text)
+    let opened = try Self.read(
+      try reader.open(command.credential, "credential", of: envelope, replyKey: command.replyKey))
     let idToken = try Self.idToken(of: command, envelope, reader)
     (fingerprint, former) = reader.fingerprints(
       of: command,
-      [text.reveal(), idToken?.reveal() ?? "", project.id, command.app ?? ""]
+      opened.parts + [idToken?.reveal() ?? "", project.id, command.app ?? ""]
         + [command.autoCreate, command.returnIDPCredential].map { $0.map(String.init) ?? "" })
     credential = Self.credential(opened, parts)
     var refusal: APIError?
@@ -208,5 +208,12 @@ struct ProviderSignInOrder: CommandOrder {
       return try answers.refused(refusal, proven.signedIn, text)
     }
     return CommandAnswer(.duplicateCredential)
+  }
+}
+
+extension IDPCredential {
+  /// Its members, which come in any order. Absent and empty ones are alike.
+  fileprivate var parts: [String] {
+    [providerID, idToken, accessToken, nonce, user, pendingToken].map { $0 ?? "" }
   }
 }

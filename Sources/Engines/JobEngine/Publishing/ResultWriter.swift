@@ -46,8 +46,9 @@ struct ResultWriter: Sendable {
     return (publication, copy)
   }
 
-  /// Whether the topology binds a queue to the results. Elsewhere a mandatory one would come back for ever.
-  private var hasListener: Bool { !Topology.Queues.unreported.contains(queue) }
+  /// Whether the topology binds a queue to the results: not to those of a type's second queue, nor to those for which
+  /// nobody waits. Elsewhere a mandatory one would come back for ever.
+  private var hasListener: Bool { queue == jobType.name && !Topology.Queues.unreported.contains(queue) }
 
   /// `nil` for a further delay with the same reason, and where no one listens.
   func report(of delay: JobDelay, job: Envelope, sender: String, now: UnixTime) -> Publication? {
