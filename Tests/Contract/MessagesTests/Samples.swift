@@ -221,10 +221,9 @@ struct Sample: Sendable, CustomStringConvertible {
 
   private static func operationEvents() throws -> [Sample] {
     let failure = VerificationStatus.Failure(code: "C", detail: "d")
-    var completed = OperationCompleted(
+    let completed = OperationCompleted(
       operationID: "o", kind: .appleRevocation, app: app, completedAt: time, ending: .revokedNoticeUnknown,
       failure: failure)
-    completed.subject = "s"
     return [
       try Sample(
         [AppVerified(app: app, method: .recaptcha, verifiedAt: time, receipt: "r", score: 0.5)],

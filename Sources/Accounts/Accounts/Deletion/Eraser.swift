@@ -26,7 +26,8 @@ struct Eraser: Sendable {
       var event = AccountErased(project: account.project, localID: account.localID, erasedAt: set.now)
       event.apple = apple
       event.mail = account.addresses.isEmpty ? nil : .told
-      return try announce(event, account.id.text, in: &set)
+      // An ID that another system gives may be used again.
+      return try announce(event, "\(account.id.text).\(set.now.milliseconds)", in: &set)
     }
     try request(erasure, isNew: true, in: &set)
   }
@@ -113,10 +114,8 @@ struct ErasureReply: Report {
   /// After a refusal it is asked again when the record is due: the operator may have changed the configuration.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let record = try set.record(id) else { return }
-    if let refusal {
-      eraser.metrics.count(refusal, in: &set)
-    } else {
-      try eraser.end(Erasure(record), .forgotten, in: &set)
-    }
+    guard let refusal else { return try eraser.end(Erasure(record), .forgotten, in: &set) }
+    // One that passes by itself is nothing to change.
+    if refusal.retryAfter == nil { eraser.metrics.count(refusal, in: &set) }
   }
 }

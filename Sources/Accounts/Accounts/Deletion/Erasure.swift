@@ -9,7 +9,7 @@ struct Erasure: Sendable, Hashable {
   /// Time for which the coordinator is asked.
   static let patience = Duration.seconds(7 * 86_400)
   /// Time between two requests, by their number. The last one goes for all further ones.
-  static let pauses: [Duration] = [.seconds(30), .seconds(120), .seconds(600), .seconds(3600)]
+  static let pauses: [Duration] = [.seconds(90), .seconds(300), .seconds(900), .seconds(3600)]
 
   let id: RecordID
   let project: String

@@ -5,8 +5,8 @@ import CountersignTelemetry
 
 /// A token of Sign in with Apple under revocation, while commands wait for its end.
 ///
-/// Its ID, that of the coordinator's command too, is a keyed hash of account and token: who brings the same again finds
-/// the same operation, also after the record has gone.
+/// Its ID is a keyed hash of account and token: who brings the same again finds the same operation, after the record has
+/// gone the coordinator's.
 struct AppleRevocation {
   struct Waiting {
     var envelope: Envelope

@@ -59,36 +59,58 @@ struct RevocationReply: Report {
     _ revocation: inout AppleRevocation, with status: OperationStatus, in set: inout WorkingSet
   ) throws(StoreError) {
     switch status.state {
-    case .completed: try succeed(&revocation, status.operationID, in: &set)
+    case .completed: try succeed(&revocation, with: status, in: &set)
     case .failed: try revocation.answer(CommandAnswer(APIError(failureOfRevocation: status)), in: &set)
     // It is looked at again when the record is due.
     default: break
     }
   }
 
-  /// The sessions that asked may delete the account: none other has shown the code.
   private func succeed(
-    _ revocation: inout AppleRevocation, _ operationID: String, in set: inout WorkingSet
+    _ revocation: inout AppleRevocation, with status: OperationStatus, in set: inout WorkingSet
   ) throws(StoreError) {
     var keys = StoreKeys()
     for command in revocation.waiting { SessionRecord.addKeys(of: command.session, to: &keys) }
     for command in revocation.waiting { keys.add(message: try InboxKey(command.envelope.identity.key)) }
+    let used = revocation.waiting.first.flatMap { UsedCredential(revocation: status.operationID, for: $0.session) }
+    if let used { keys.add(record: used.id) }
     try set.require(keys)
     guard let id = RecordID(AccountRecord.kind, revocation.account),
       var account = try AccountRecord.find(id, project: revocation.project, in: set)
     else { return try revocation.answer(CommandAnswer(.userNotFound), in: &set) }
-    account.appleRevokedAt = set.now
-    try account.store(in: &set)
-    if let subject = revocation.subject, account.identity(at: AppleRevocation.provider)?.subject == subject {
-      for id in Set(revocation.waiting.map(\.session)).sorted() {
-        guard var session = try SessionRecord.find(id, in: set) else { continue }
-        session.deletionUntil = set.now + AppleRevocation.allowance
-        try session.store(flow.parts.rules.sessions, in: &set)
+    // Apple accepts any other token, also a made-up one.
+    if let subject = revocation.subject, let identity = account.identity(at: AppleRevocation.provider),
+      identity.subject == subject
+    {
+      let revokedAt = min(Self.revokedAt(status), set.now)
+      account.appleRevokedAt = max(account.appleRevokedAt ?? revokedAt, revokedAt)
+      try account.store(in: &set)
+      if let used, identity.trustedFrom.map({ $0 <= set.now }) ?? true {
+        try allowDeletion(by: used, until: revokedAt + AppleRevocation.allowance, in: &set)
       }
     }
-    let reply = TokenRevoked(localID: account.localID, operationID: operationID)
+    let reply = TokenRevoked(localID: account.localID, operationID: status.operationID)
     try revocation.answer(CommandAnswer(reply), in: &set)
   }
+
+  /// The first session that asked may delete the account. Whoever brings the code later may have found it.
+  private func allowDeletion(
+    by used: UsedCredential, until end: UnixTime, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard set.now < end, let first = used.session, try !used.isUsedUp(in: set) else { return }
+    try used.store(until: end, in: &set)
+    guard var session = try SessionRecord.find(first, in: set) else { return }
+    session.deletionUntil = end
+    try session.store(flow.parts.rules.sessions, in: &set)
+  }
+
+  /// Time at which Apple had the code. The coordinator answers for the same code with the same operation for long.
+  private static func revokedAt(_ status: OperationStatus) -> UnixTime {
+    status.timeline.first { $0.event == accepted }?.at ?? status.startedAt
+  }
+
+  /// The coordinator's entry.
+  private static let accepted = "revoke.accepted"
 }
 
 extension APIError {

@@ -63,7 +63,7 @@ struct RevokeTokenOrder: CommandOrder {
     return nil
   }
 
-  /// The same account and token have the same: the coordinator then answers with the same operation.
+  /// The same account and token have the same.
   private func id(of account: AccountRecord) -> RecordID? {
     let parts = [account.id.text, app, kind.rawValue, token.reveal(), redirectURI ?? ""]
     return RecordID(AppleRevocation.kind, flow.parts.hashes.id("revocation", parts))
@@ -72,7 +72,9 @@ struct RevokeTokenOrder: CommandOrder {
   private func start(
     _ id: RecordID, subject: String?, cause: Envelope, until deadline: UnixTime, in set: inout WorkingSet
   ) throws(StoreError) {
-    let context = SealContext(messageType: StartRevocation.type, messageID: id.text, recipient: app)
+    // The coordinator knows the token again by itself. Under the same ID its answer would be that about a failed one.
+    let messageID = "\(id.text).\(set.now.milliseconds)"
+    let context = SealContext(messageType: StartRevocation.type, messageID: messageID, recipient: app)
     let sealed: SecretField
     do throws(SealError) {
       sealed = try flow.parts.sealer.seal(token, for: context)
@@ -83,7 +85,7 @@ struct RevokeTokenOrder: CommandOrder {
     command.subject = subject
     try set.send(
       .command(
-        command, id: id.text, correlationID: AppleRevocation.correlationID(of: id), replyTo: flow.parts.replyQueue,
+        command, id: messageID, correlationID: AppleRevocation.correlationID(of: id), replyTo: flow.parts.replyQueue,
         cause: cause, deadline: deadline, at: set.now))
   }
 

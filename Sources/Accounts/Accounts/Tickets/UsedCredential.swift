@@ -10,6 +10,8 @@ struct UsedCredential {
   static let kind = RecordKind("usedCredential")
 
   let id: RecordID
+  /// Session that alone has the effect again.
+  private(set) var session: String?
 
   private init?(_ label: StaticString, _ parts: [String]) {
     guard let id = RecordID(Self.kind, Base64URL.encode(AccountHashes.digest(label, parts))) else { return nil }
@@ -22,6 +24,18 @@ struct UsedCredential {
   /// A credential of a provider.
   init?(_ credential: SpentCredential, of provider: String) { self.init("identity", [provider] + credential.value) }
 
+  /// The code that an operation of the coordinator revoked, for a session.
+  init?(revocation operationID: String, for session: String) {
+    self.init("revocation", [operationID])
+    self.session = session
+  }
+
+  /// Whether it has counted for another session.
+  func isUsedUp(in set: WorkingSet) throws(StoreError) -> Bool {
+    guard let record = try set.record(id) else { return false }
+    return try UsedCredential(record).session != session
+  }
+
   func isUsed(in set: WorkingSet) throws(StoreError) -> Bool { try set.record(id) != nil }
 
   func store(until: UnixTime, in set: inout WorkingSet) throws(StoreError) {
@@ -30,5 +44,8 @@ struct UsedCredential {
 }
 
 extension UsedCredential: StoredRecord {
-  init(_ record: Record, _ fields: inout FieldCoder, _ credential: Self?) { id = record.id }
+  init(_ record: Record, _ fields: inout FieldCoder, _ credential: Self?) {
+    id = record.id
+    session = fields.optional(1, credential?.session)
+  }
 }

@@ -71,8 +71,6 @@ public struct OperationCompleted: Event, Hashable {
   public var ending: OperationEnding
   /// Reason for a notice that was not sent.
   public var failure: VerificationStatus.Failure?
-  /// The subject that Apple gave for the code of a revocation. Absent for other tokens.
-  public var subject: String?
 
   public init(
     operationID: String, kind: OperationKind, app: String, completedAt: UnixTime, ending: OperationEnding,

@@ -81,12 +81,15 @@ struct AssessmentRecords: Sendable {
     return holder == nil || holder?.id == id ? [key] : []
   }
 
-  /// Deletes the pending assessments of a number. The others hold none.
-  func remove(_ scope: ErasureScope, in set: inout WorkingSet) throws(StoreError) -> Int {
-    let records = try set.group(Self.key(ofNumber: scope.number)).records
+  /// Deletes a page of the pending assessments of a number. The others hold none.
+  /// - Returns: their count, and the ID behind which the next page begins, if there is one.
+  func remove(
+    _ scope: ErasureScope, behind id: String, in set: inout WorkingSet
+  ) throws(StoreError) -> (removed: Int, next: String?) {
+    let (records, isLast) = try set.group(Self.key(ofNumber: scope.number), StoreKeys.GroupPage(behind: id))
     let included = records.filter { scope.includes(try? Assessment($0)) }
     for record in included { try set.remove(record.id) }
-    return included.count
+    return (included.count, isLast ? nil : records.last?.id.text)
   }
 }
 

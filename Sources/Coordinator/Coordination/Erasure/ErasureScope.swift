@@ -13,9 +13,11 @@ struct ErasureScope: Sendable, Hashable {
 
   /// Apps of a project.
   private static let maxApps = 200
+  /// Accounts asks again: after an outage, the requests that have piled up would all do the same work.
+  private static let longestWait = Duration.seconds(30)
 
   init(
-    _ command: ForgetNumber, number: String, from user: String?, _ rules: CoordinatorRules
+    _ command: ForgetNumber, number: String, _ envelope: Envelope, at now: UnixTime, _ rules: CoordinatorRules
   ) throws(APIError) {
     self.number = number
     startedBefore = command.startedBefore
@@ -24,11 +26,16 @@ struct ErasureScope: Sendable, Hashable {
     guard command.apps?.count ?? 0 <= Self.maxApps else {
       throw APIError(.invalidArgument, "apps has more than \(Self.maxApps)", field: "apps")
     }
-    let isOfAccounts = user == Topology.Users.accounts && isNarrow
-    guard isOfAccounts || user.map(rules.operators.contains) ?? false else { throw .notToForget }
+    let isOfAccounts = envelope.userID == Topology.Users.accounts && isNarrow
+    guard isOfAccounts || envelope.userID.map(rules.operators.contains) ?? false else { throw .notToForget }
+    if isNarrow, let age = CommandAge.least(of: envelope.timestamp, at: now), age > Self.longestWait {
+      throw .askedTooLongAgo
+    }
   }
 
-  private var isNarrow: Bool { startedBefore != nil && apps != nil && keepsLimits }
+  /// Recorded replies stay then: what they are about cannot be told apart, and a retried check of any project needs its
+  /// own.
+  var isNarrow: Bool { startedBefore != nil && apps != nil && keepsLimits }
 
   var parts: [String] {
     [startedBefore?.rfc3339 ?? "", keepsLimits ? "keepsLimits" : ""] + (apps ?? []).sorted()
@@ -55,4 +62,7 @@ extension APIError {
     .operationNotAllowed,
     "a number is forgotten for users of the broker that 'operators' in the configuration of the coordinator names, and for accounts with startedBefore, apps and keepsLimits: send it as one of them, with user_id set",
     field: "user_id")
+  fileprivate static let askedTooLongAgo = APIError(
+    .internalError, "the command was sent too long ago, and nothing was erased: send a new one", field: "timestamp",
+    retryAfter: 60, reason: "COMMAND_TOO_OLD")
 }

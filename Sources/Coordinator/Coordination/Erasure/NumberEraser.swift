@@ -39,8 +39,8 @@ struct ForgetNumberCommand: CommandOrder {
 /// there is one. All else goes before, in transactions of its own. After a crash, the rest is erased when the command
 /// arrives again.
 struct NumberEraser: Sendable {
-  /// Time limit of an erasure. It searches all recorded replies of the last hour, some 200,000 a second, and a
-  /// repetition searches from the beginning.
+  /// Time limit of an erasure. One for an operator searches all recorded replies of the last hour, some 200,000 a
+  /// second, and a repetition searches from the beginning.
   static let longest = Duration.seconds(60)
 
   let rules: CoordinatorRules
@@ -87,8 +87,10 @@ struct NumberEraser: Sendable {
       if Task.isCancelled { throw StoreError(.unavailable, "the erasure was ended before its end") }
       begun.add(page)
     }
-    // The number as it appears in JSON: not as part of a longer number.
-    begun.forgotten.replies = try await access.store.forget(repliesContaining: Array("\"\(scope.number)\"".utf8))
+    if !scope.isNarrow {
+      // The number as it appears in JSON: not as part of a longer number.
+      begun.forgotten.replies = try await access.store.forget(repliesContaining: Array("\"\(scope.number)\"".utf8))
+    }
     begun.forgotten.waiting = try await forgetAssessments(scope, access)
     if !scope.keepsLimits { begun.forgotten.counts = try await forgetCounts(of: scope.number, access) }
     return begun
@@ -105,11 +107,14 @@ struct NumberEraser: Sendable {
 
   private func forgetAssessments(_ scope: ErasureScope, _ access: StageAccess) async throws(StoreError) -> Int {
     var total = 0
-    var count = 0
-    repeat {
-      count = try await access.transact { set throws(StoreError) in try assessments.remove(scope, in: &set) }
-      total += count
-    } while count >= StoreLimits.maxGroupPage
+    var behind: String? = ""
+    while let start = behind {
+      let page = try await access.transact { set throws(StoreError) in
+        try assessments.remove(scope, behind: start, in: &set)
+      }
+      total += page.removed
+      behind = page.next
+    }
     return total
   }
 

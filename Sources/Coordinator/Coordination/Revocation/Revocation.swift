@@ -30,8 +30,6 @@ struct Revocation: Sendable, Hashable {
   var endedAt: UnixTime?
   var ending: OperationEnding?
   var failure: VerificationFailure?
-  /// The subject that Apple gave for a code.
-  var subject: String?
   var timeline = Timeline()
 
   /// Apply ``RevocationEvent/started`` next.
@@ -56,7 +54,7 @@ struct Revocation: Sendable, Hashable {
 enum RevocationEvent: Sendable, Hashable {
   /// The revocation begins. The first event, and effective only once.
   case started
-  case revokeFinished(JobReport, subject: String? = nil)
+  case revokeFinished(JobReport)
   /// The revocation worker reported that its job takes a retry delay.
   case revokeDelayed(DelayReport)
   case noticeFinished(JobReport)
@@ -83,7 +81,7 @@ extension Revocation {
   {
     switch event {
     case .started: start(at: now)
-    case .revokeFinished(let report, let subject): finishRevoke(report, of: subject, at: now, under: policy)
+    case .revokeFinished(let report): finishRevoke(report, at: now, under: policy)
     case .revokeDelayed(let report): note(report, as: .revokeDelayed, in: .revoking, at: now)
     case .noticeFinished(let report): finishNotice(report, at: now)
     case .noticeDelayed(let report): note(report, as: .noticeDelayed, in: .notifying, at: now)
@@ -108,11 +106,10 @@ extension Revocation {
   // MARK: Revocation
 
   private mutating func finishRevoke(
-    _ report: JobReport, of subject: String?, at now: UnixTime, under policy: RevocationPolicy
+    _ report: JobReport, at now: UnixTime, under policy: RevocationPolicy
   ) -> [RevocationAction] {
     let isLaterWord = isLaterWord(report, [.revokeAccepted, .revokeRefused, .revokeExpired], .revokeUnknown)
     guard isLaterWord || !hasNoted([.revokeAccepted, .revokeRefused, .revokeExpired, .revokeUnknown]) else { return [] }
-    self.subject = subject ?? self.subject
     timeline.append(
       TimelineEntry(
         at: now, report, accepted: .revokeAccepted, refused: .revokeRefused, expired: .revokeExpired,

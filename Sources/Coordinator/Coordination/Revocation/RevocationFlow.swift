@@ -29,12 +29,8 @@ struct RevocationFlow: Flow {
 
   var reports: [ReportKind] {
     [
-      ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, result in
-        var subject: String?
-        if case .string(let text)? = result?.extras["subject"], text.utf8.count <= AppleRevokeJob.maxSubjectBytes {
-          subject = text
-        }
-        return RevocationReport(id: id, event: .revokeFinished(report, subject: subject), service: service)
+      ReportKind(onJob: AppleRevokeJob.type, .revoke) { [service] id, report, _ in
+        RevocationReport(id: id, event: .revokeFinished(report), service: service)
       },
       ReportKind(onDelayOf: AppleRevokeJob.type, .revoke) { [service] id, report in
         RevocationReport(id: id, event: .revokeDelayed(report), service: service)

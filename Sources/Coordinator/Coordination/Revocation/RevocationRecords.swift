@@ -74,6 +74,5 @@ extension Revocation: StoredRecord {
     ending = try fields.optional(8, revocation?.ending)
     failure = fields.failure(9, revocation?.failure)
     timeline = try fields.timeline(11, revocation?.timeline)
-    subject = fields.optional(12, revocation?.subject)
   }
 }

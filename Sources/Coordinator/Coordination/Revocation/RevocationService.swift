@@ -126,7 +126,6 @@ extension OperationCompleted {
       operationID: revocation.id, kind: .appleRevocation, app: revocation.app, completedAt: revocation.endedAt ?? now,
       ending: revocation.ending ?? .revoked,
       failure: revocation.failure.map { .init(code: $0.code, detail: $0.detail) })
-    subject = revocation.subject
   }
 }
 

@@ -81,6 +81,33 @@ import Testing
     #expect(try erased() == nil)
   }
 
+  @Test func `An answer that passes by itself is no refusal`() async throws {
+    let holder = try await bench.signIn()
+    _ = try await bench.delete(bench.idToken(of: holder))
+    let request = try bench.request(ForgetNumber.self).publication
+    let busy = APIError(.internalError, "busy", retryAfter: 5)
+    await bench.report(ScriptedCoordinator.reply(ErrorReply(busy), to: request))
+    #expect(bench.metric(#"countersign_account_erasures_total{outcome="refused"}"#) == 0)
+    #expect(try erased() == nil)
+  }
+
+  @Test func `A user ID that is used again has an event of its own`() async throws {
+    var ids: Set<String?> = []
+    for _ in 0..<2 {
+      let (sessions, random) = (bench.parts.sessions, RandomValues())
+      let holder = try await bench.transact { set throws(StoreError) in
+        var account = try AccountRecord("imported", project: AccountsBench.project, at: set.now)
+        let session = try sessions.start(for: &account, isNew: true, by: .phone, random, in: &set)
+        try account.store(isNew: true, in: &set)
+        return IDTokenCheck.Holder(account: account, session: session)
+      }
+      _ = try await bench.delete(bench.idToken(of: holder))
+      ids.insert(bench.events("account.erased").first?.message.messageID)
+      bench.clock.advance(by: .milliseconds(1))
+    }
+    #expect(ids.count == 2 && !ids.contains(nil))
+  }
+
   @Test func `Mail workers forget the addresses, and Apple was not told`() async throws {
     let (holder, idToken) = try await bench.signInWithApple(ago: .zero)
     _ = try await bench.delete(idToken)

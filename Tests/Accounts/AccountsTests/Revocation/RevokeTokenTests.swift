@@ -37,10 +37,9 @@ import Testing
     #expect(try await bench.delete(idToken).type == AccountDeleted.type.text)
   }
 
-  @Test func `Other sessions, and later ones, are allowed nothing by it`() async throws {
-    let (holder, idToken) = try await bench.signInWithApple()
+  private func another(_ holder: IDTokenCheck.Holder) async throws -> IDTokenCheck.Holder {
     let (sessions, random, account) = (bench.parts.sessions, RandomValues(), holder.account)
-    let other = try await bench.transact { set throws(StoreError) in
+    return try await bench.transact { set throws(StoreError) in
       guard var stored = try AccountRecord.find(account.localID, project: account.project, in: set) else {
         throw StoreError.unreadableBody
       }
@@ -48,6 +47,11 @@ import Testing
       try stored.store(in: &set)
       return IDTokenCheck.Holder(account: stored, session: session)
     }
+  }
+
+  @Test func `Other sessions, and later ones, are allowed nothing by it`() async throws {
+    let (holder, idToken) = try await bench.signInWithApple()
+    let other = try await another(holder)
     bench.clock.advance(by: .seconds(600))
     _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
     #expect(try error(await bench.delete(bench.idToken(of: other))).code == .credentialTooOld)
@@ -55,12 +59,73 @@ import Testing
     #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
   }
 
-  @Test func `A token that is no code allows nothing`() async throws {
+  @Test func `A code that was revoked before allows its first session alone, for what is left of its time`()
+    async throws
+  {
+    let (holder, idToken) = try await bench.signInWithApple()
+    let other = try await another(holder)
+    bench.clock.advance(by: .seconds(600))
+    _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
+    bench.clock.advance(by: .seconds(100))
+    let stolen = try bench.idToken(of: other)
+    let status = bench.state(.completed, .revoked, ago: .seconds(100))
+    #expect(try await bench.revoke(bench.revoking(stolen, "b"), "b", as: status).type == TokenRevoked.type.text)
+    #expect(try error(await bench.delete(stolen)).code == .credentialTooOld)
+    #expect(try await bench.revoke(bench.revoking(idToken, "c"), "c", as: status).type == TokenRevoked.type.text)
+    bench.clock.advance(by: .seconds(199))
+    let found = try #require(await bench.find(holder.account))
+    #expect(found.appleRevokedAt == bench.clock.now() - .seconds(299))
+    #expect(try await bench.delete(idToken).type == AccountDeleted.type.text)
+  }
+
+  @Test func `An old code allows nothing, whoever brings it`() async throws {
+    for ago in [300, 30 * 86_400] {
+      let bench = try await AccountsBench()
+      let (_, idToken) = try await bench.signInWithApple()
+      let status = bench.state(.completed, .revoked, ago: .seconds(ago))
+      _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: status)
+      #expect(try ErrorReply(json: await bench.delete(idToken).body).error.code == .credentialTooOld)
+    }
+  }
+
+  @Test func `The code of an identity that is not trusted yet allows nothing`() async throws {
+    let (holder, idToken) = try await bench.signInWithApple()
+    let trustedFrom = bench.clock.now() + .milliseconds(1)
+    try await bench.change(holder.account) { account, _ in account.identities[0].trustedFrom = trustedFrom }
+    _ = try await bench.revoke(bench.revoking(idToken, "a"), "a", as: bench.state(.completed, .revoked))
+    #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+    bench.clock.advance(by: .milliseconds(1))
+    _ = try await bench.revoke(bench.revoking(idToken, "b"), "b", as: bench.state(.completed, .revoked))
+    #expect(try await bench.delete(idToken).type == AccountDeleted.type.text)
+  }
+
+  @Test func `One that failed is begun anew by the next attempt`() async throws {
     let (_, idToken) = try await bench.signInWithApple()
+    var ids: Set<String?> = []
+    for (id, state) in [("a", OperationStatus.State.failed), ("b", .completed)] {
+      #expect(try await bench.send(bench.revoking(idToken, id), id: id) == nil)
+      let start = try bench.request(StartRevocation.self).publication
+      ids.insert(start.message.messageID)
+      let started = OperationStarted(
+        operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(),
+        repeated: false)
+      await bench.report(ScriptedCoordinator.reply(started, to: start))
+      let look = try bench.request(GetOperationStatus.self).publication
+      await bench.report(ScriptedCoordinator.reply(bench.state(state, failure: "NO_REPORT"), to: look))
+      #expect(bench.replies.count == 1)
+      bench.clock.advance(by: .seconds(5))
+    }
+    #expect(ids.count == 2)
+  }
+
+  @Test func `A token that is no code allows nothing`() async throws {
+    let (holder, idToken) = try await bench.signInWithApple()
     let command = try bench.revoking(idToken, "a", token: "refresh", kind: .refreshToken)
     let reply = try await bench.revoke(command, "a", as: bench.state(.completed, .revoked))
     #expect(reply.type == TokenRevoked.type.text)
     #expect(try error(await bench.delete(idToken)).code == .credentialTooOld)
+    // Apple takes any text for one, so it may have heard of nothing.
+    #expect(try await bench.find(holder.account)?.appleRevokedAt == nil)
   }
 
   @Test(
@@ -88,10 +153,11 @@ import Testing
     #expect(undecided.code == .internalError && undecided.retryAfter != nil)
     let status = bench.state(.completed, .revoked)
     #expect(try await bench.send(bench.revoking(idToken, "b"), id: "b") == nil)
-    #expect(try bench.request(StartRevocation.self).publication.message.messageID == first.message.messageID)
+    let again = try bench.request(StartRevocation.self).publication
+    #expect(again.message.correlationID == first.message.correlationID)
     let started = OperationStarted(
       operationID: "o1", kind: .appleRevocation, app: AccountsBench.app, startedAt: bench.clock.now(), repeated: true)
-    await bench.report(ScriptedCoordinator.reply(started, to: first))
+    await bench.report(ScriptedCoordinator.reply(started, to: again))
     await bench.report(ScriptedCoordinator.reply(status, to: try bench.request(GetOperationStatus.self).publication))
     #expect(try #require(bench.replies.first).type == TokenRevoked.type.text)
   }

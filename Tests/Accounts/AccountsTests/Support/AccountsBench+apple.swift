@@ -46,12 +46,13 @@ extension AccountsBench {
   }
 
   func state(
-    _ state: OperationStatus.State, _ ending: OperationEnding? = nil, failure: String? = nil
+    _ state: OperationStatus.State, _ ending: OperationEnding? = nil, failure: String? = nil, ago: Duration = .zero
   ) -> OperationStatus {
+    let at = clock.now() - ago
     var status = OperationStatus(
       operationID: "o1", kind: .appleRevocation, app: Self.app, state: state,
-      failure: failure.map { .init(code: $0, detail: "because") }, startedAt: clock.now(), expiresAt: clock.now(),
-      timeline: [])
+      failure: failure.map { .init(code: $0, detail: "because") }, startedAt: at, expiresAt: at,
+      timeline: state == .completed ? [.init(at: at, event: "revoke.accepted")] : [])
     status.ending = ending
     return status
   }

@@ -128,7 +128,10 @@ import Testing
     }
     try await bench.finish(
       AppleRevokeJob.self, "\(first.operationID).revoke.1", .accepted, extras: ["subject": "001.a"])
-    #expect(try bench.event(OperationCompleted.self)?.subject == "001.a")
+    #expect(try bench.event(OperationCompleted.self)?.ending == .revoked)
+    // The subject is the job's alone.
+    let held = try await bench.dump("revocation") + bench.dump("inbox")
+    #expect(!held.contains("001."))
   }
 
   @Test func `A code of another subject stays one operation after its refusal`() async throws {

@@ -73,6 +73,55 @@ import Testing
     #expect(try await bench.count("verification") == 600)
   }
 
+  @Test func `Recorded replies stay: the number's next owner may need one`() async throws {
+    let bench = try await Bench()
+    try await start(bench, 2)
+    bench.clock.advance(by: .seconds(1))
+    let before = try await bench.count("inbox")
+    let reply = try await bench.ask(command(before: bench.clock.now()), user: "accounts")
+    let forgotten = try NumberForgotten(json: reply.body)
+    #expect(forgotten.verifications == 2 && forgotten.replies == 0)
+    #expect(try await bench.count("inbox") >= before)
+    // An operator's erasure takes them.
+    #expect(try await forget(bench, Bench.fictional).replies == 2)
+  }
+
+  @Test func `Requests of accounts that piled up are refused, and erase nothing`() async throws {
+    let bench = try await Bench()
+    try await start(bench, 1)
+    let sentAt = bench.clock.now()
+    bench.clock.advance(by: .seconds(32))
+    let command = command(before: bench.clock.now())
+    let late = try await bench.ask(command, user: "accounts", sentAt: sentAt)
+    let error = try ErrorReply(json: late.body).error
+    #expect(error.reason == "COMMAND_TOO_OLD" && error.retryAfter != nil && error.field == "timestamp")
+    #expect(try await bench.count("verification") == 1)
+    let inTime = try await bench.ask(command, user: "accounts", sentAt: sentAt + .seconds(2))
+    #expect(try NumberForgotten(json: inTime.body).verifications == 1)
+    // An operator waits for the end of an outage.
+    let wide = try await bench.ask(ForgetNumber(phoneNumber: Bench.fictional), user: "operator", sentAt: sentAt)
+    #expect(wide.type == NumberForgotten.type.text)
+  }
+
+  @Test func `Waiting starts of other apps hide none of its own`() async throws {
+    let bench = try await Bench()
+    for (app, count) in [(Bench.pushApp, StoreLimits.maxGroupPage), (Bench.recaptchaApp, 50)] {
+      let commands = try (0..<count).map { index in
+        try bench.message(
+          bench.startCommand(
+            Bench.captcha("\(app) \(index)"), app: app, ip: "203.0.\(index / 200).\(index % 200)"))
+      }
+      await bench.deliver(commands)
+    }
+    #expect(try await bench.count("assessment") == StoreLimits.maxGroupPage + 50)
+    bench.clock.advance(by: .seconds(1))
+    var command = command(before: bench.clock.now(), apps: [Bench.recaptchaApp])
+    command.phoneNumber = Bench.number
+    let reply = try await bench.ask(command, user: "accounts")
+    #expect(try NumberForgotten(json: reply.body).waiting == 50)
+    #expect(try await bench.count("assessment") == StoreLimits.maxGroupPage)
+  }
+
   @Test func `Accounts may forget no more than that, and others nothing`() async throws {
     let bench = try await Bench()
     var wide = [ForgetNumber(phoneNumber: Bench.fictional)]
