@@ -40,8 +40,19 @@ struct ProvenNumber: ProvenFactor {
 
   func fits(_ account: AccountRecord) -> Bool { true }
 
-  func put(on account: inout AccountRecord, isTrusted: Bool, ownsAddress: Bool, at now: UnixTime) {
-    account.numberTrustedFrom = isTrusted ? nil : now + SensitiveAct.distrust
+  func joins(_ neighbor: AccountRecord) -> Bool { false }
+
+  func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime? { nil }
+
+  /// Anyone who knows the fixed code may have put an identity there. A disabled account keeps its number.
+  func supersedes(_ holder: AccountRecord) -> Bool {
+    !isFictional && holder.isNumberFictional && !holder.identities.isEmpty && !holder.isDisabled
+  }
+
+  var isSpentByRefusal: Bool { false }
+
+  func put(on account: inout AccountRecord, trustedFrom: UnixTime?, ownsAddress: Bool, at now: UnixTime) {
+    account.numberTrustedFrom = trustedFrom
     account.phoneNumber = number
     account.isNumberFictional = isFictional
     account.isAnonymous = false

@@ -171,7 +171,7 @@ struct SignInOrder: CommandOrder {
       case .success(let holder): return try answers.tokens(holder, isNewUser: isNewUser, at: set.now)
       }
     case .proof(let seed): return try proof(again: seed, answers, in: set)
-    case .pending: throw StoreError.unreadableBody
+    case .pending, .refused: throw StoreError.unreadableBody
     }
   }
 

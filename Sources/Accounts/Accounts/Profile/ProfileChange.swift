@@ -58,6 +58,6 @@ struct ProfileChange: Sendable, Hashable {
     if let photoURL { account.photoURL = photoURL.isEmpty ? nil : photoURL }
     // That a number was fictional stays: its sessions go on, and end with the first real proof.
     if unlinks.contains(SignInProvider.phone.name) { account.phoneNumber = nil }
-    account.identities.removeAll { unlinks.contains($0.provider) }
+    account.unlink(unlinks)
   }
 }

@@ -30,19 +30,34 @@ struct UpdateOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
+    var changed = holder
+    change.apply(to: &changed.account)
     do throws(APIError) {
       let rules = try reader.project(project).recentLogin
       for act in change.acts(on: holder.account) { try holder.require(act, rules, at: set.now) }
+      // Without one, any ID token deletes the account, and its owner has no way back.
+      if holder.account.hasTrustedWay(at: set.now), !changed.account.hasTrustedWay(at: set.now) {
+        try holder.require(.deletion, rules, at: set.now)
+      }
     } catch {
       return CommandAnswer(error)
     }
-    var changed = holder
-    change.apply(to: &changed.account)
     if changed.account != holder.account {
+      try endSessions(of: holder, lostBy: changed.account, in: &set)
       try changed.account.store(in: &set)
       try AccountEvents(changed.account, eventID, envelope).changes(from: holder.account, in: &set)
     }
     return try answer(changed)
+  }
+
+  /// A thief may have one: those that a lost way began, but the caller's.
+  private func endSessions(
+    of holder: IDTokenCheck.Holder, lostBy account: AccountRecord, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let lost = Set(holder.account.ways).subtracting(account.ways)
+    guard !lost.isEmpty else { return }
+    try Sessions(rules: reader.rules.sessions).end(
+      of: account, by: Set(lost.map(SignInProvider.init(name:))), except: holder.session.id, in: &set)
   }
 
   /// The profile is not recorded: the note leads to it.

@@ -42,15 +42,31 @@ struct PresentedIdentity: ProvenFactor {
     account.identity(at: proven.provider) == nil && account.identities.count < AccountRecord.maxIdentities
   }
 
+  /// One that was unlinked comes back by a link only.
+  func joins(_ neighbor: AccountRecord) -> Bool {
+    ownsAddress && fits(neighbor) && !neighbor.hasUnlinked(proven.subject, at: proven.provider)
+  }
+
+  func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime? {
+    let address = proven.email?.normalizedAddress
+    let owners = neighbor.identities.filter { $0.ownsEmail && $0.email?.normalizedAddress == address }
+    guard !owners.contains(where: { $0.isTrusted(at: now) }) else { return nil }
+    return owners.compactMap(\.trustedFrom).min() ?? now + SensitiveAct.distrust
+  }
+
+  func supersedes(_ holder: AccountRecord) -> Bool { false }
+
+  var isSpentByRefusal: Bool { source == .credential && proven.countsOnce != nil }
+
   // MARK: On an account
 
-  func put(on account: inout AccountRecord, isTrusted: Bool, ownsAddress: Bool, at now: UnixTime) {
+  func put(on account: inout AccountRecord, trustedFrom: UnixTime?, ownsAddress: Bool, at now: UnixTime) {
     var linked = LinkedIdentity(provider: proven.provider, subject: proven.subject, linkedAt: now)
-    linked.trustedFrom = isTrusted ? nil : now + SensitiveAct.distrust
+    linked.trustedFrom = trustedFrom
     takeAddress(to: &linked, ownsAddress)
     linked.displayName = name
     linked.photoURL = photo
-    account.identities.append(linked)
+    account.add(linked)
     account.isAnonymous = false
     account.displayName = account.displayName ?? name
     account.photoURL = account.photoURL ?? photo
@@ -82,9 +98,7 @@ struct PresentedIdentity: ProvenFactor {
   func refuse(
     _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
-    guard source == .credential, proven.countsOnce != nil else {
-      return try refuseWithoutToken(refusal, desk)
-    }
+    guard isSpentByRefusal else { return try refuseWithoutToken(refusal, desk) }
     let (text, _) = try desk.ticket(.pendingCredential, proven, app: app, in: &set)
     let answer = try desk.answers.refused(refusal, proven.signedIn, text)
     return SignInOutcome(answer: answer, usesProof: true)
@@ -97,13 +111,13 @@ struct PresentedIdentity: ProvenFactor {
     let usesProof = [.alreadyLinked, .emailExists].contains(refusal)
     let error: APIError? =
       switch refusal {
-      case .unknown: .userNotFound
-      case .alreadyLinked: returnsCredential ? nil : .identityAlreadyLinked
-      case .emailExists: returnsCredential ? nil : .emailExists
-      case .unconfirmed: nil
+      case .unknown: refusal.error
+      case .alreadyLinked, .emailExists, .unconfirmed: returnsCredential ? nil : refusal.error
       }
-    let answer =
+    var answer =
       if let error { CommandAnswer(error) } else { try desk.answers.refused(refusal, proven.signedIn) }
+    // The inbox holds no identity: the same command gets the bare error.
+    if usesProof, error == nil { answer.note = try AnswerNote.refused(refusal).bytes }
     return SignInOutcome(answer: answer, usesProof: usesProof)
   }
 }

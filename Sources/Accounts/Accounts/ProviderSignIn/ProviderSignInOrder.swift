@@ -10,6 +10,10 @@ struct ProviderSignInOrder: CommandOrder {
   /// Time within which a credential is verified: the gateway waits longer.
   static let verificationLimit = Duration.seconds(12)
 
+  /// Time beyond the end of a credential for which its use is remembered: a command that verified it before is carried
+  /// out later.
+  private static let lateness = Duration.seconds(60)
+
   private enum Credential: Sendable {
     case pendingToken(ids: [RecordID])
     case presented(IDPCredential, any IdentityProvider)
@@ -175,7 +179,9 @@ struct ProviderSignInOrder: CommandOrder {
     let used = Self.used(proven)
     if let used, try used.isUsed(in: set) { return CommandAnswer(.duplicateCredential) }
     let outcome = try signIn(presented(proven, .credential), request, envelope).carryOut(in: &set)
-    if outcome.usesProof, let used, let until = proven.countsOnce?.until { try used.store(until: until, in: &set) }
+    if outcome.usesProof, let used, let until = proven.countsOnce?.until {
+      try used.store(until: until + Self.lateness, in: &set)
+    }
     return outcome.answer
   }
 
@@ -192,6 +198,9 @@ struct ProviderSignInOrder: CommandOrder {
         return try answers.tokens(holder, isNewUser: isNewUser, identity, at: set.now)
       }
     case .pending(let seed, let refusal): return try pending(again: seed, refusal, answers, in: set)
+    case .refused(let refusal):
+      guard let error = refusal.error else { throw StoreError.unreadableBody }
+      return CommandAnswer(error)
     case .proof: throw StoreError.unreadableBody
     }
   }

@@ -42,7 +42,7 @@ struct ProvenIdentity: Sendable {
 
 /// Credential that counts once.
 struct SpentCredential: Sendable, Hashable {
-  /// Parts of a keyed hash that distinguish it.
+  /// Parts of a hash without a key that distinguish it.
   let value: [String]
   /// Time until which it has to be remembered: it is refused as expired afterward.
   let until: UnixTime

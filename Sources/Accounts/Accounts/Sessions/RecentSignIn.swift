@@ -38,8 +38,11 @@ extension IDTokenCheck.Holder {
     case .anonymous: return true
     case .phone: return isTrusted(from: account.numberTrustedFrom)
     case let provider:
-      // One that was unlinked vouches for nothing: it may have been put there a moment before.
-      guard let identity = account.identity(at: provider.name) else { return false }
+      // One that was unlinked vouches for nothing: it may have been put there a moment before. Nor does another one of
+      // the provider that took its place since.
+      guard let identity = account.identity(at: provider.name), session.authTime >= identity.linkedAt else {
+        return false
+      }
       return isTrusted(from: identity.trustedFrom)
     }
   }

@@ -29,11 +29,18 @@ struct Sessions: Sendable {
 
   /// Ends the sessions that some first factors began.
   func end(
-    of account: AccountRecord, by firstFactors: Set<SignInProvider>, in set: inout WorkingSet
+    of account: AccountRecord, by firstFactors: Set<SignInProvider>, except kept: RecordID? = nil,
+    in set: inout WorkingSet
   ) throws(StoreError) {
     for session in try all(of: account, in: set) where firstFactors.contains(session.firstFactor) {
-      try set.remove(session.id)
+      if session.id != kept { try set.remove(session.id) }
     }
+  }
+
+  /// Ends all sessions, and voids the ID tokens from before.
+  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    try removeAll(of: account, in: &set)
+    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
   }
 
   /// ID tokens of the session go on.

@@ -36,6 +36,8 @@ struct AccountRecord: Sendable, Hashable {
   var appleRevokedAt: UnixTime?
   /// At most one of a provider, the oldest link first.
   var identities: [LinkedIdentity] = []
+  /// Identities that were unlinked, the oldest first: their addresses do not bring them back.
+  var unlinked: [UnlinkedIdentity] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
@@ -62,6 +64,12 @@ struct AccountRecord: Sendable, Hashable {
   /// The identity whose address is the account's: the first that owns one, else the first that has one.
   var addressed: LinkedIdentity? {
     identities.first(where: \.ownsEmail) ?? identities.first { $0.email != nil }
+  }
+
+  /// Whether a way to sign in gives recent sign-ins.
+  func hasTrustedWay(at now: UnixTime) -> Bool {
+    if phoneNumber != nil, numberTrustedFrom.map({ $0 <= now }) ?? true { return true }
+    return identities.contains { $0.isTrusted(at: now) }
   }
 
   func identity(at provider: String) -> LinkedIdentity? { identities.first { $0.provider == provider } }
@@ -169,6 +177,7 @@ extension AccountRecord: StoredRecord {
     isDisabled = fields.flag(13, account?.isDisabled)
     appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
     identities = try fields.list(32, account?.identities)
+    unlinked = try fields.list(33, account?.unlinked)
     endsAt = record.dueAt
   }
 }

@@ -26,6 +26,8 @@ struct LinkedIdentity: Sendable, Hashable {
     self.linkedAt = linkedAt
   }
 
+  func isTrusted(at now: UnixTime) -> Bool { trustedFrom.map { $0 <= now } ?? true }
+
   var view: IdentityView {
     var view = IdentityView(providerID: provider, subject: subject, linkedAt: linkedAt)
     view.email = email

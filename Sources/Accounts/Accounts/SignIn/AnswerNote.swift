@@ -11,9 +11,11 @@ enum AnswerNote: Sendable, Hashable {
   case proof(seed: [UInt8])
   /// A refusal with a token that stands for the credential, likewise.
   case pending(seed: [UInt8], SignInRefusal)
+  /// A refusal whose token is spent: the error alone.
+  case refused(SignInRefusal)
 
   private enum Kind: String {
-    case session, proof, pending
+    case session, proof, pending, refused
   }
 
   init(_ session: SessionRecord, isNewUser: Bool = false, provider: String? = nil) {
@@ -46,10 +48,11 @@ extension AnswerNote: FieldCoded {
       self = .session(
         id: try fields.required(2, note?.session?.id), isNewUser: fields.flag(3, note?.session?.isNewUser),
         provider: fields.optional(4, note?.session?.provider))
-    case .proof: self = .proof(seed: try fields.required(5, note?.ticket?.seed))
+    case .proof: self = .proof(seed: try fields.required(5, note?.seed))
     case .pending:
       self = .pending(
-        seed: try fields.required(5, note?.ticket?.seed), try fields.required(6, note?.ticket?.refusal))
+        seed: try fields.required(5, note?.seed), try fields.required(6, note?.refusal))
+    case .refused: self = .refused(try fields.required(6, note?.refusal))
     }
   }
 
@@ -58,6 +61,7 @@ extension AnswerNote: FieldCoded {
     case .session: .session
     case .proof: .proof
     case .pending: .pending
+    case .refused: .refused
     }
   }
 
@@ -65,11 +69,17 @@ extension AnswerNote: FieldCoded {
     if case .session(let id, let isNewUser, let provider) = self { (id, isNewUser, provider) } else { nil }
   }
 
-  private var ticket: (seed: [UInt8], refusal: SignInRefusal?)? {
+  private var seed: [UInt8]? {
     switch self {
-    case .session: nil
-    case .proof(let seed): (seed, nil)
-    case .pending(let seed, let refusal): (seed, refusal)
+    case .session, .refused: nil
+    case .proof(let seed), .pending(let seed, _): seed
+    }
+  }
+
+  private var refusal: SignInRefusal? {
+    switch self {
+    case .session, .proof: nil
+    case .pending(_, let refusal), .refused(let refusal): refusal
     }
   }
 }
@@ -112,7 +122,10 @@ extension SignInRefusal: FieldCoded {
   }
 
   /// `nil` where the user has to confirm.
-  var code: APIErrorCode? {
+  var code: APIErrorCode? { error?.code }
+
+  /// `nil` likewise.
+  var error: APIError? {
     switch self {
     case .alreadyLinked: .identityAlreadyLinked
     case .emailExists: .emailExists

@@ -21,12 +21,21 @@ protocol ProvenFactor: Sendable {
   func act(on account: AccountRecord) -> SensitiveAct?
   /// Whether an account has room for it.
   func fits(_ account: AccountRecord) -> Bool
+  /// Whether it is put on the account that has its address, by that alone.
+  func joins(_ neighbor: AccountRecord) -> Bool
+  /// Time from which its sign-ins count as recent on an account that it joined: the address is worth no more than the
+  /// identity that owns it. `nil` for at once.
+  func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime?
+  /// Whether it takes its number from an account that never proved it, and which has an owner otherwise.
+  func supersedes(_ holder: AccountRecord) -> Bool
+  /// Whether a refusal uses it up.
+  var isSpentByRefusal: Bool { get }
 
   /// Puts it on an account that does not have it.
   /// - Parameters:
-  ///   - isTrusted: whether sign-ins by it count as recent at once.
+  ///   - trustedFrom: time from which sign-ins by it count as recent. `nil` for at once.
   ///   - ownsAddress: whether the account has its address from now on.
-  func put(on account: inout AccountRecord, isTrusted: Bool, ownsAddress: Bool, at now: UnixTime)
+  func put(on account: inout AccountRecord, trustedFrom: UnixTime?, ownsAddress: Bool, at now: UnixTime)
   /// Takes over what has changed since it was put on the account.
   func renew(_ account: inout AccountRecord, ownsAddress: Bool)
 

@@ -11,8 +11,9 @@ import Projects
 /// the account        a session                  tokens of the token's session
 /// another account                               is refused (3)
 /// ```
-/// 1. Unless another account has its address: that one is opened, and gets it too, if the provider is believed and the
-///    account has room; else the user has to confirm. What may make no account is `USER_NOT_FOUND` before that.
+/// 1. Unless another account has its address: that one is opened, and gets it too, if the provider is believed, the
+///    account has room and did not unlink it; else the user has to confirm. What may make no account is
+///    `USER_NOT_FOUND` before that.
 /// 2. Unless the account has another identity of the provider, or its address is another account's.
 /// 3. A number with a temporary proof, an identity with what stands for its credential.
 struct SignIn<Factor: ProvenFactor> {
@@ -38,12 +39,15 @@ struct SignIn<Factor: ProvenFactor> {
     var keys = StoreKeys()
     try factor.addKeys(in: project, to: &keys)
     try set.require(keys)
-    let step = Step(
+    var step = Step(
       answers: SignInAnswers(idTokens: reader.idTokens, seal: seal),
       holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set),
       neighbor: try factor.addressKey(project: project).flatMap { key throws(StoreError) in
         try AccountRecord.find(holderOf: key, in: set)
       })
+    if let holder = step.holder, factor.supersedes(holder), request.caller?.account != holder.id {
+      (step.holder, step.superseded) = (nil, holder)
+    }
     if let refusal = step.holder.flatMap(factor.refusal(by:)) {
       set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
       return .refused(refusal)
@@ -58,9 +62,11 @@ struct SignIn<Factor: ProvenFactor> {
   private struct Step {
     let answers: SignInAnswers
     /// The account that it opens.
-    let holder: AccountRecord?
+    var holder: AccountRecord?
     /// The account that has its address.
     let neighbor: AccountRecord?
+    /// The account that gives its number up once the number is put on another.
+    var superseded: AccountRecord?
 
     /// Whether an account has the address, or may.
     func isAddressFree(for account: AccountRecord) -> Bool { neighbor.map { $0.id == account.id } ?? true }
@@ -84,27 +90,30 @@ struct SignIn<Factor: ProvenFactor> {
   private func signInFirst(_ step: Step, in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     guard request.makesAccount else { return try factor.refuse(.unknown, desk(step), in: &set) }
     if let neighbor = step.neighbor {
-      guard factor.ownsAddress, factor.fits(neighbor) else {
+      guard factor.joins(neighbor) else {
         return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
       }
       let now = set.now
-      // Trusted at once: it owns the address of the account, and no ID token led to it.
       return try open(neighbor, step, in: &set) { account in
-        factor.put(on: &account, isTrusted: true, ownsAddress: true, at: now)
+        let trustedFrom = factor.trustedFrom(on: neighbor, at: now)
+        factor.put(on: &account, trustedFrom: trustedFrom, ownsAddress: true, at: now)
       }
     }
+    try release(step.superseded, in: &set)
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
-    factor.put(on: &account, isTrusted: true, ownsAddress: factor.ownsAddress, at: set.now)
+    factor.put(on: &account, trustedFrom: nil, ownsAddress: factor.ownsAddress, at: set.now)
     return try begin(account, isNewUser: true, step, in: &set)
   }
 
   private func open(
     _ found: AccountRecord, _ step: Step, in set: inout WorkingSet, _ change: (inout AccountRecord) -> Void
   ) throws(StoreError) -> SignInOutcome {
-    guard !found.isDisabled else { return .refused(.userDisabled) }
+    guard !found.isDisabled else {
+      return SignInOutcome(answer: CommandAnswer(.userDisabled), usesProof: factor.isSpentByRefusal)
+    }
     var account = found
     change(&account)
-    try endFictionalSessions(of: account, before: found, in: &set)
+    try endFictionalSessions(of: &account, before: found, in: &set)
     let outcome = try begin(account, isNewUser: false, step, in: &set)
     try AccountEvents(account, runs.random.eventID, cause).changes(from: found, in: &set)
     return outcome
@@ -121,10 +130,20 @@ struct SignIn<Factor: ProvenFactor> {
 
   /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
   private func endFictionalSessions(
-    of account: AccountRecord, before: AccountRecord, in set: inout WorkingSet
+    of account: inout AccountRecord, before: AccountRecord, in set: inout WorkingSet
   ) throws(StoreError) {
     guard before.isNumberFictional, !account.isNumberFictional else { return }
-    try sessions.end(of: account, by: SignInProvider.ofFictionalNumbers, in: &set)
+    try sessions.endAll(of: &account, in: &set)
+  }
+
+  /// Takes a number that was never proven from the account of an identity, which goes on without it.
+  private func release(_ superseded: AccountRecord?, in set: inout WorkingSet) throws(StoreError) {
+    guard let superseded else { return }
+    var account = superseded
+    account.phoneNumber = nil
+    try sessions.end(of: account, by: [.phone], in: &set)
+    try account.store(in: &set)
+    try AccountEvents(account, runs.random.eventID, cause).changes(from: superseded, in: &set)
   }
 
   // MARK: Linking
@@ -144,8 +163,10 @@ struct SignIn<Factor: ProvenFactor> {
     var account = caller.account
     let owns = factor.ownsAddress && step.isAddressFree(for: account)
     if step.holder == nil {
+      try release(step.superseded, in: &set)
       let isTrusted = request.isRecent || account.isAnonymous
-      factor.put(on: &account, isTrusted: isTrusted, ownsAddress: owns, at: set.now)
+      factor.put(
+        on: &account, trustedFrom: isTrusted ? nil : set.now + SensitiveAct.distrust, ownsAddress: owns, at: set.now)
     } else {
       factor.renew(&account, ownsAddress: owns)
     }
@@ -161,10 +182,10 @@ struct SignIn<Factor: ProvenFactor> {
   /// The caller's session goes on, unless it was one of a fictional number. A change of number ends the others: a thief
   /// may have one.
   private func finishLink(
-    of account: AccountRecord, _ caller: IDTokenCheck.Holder, _ step: Step, in set: inout WorkingSet
+    of changed: AccountRecord, _ caller: IDTokenCheck.Holder, _ step: Step, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
-    var session = caller.session
-    try endFictionalSessions(of: account, before: caller.account, in: &set)
+    var (account, session) = (changed, caller.session)
+    try endFictionalSessions(of: &account, before: caller.account, in: &set)
     if caller.account.phoneNumber != nil, account.phoneNumber != caller.account.phoneNumber {
       try sessions.endOthers(than: session, in: &set)
     }
@@ -180,9 +201,4 @@ struct SignIn<Factor: ProvenFactor> {
     let answer = try step.answers.tokens(holder, isNewUser: false, factor.identity, at: set.now)
     return SignInOutcome(answer: answer, usesProof: true)
   }
-}
-
-extension SignInProvider {
-  /// First factors of the sessions that end with the first real proof of a number: all but identities.
-  fileprivate static let ofFictionalNumbers: Set<SignInProvider> = [.phone, .anonymous]
 }

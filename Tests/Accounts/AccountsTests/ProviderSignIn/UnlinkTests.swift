@@ -48,7 +48,8 @@ struct UnlinkTests {
   }
 
   @Test func `Unlinking needs a recent sign-in where the project says so`() async throws {
-    let user = try await bench.signIn(at: "apple.com", token("a"))
+    let user = try await bench.signIn("p")
+    _ = try await bench.signIn(at: "apple.com", token("a"), idToken: user.idToken)
     bench.clock.advance(by: .seconds(301))
     var rules = Project.RecentLogin()
     rules.linking = true

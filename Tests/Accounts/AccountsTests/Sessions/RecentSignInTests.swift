@@ -79,6 +79,7 @@ struct RecentSignInTests {
 
   @Test func `So does the removal of a number, unless the project does without`() async throws {
     let user = try await bench.signIn("a")
+    _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g"), idToken: user.idToken)
     bench.clock.advance(by: Self.old)
     #expect(try error(await bench.unlink(user.idToken)) == .credentialTooOld)
     // Of the profile it is no matter.

@@ -193,14 +193,6 @@ final class AccountsBench: EngineBench {
   }
 }
 
-extension Sessions {
-  /// Ends all sessions, and voids the ID tokens from before.
-  func endAll(of account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
-    try end(of: account, by: [.phone, .anonymous], in: &set)
-    account.validSince = max(account.validSince, UnixTime(seconds: set.now.seconds))
-  }
-}
-
 struct BenchSecrets {
   let sealingKey: PrivateSealingKey
   var tokenKeys: KeyRing

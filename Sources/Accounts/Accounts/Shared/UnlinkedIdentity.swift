@@ -1,0 +1,34 @@
+import CountersignEncoding
+
+/// Identity that was unlinked from an account, as a hash without a key.
+struct UnlinkedIdentity: Sendable, Hashable {
+  fileprivate static let most = 16
+
+  private let hash: [UInt8]
+
+  init(_ subject: String, at provider: String) { hash = AccountHashes.digest("unlinked", [provider, subject]) }
+}
+
+extension UnlinkedIdentity: FieldCoded {
+  init(_ fields: inout FieldCoder, _ identity: Self?) throws(UnreadableFields) {
+    hash = try fields.required(1, identity?.hash)
+  }
+}
+
+extension AccountRecord {
+  func hasUnlinked(_ subject: String, at provider: String) -> Bool {
+    unlinked.contains(UnlinkedIdentity(subject, at: provider))
+  }
+
+  mutating func add(_ identity: LinkedIdentity) {
+    unlinked.removeAll { $0 == UnlinkedIdentity(identity.subject, at: identity.provider) }
+    identities.append(identity)
+  }
+
+  mutating func unlink(_ providers: Set<String>) {
+    unlinked += identities.filter { providers.contains($0.provider) }
+      .map { UnlinkedIdentity($0.subject, at: $0.provider) }
+    unlinked.removeFirst(max(0, unlinked.count - UnlinkedIdentity.most))
+    identities.removeAll { providers.contains($0.provider) }
+  }
+}
