@@ -50,7 +50,7 @@ public enum Topology {
     /// Queues named after the type of their jobs.
     public static let jobTypes = [smsDispatch, pushVerify, recaptchaAssess, mailRelay, mailForget, appleRevoke]
 
-    /// Queues of jobs for whose results nobody waits: millions of `sms.bulk` would delay those of codes, and `accounts`
+    /// Queues of jobs whose results are not waited for: millions of `sms.bulk` would delay those of codes, and `accounts`
     /// sends `mail.forget` without waiting.
     public static let unreported = [mailForget, smsBulk]
 

@@ -46,8 +46,8 @@ struct ResultWriter: Sendable {
     return (publication, copy)
   }
 
-  /// Whether the topology binds a queue to the results: not to those of a type's second queue, nor to those for which
-  /// nobody waits. Elsewhere a mandatory one would come back for ever.
+  /// Whether the topology binds a queue to the results: not to those of a type's second queue, nor to those that are
+  /// not waited for. Elsewhere a mandatory one would come back, again and again.
   private var hasListener: Bool { queue == jobType.name && !Topology.Queues.unreported.contains(queue) }
 
   /// `nil` for a further delay with the same reason, and where no one listens.

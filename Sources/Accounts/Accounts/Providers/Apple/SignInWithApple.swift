@@ -45,7 +45,7 @@ struct AppleName: Sendable {
   let family: String?
 
   /// Without a name when it cannot be read: Apple's own SDK for apps leaves `&` and `+` in it as they are, which cuts
-  /// it off, and nobody has to be kept out for a name.
+  /// it off, and a name is no reason to refuse a user.
   init(_ json: String) {
     var members: [String: JSONValue]?
     do throws(JSONRefusal) {
