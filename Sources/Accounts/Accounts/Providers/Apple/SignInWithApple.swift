@@ -45,7 +45,7 @@ struct AppleName: Sendable {
   let family: String?
 
   /// Without a name when it cannot be read: Apple's own SDK for apps leaves `&` and `+` in it as they are, which cuts
-  /// it off, and a name is no reason to refuse a user.
+  /// it off, and a sign-in does not fail over a name.
   init(_ json: String) {
     var members: [String: JSONValue]?
     do throws(JSONRefusal) {
