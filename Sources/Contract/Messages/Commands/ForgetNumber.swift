@@ -4,7 +4,7 @@ public import CountersignTelemetry
 ///
 /// A running verification is canceled first. Messages that wait to be published stay until they are. A command of
 /// operators, see ``ListConversions``, and of `accounts`, which names all that narrows it: a number is taken from an
-/// account, and its next owner may already be signing in.
+/// account, and its next owner may already be signing in. Recorded replies stay for the same reason.
 public struct ForgetNumber: Command, Hashable {
   public typealias Reply = NumberForgotten
   public static let type = MessageType("number.forget")
