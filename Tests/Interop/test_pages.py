@@ -290,7 +290,7 @@ class MessagesTest(unittest.TestCase):
     def test_results_carry_no_numbers_and_no_texts(self):
         results = [message for message in contract.DOCUMENT["components"]["messages"].values()
                    if message["name"].endswith(".result.v1")]
-        self.assertEqual(len(results), 6)
+        self.assertEqual(len(results), 7)
         for message in results:
             self.assertEqual(fields(message["payload"]) & {"phoneNumber", "to", "text", "code", "email"}, set(), message["name"])
 
