@@ -113,6 +113,7 @@ struct Tickets: Sendable {
   private func seal(
     _ content: some FieldCoded, _ id: RecordID, _ purpose: Ticket.Purpose
   ) throws(StoreError) -> String {
+    // The errors of both say no more: contents are bounded, and the ring was read at the start.
     guard let key = ring.sealing, let bytes = try? content.fields(),
       let sealed = try? JWE.seal(bytes, with: key, header: Self.header(id, purpose))
     else { throw StoreError(.content, "the content of a ticket cannot be sealed") }
@@ -138,6 +139,8 @@ struct Tickets: Sendable {
     return nil
   }
 
+  /// `nil` for whatever keeps it closed: a key that is gone, a record that was changed, a content of another version. Its
+  /// holder gets the same refusal for each, and can begin anew.
   private func open<Content: FieldCoded>(_ ticket: Ticket) -> Content? {
     guard let opened = try? JWE.open(ticket.sealed, with: ring),
       Self.header(ticket.id, ticket.purpose).allSatisfy({ opened.header[$0.key] == $0.value })

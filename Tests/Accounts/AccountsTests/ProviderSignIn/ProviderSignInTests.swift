@@ -200,7 +200,7 @@ struct ProviderSignInTests {
     let made = try await bench.signIn(pending: refused.pending)
     #expect(made.reply.isNewUser == true)
     #expect(try await bench.account(of: made)?.displayName == "Alan")
-    // What does not fit is cut, and what may not be shown is left out.
+    // Too long a name is cut, and an address that may not be shown is left out.
     var odd = token("a10", name: "A\u{202E}" + String(repeating: "é", count: 200))
     odd.photo = "javascript:alert(1)"
     let account = try #require(try await bench.account(of: bench.signIn(at: "apple.com", odd)))

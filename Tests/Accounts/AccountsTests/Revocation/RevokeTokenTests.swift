@@ -22,7 +22,7 @@ import Testing
     let id = try #require(publication.message.messageID)
     let context = SealContext(messageType: StartRevocation.type, messageID: id, recipient: AccountsBench.app)
     #expect(try start.token.secret.open(with: bench.secrets.secrets.keys, for: context).reveal() == "apple-code")
-    // Whoever brings the same asks for the same.
+    // The same code asks for the same operation.
     #expect(try await bench.send(bench.revoking(idToken, "b"), id: "b") == nil)
     #expect(bench.checks.isEmpty)
   }
