@@ -41,7 +41,8 @@ struct Bound: Sendable {
 
   func check(_ value: Int, _ field: String, unit: String = "") throws(PasswordHashingError) {
     guard range.contains(value) else {
-      throw .invalid(field: field, rule: "is not in \(range.lowerBound)…\(range.upperBound)\(unit.isEmpty ? "" : " \(unit)")")
+      let suffix = unit.isEmpty ? "" : " \(unit)"
+      throw .invalid(field: field, rule: "is not in \(range.lowerBound)…\(range.upperBound)\(suffix)")
     }
   }
 

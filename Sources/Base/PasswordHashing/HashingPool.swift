@@ -64,6 +64,9 @@ public final class HashingPool: Sendable {
     return try result.get()
   }
 
+  /// Number of pieces of work that wait for a thread.
+  public var waiting: Int { state.withLock { $0.waiting.count } }
+
   private func admit(_ job: Job) -> Admission {
     state.withLock { state in
       // A cancellation before this found no place to give up.

@@ -83,3 +83,10 @@ extension ImportAlgorithm: Codable {
     public init() {}
   }
 }
+
+/// A key prints no more than a checked algorithm does.
+extension ImportAlgorithm.Fields: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  public var description: String { hashAlgorithm }
+  public var debugDescription: String { hashAlgorithm }
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}
