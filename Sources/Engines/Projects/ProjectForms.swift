@@ -94,17 +94,36 @@ public enum ProjectForms {
   }
 
   /// Form of a way to sign in, in words.
-  public static let methodForm = "phone, anonymous or the ID of a provider, such as apple.com"
+  public static let methodForm =
+    "phone, anonymous, password, emailLink, custom or the ID of a provider, such as apple.com"
 
   /// Whether a text names a way to sign in.
   public static func isMethod(_ text: String) -> Bool {
-    text == Project.Method.phone.rawValue || text == Project.Method.anonymous.rawValue || isProviderID(text)
+    Project.Method.own.contains(Project.Method(rawValue: text)) || isProviderID(text)
   }
 
   /// The ID of an identity provider: up to 64 lower case letters, digits, `.`, `-` and `_`, one dot at least.
   public static func isProviderID(_ text: String) -> Bool {
     text.isMatched(by: { isLowerCase($0) || $0.isDigit || ".-_".unicodeScalars.contains($0) }, length: 3...64)
       && text.dropFirst().dropLast().contains(".")
+  }
+
+  /// An address of mail, `name@example.com`, in printable ASCII: up to 254 bytes.
+  public static func isMailAddress(_ text: String) -> Bool {
+    guard text.isMatched(by: { ("!"..."~").contains($0) }, length: 3...254) else { return false }
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count == 2 && !parts[0].isEmpty && isHost(String(parts[1]).lowercased())
+  }
+
+  /// Address of a page without query and fragment, of https, or of http on the own machine: up to 1,024 bytes.
+  public static func isPageAddress(_ text: String) -> Bool {
+    guard text.isMatched(by: { ("!"..."~").contains($0) && !"?#\\\"<>".unicodeScalars.contains($0) }, length: 9...1024)
+    else { return false }
+    return text.hasPrefix("https://")
+      || ["http://127.0.0.1", "http://localhost"].contains { start in
+        guard text.hasPrefix(start) else { return false }
+        return text.dropFirst(start.count).first.map { $0 == ":" || $0 == "/" } ?? false
+      }
   }
 
   /// Name of a client or app at a provider: 1 to 255 visible characters of ASCII.

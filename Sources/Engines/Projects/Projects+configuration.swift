@@ -28,6 +28,13 @@ extension Project: Configuration {
       "emulatorTokens", default: false,
       "Whether unsigned credentials of providers are taken, in development mode only.")
     recentLogin = RecentLogin(section.section("recentLogin"))
+    passwords = PasswordRules(section.section("passwords"))
+    mail = Mail(section.section("mail"))
+    protectsAddresses = section.bool(
+      "protectsAddresses", default: protectsAddresses, "Whether answers tell nobody that an account has an address.")
+    allowsDuplicateEmails = section.bool(
+      "allowsDuplicateEmails", default: allowsDuplicateEmails,
+      "Whether several accounts may have an address, those of providers.")
     recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
     apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
       ProjectApp(id: $0.name, $0.section, number: number, &taken)
@@ -92,7 +99,7 @@ extension Project: Configuration {
 
   private static func methods(_ section: ConfigurationSection) -> Set<Method> {
     let flags = section.boolMap(
-      "methods", "Ways to sign in that are on: phone, anonymous, and providers by their ID, such as apple.com.")
+      "methods", "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID.")
     for name in flags.keys.sorted() where !ProjectForms.isMethod(name) {
       section.problem("methods.\(name)", "is no way to sign in: it must be \(ProjectForms.methodForm)")
     }
@@ -107,6 +114,35 @@ extension Project.RecentLogin {
       "phone", default: phone, "Whether a change or the removal of a number needs a sign-in of the last five minutes.")
     linking = section.bool(
       "linking", default: linking, "Whether linking a way to sign in needs a sign-in of the last five minutes.")
+  }
+}
+
+extension Project.PasswordRules {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init()
+    minLength = section.integer("minLength", default: minLength, in: 6...30, "Characters that a new password has.")
+    needsLowercase = section.bool("lowercase", default: false, "Whether a new password needs a lower case letter.")
+    needsUppercase = section.bool("uppercase", default: false, "Whether a new password needs an upper case letter.")
+    needsDigit = section.bool("digit", default: false, "Whether a new password needs a digit.")
+    needsSymbol = section.bool(
+      "symbol", default: false, "Whether a new password needs a character that is neither a letter nor a digit.")
+  }
+}
+
+extension Project.Mail {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init()
+    from = section.optionalString("from", "The address that mails of accounts come from, a sender of the mail-worker.")
+    appName = section.optionalString("appName", "The name that mails say; the project's ID without it.")
+    actionURL = section.optionalString(
+      "actionURL", "The page that links open: https://example.com/__/auth/action. That of authDomain without it.")
+    section.check("from", from.map(ProjectForms.isMailAddress) ?? true, "must be an address: name@example.com")
+    section.check(
+      "appName", appName.map { $0.isMatched(by: { $0.value >= 0x20 && $0.value != 0x7F }, length: 1...64) } ?? true,
+      "must be 1 to 64 characters without control characters")
+    section.check(
+      "actionURL", actionURL.map(ProjectForms.isPageAddress) ?? true,
+      "must be an address of https:// without query, or of http:// on the own machine")
   }
 }
 

@@ -35,6 +35,15 @@ public struct Project: Sendable, Hashable {
     public static let phone = Method(rawValue: "phone")
     /// No name at all.
     public static let anonymous = Method(rawValue: "anonymous")
+    /// An address with a password.
+    public static let password = Method(rawValue: "password")
+    /// A link that is mailed.
+    public static let emailLink = Method(rawValue: "emailLink")
+    /// A token that a service account signs.
+    public static let custom = Method(rawValue: "custom")
+
+    /// The ways to sign in that are not providers.
+    public static let own: [Method] = [.phone, .anonymous, .password, .emailLink, .custom]
 
     /// An identity provider, by its ID: `apple.com`.
     public static func provider(_ id: String) -> Method { Method(rawValue: id) }
@@ -59,6 +68,14 @@ public struct Project: Sendable, Hashable {
   public var emulatorTokens = false
   /// Acts of a signed-in user that need a sign-in of the last five minutes. The deletion of an account always does.
   public var recentLogin = RecentLogin()
+  /// Rules of new passwords.
+  public var passwords = PasswordRules()
+  /// Whether answers keep secret that an account has an address. Administrators can change it.
+  public var protectsAddresses = true
+  /// Whether several accounts may have an address, those of providers. Administrators can change it.
+  public var allowsDuplicateEmails = false
+  /// Mail that accounts need.
+  public var mail = Mail()
   /// The apps whose users are the project's.
   public var apps: [ProjectApp]
   /// reCAPTCHA, as SDKs are told of it. `nil` where there is none.
@@ -82,6 +99,39 @@ public struct Project: Sendable, Hashable {
     public var linking = false
 
     /// The defaults: ``phone`` alone.
+    public init() {}
+  }
+
+  /// Rules of new passwords. One that follows them no longer goes on to sign in.
+  public struct PasswordRules: Sendable, Hashable {
+    /// Minimum length in characters: 6 to 30.
+    public var minLength = 6
+    /// Whether a lower case letter is needed.
+    public var needsLowercase = false
+    /// Whether an upper case letter is needed.
+    public var needsUppercase = false
+    /// Whether a digit is needed.
+    public var needsDigit = false
+    /// Whether a character is needed that is neither a letter nor a digit.
+    public var needsSymbol = false
+
+    /// Maximum length in characters.
+    public static let maxLength = 4096
+
+    /// The defaults: six characters of any kind.
+    public init() {}
+  }
+
+  /// Mail that accounts need: links.
+  public struct Mail: Sendable, Hashable {
+    /// Address of one of the mail-worker's senders. Its first one if `nil`.
+    public var from: String?
+    /// Name that mails say. The project's ID if `nil`.
+    public var appName: String?
+    /// Address of the page that links open. That of `authDomain` if `nil`.
+    public var actionURL: String?
+
+    /// No preferences.
     public init() {}
   }
 

@@ -52,7 +52,10 @@ struct AccountEvents {
     if account.displayName != before.displayName { fields.append("displayName") }
     if account.photoURL != before.photoURL { fields.append("photoURL") }
     if account.phoneNumber != before.phoneNumber { fields.append("phoneNumber") }
-    if account.addressed?.email != before.addressed?.email { fields.append("email") }
+    if account.address?.email != before.address?.email { fields.append("email") }
+    if account.passwordChangedAt != before.passwordChangedAt { fields.append("password") }
+    if account.isDisabled != before.isDisabled { fields.append("disabled") }
+    if account.claims != before.claims { fields.append("customAttributes") }
     return fields
   }
 }

@@ -9,6 +9,9 @@ struct SignInProvider: Sendable, Hashable {
 
   static let phone = SignInProvider(name: "phone")
   static let anonymous = SignInProvider(name: "anonymous")
+  /// A password, or a link that was mailed.
+  static let password = SignInProvider(name: "password")
+  static let custom = SignInProvider(name: "custom")
 }
 
 /// A session as it is stored: a sign-in on a device, until it ends.
@@ -32,6 +35,8 @@ struct SessionRecord: Sendable, Hashable {
   /// Time until which it may delete its account although its sign-in is not recent: it had a code of the account's own
   /// Apple identity revoked.
   var deletionUntil: UnixTime?
+  /// Claims of the custom token that began it, as a JSON object.
+  var claims: String?
   /// Part of what its refresh token is made of.
   let seed: [UInt8]
 
@@ -121,5 +126,6 @@ extension SessionRecord: StoredRecord {
     lastUsedAt = try fields.required(5, session?.lastUsedAt)
     seed = try fields.required(6, session?.seed)
     deletionUntil = fields.optional(20, session?.deletionUntil)
+    claims = fields.optional(21, session?.claims)
   }
 }

@@ -34,6 +34,19 @@ struct AccountRecord: Sendable, Hashable {
   var numberTrustedFrom: UnixTime?
   /// Last time that a token of Sign in with Apple was revoked.
   var appleRevokedAt: UnixTime?
+  /// Address of its own: of a password, of links, or as an administrator set it. It alone has it.
+  var email: String?
+  var isEmailVerified = false
+  /// The first address that it had.
+  var initialEmail: String?
+  /// Last change of its password, whose hash has a record of its own. `nil` without one.
+  var passwordChangedAt: UnixTime?
+  /// Time from which a sign-in by password or link counts as recent. `nil` when it always does.
+  var emailTrustedFrom: UnixTime?
+  /// Whether links sent to its own address sign in.
+  var signsInByLink = false
+  /// Claims of its tokens, as a JSON object of at most 1,000 characters.
+  var claims: String?
   /// At most one of a provider, the oldest link first.
   var identities: [LinkedIdentity] = []
   /// Identities that were unlinked, the oldest first: their addresses do not bring them back.
@@ -56,19 +69,29 @@ struct AccountRecord: Sendable, Hashable {
     validSince = UnixTime(seconds: now.seconds)
   }
 
-  var hasWayIn: Bool { phoneNumber != nil || !identities.isEmpty }
+  var hasPassword: Bool { passwordChangedAt != nil }
+  /// Whether its own address signs in: `password` among its ways.
+  var signsInByEmail: Bool { email != nil && (hasPassword || signsInByLink) }
 
-  /// Ways to sign in: providers, and `phone`.
-  var ways: [String] { identities.map(\.provider) + (phoneNumber == nil ? [] : [SignInProvider.phone.name]) }
+  var hasWayIn: Bool { !ways.isEmpty }
 
-  /// The identity whose address is the account's: the first that owns one, else the first that has one.
-  var addressed: LinkedIdentity? {
-    identities.first(where: \.ownsEmail) ?? identities.first { $0.email != nil }
+  /// Ways to sign in: providers, `phone`, and `password` for a password or links.
+  var ways: [String] {
+    identities.map(\.provider) + (phoneNumber == nil ? [] : [SignInProvider.phone.name])
+      + (signsInByEmail ? [SignInProvider.password.name] : [])
+  }
+
+  /// The address that it shows: its own, else that of the first identity that owns one, else of the first that has one.
+  var address: (email: String, isVerified: Bool)? {
+    if let email { return (email, isEmailVerified) }
+    let identity = identities.first(where: \.ownsEmail) ?? identities.first { $0.email != nil }
+    return identity.flatMap { identity in identity.email.map { ($0, identity.isEmailVerified) } }
   }
 
   /// Whether a way to sign in gives recent sign-ins.
   func hasTrustedWay(at now: UnixTime) -> Bool {
     if phoneNumber != nil, numberTrustedFrom.map({ $0 <= now }) ?? true { return true }
+    if signsInByEmail, emailTrustedFrom.map({ $0 <= now }) ?? true { return true }
     return identities.contains { $0.isTrusted(at: now) }
   }
 
@@ -79,8 +102,12 @@ struct AccountRecord: Sendable, Hashable {
     view.displayName = displayName
     view.photoURL = photoURL
     view.phoneNumber = phoneNumber
-    view.email = addressed?.email
-    view.emailVerified = addressed?.isEmailVerified
+    view.email = address?.email
+    view.emailVerified = address?.isVerified
+    view.passwordChangedAt = passwordChangedAt
+    view.signsInByLink = signsInByLink ? true : nil
+    view.initialEmail = initialEmail
+    view.customAttributes = claims
     view.identities = identities.isEmpty ? nil : identities.map(\.view)
     view.disabled = isDisabled
     view.lastRefreshAt = lastRefreshAt
@@ -98,6 +125,7 @@ struct AccountRecord: Sendable, Hashable {
   private func uniqueKeys() throws(StoreError) -> [UniqueKey] {
     var keys: [UniqueKey] = []
     if let phoneNumber { keys.append(try Self.key(ofNumber: phoneNumber, project: project)) }
+    if let email { keys.append(try Self.key(ofEmail: email, project: project)) }
     for identity in identities {
       keys.append(try Self.key(ofIdentity: identity.subject, at: identity.provider, project: project))
       guard identity.ownsEmail, let email = identity.email else { continue }
@@ -176,6 +204,13 @@ extension AccountRecord: StoredRecord {
     photoURL = fields.optional(12, account?.photoURL)
     isDisabled = fields.flag(13, account?.isDisabled)
     appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
+    email = fields.optional(21, account?.email)
+    isEmailVerified = fields.flag(22, account?.isEmailVerified)
+    initialEmail = fields.optional(23, account?.initialEmail)
+    passwordChangedAt = fields.optional(24, account?.passwordChangedAt)
+    emailTrustedFrom = fields.optional(25, account?.emailTrustedFrom)
+    signsInByLink = fields.flag(26, account?.signsInByLink)
+    claims = fields.optional(27, account?.claims)
     identities = try fields.list(32, account?.identities)
     unlinked = try fields.list(33, account?.unlinked)
     endsAt = record.dueAt

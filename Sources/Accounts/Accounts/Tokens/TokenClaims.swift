@@ -22,7 +22,7 @@ struct TokenClaims {
   /// fresh one would be void. Nor is its sign-in from after it: verifiers refuse that.
   private func json(_ identities: [LinkedIdentity]) -> [UInt8] {
     let issuedAt = Int(max(now, account.validSince).seconds)
-    let address = account.addressed
+    let address = account.address
     var claims = JSONObjectWriter(reserving: 640)
     claims.put("name", account.displayName)
     claims.put("picture", account.photoURL)
@@ -35,9 +35,9 @@ struct TokenClaims {
     claims.put("iat", issuedAt)
     claims.put("exp", issuedAt + Int(IDTokens.lifetime.components.seconds))
     claims.put("sid", session.id.text)
-    if let address, let email = address.email {
-      claims.put("email", email)
-      claims.put("email_verified", address.isEmailVerified)
+    if let address {
+      claims.put("email", address.email)
+      claims.put("email_verified", address.isVerified)
     }
     claims.put("phone_number", account.phoneNumber)
     claims.put("firebase", object: firebase(identities, address?.email))

@@ -67,12 +67,19 @@ public struct SignInWithPhone: SecretReplyCommand {
   }
 }
 
-/// Command `account.signUp`: makes an anonymous account.
+/// Command `account.signUp`: makes an anonymous account, or one with a password. With an ID token, adds a password to its
+/// account.
 public struct SignUp: SecretReplyCommand {
   public typealias Reply = AccountSignedIn
   public static let type = MessageType("account.signUp")
 
   public var project: String
+  /// ID of the app at the coordinator, which has to be one of the project.
+  public var app: String?
+  /// ``PasswordCredential`` as JSON. Absent for an anonymous account.
+  public var credential: SecretField?
+  /// ID token of a signed-in user.
+  public var idToken: SecretField?
   public var client: StartVerification.Client?
   /// Public key for the secrets of the reply.
   public var replyKey: String
@@ -95,7 +102,7 @@ public struct AccountSignedIn: MessageBody, Hashable {
   public var temporaryProof: SecretField?
   /// Seconds of its validity.
   public var temporaryProofExpiresIn: Int?
-  /// ``SignedInIdentity`` as JSON, of a sign-in by an identity provider.
+  /// ``SignedInIdentity`` as JSON, of a sign-in by an identity provider, a password or a link.
   public var identity: SecretField?
   /// Stands for the credential, once: Apple's tokens count once.
   public var pendingToken: SecretField?
@@ -159,6 +166,14 @@ public struct AccountView: Codable, Sendable, Hashable {
   public var emailVerified: Bool?
   /// Identities at providers, the oldest link first. Absent without any.
   public var identities: [IdentityView]?
+  /// Time of the last change of the password. Absent without one.
+  public var passwordChangedAt: UnixTime?
+  /// Whether links sent to the address sign in.
+  public var signsInByLink: Bool?
+  /// Address of the account when it got its first one.
+  public var initialEmail: String?
+  /// Claims of its tokens, as the text of a JSON object.
+  public var customAttributes: String?
   public var disabled: Bool
   public var createdAt: UnixTime
   public var lastLoginAt: UnixTime
@@ -193,7 +208,7 @@ public struct IdentityView: Codable, Sendable, Hashable {
   }
 }
 
-/// Command `account.update`: changes the profile of an ID token's account, or unlinks its number.
+/// Command `account.update`: changes profile, address or password of an ID token's account, or unlinks a provider.
 public struct UpdateAccount: Command {
   public typealias Reply = AccountChanged
   public static let type = MessageType("account.update")
@@ -204,10 +219,15 @@ public struct UpdateAccount: Command {
   public var displayName: String?
   /// New address. Empty removes it.
   public var photoURL: String?
-  /// `DISPLAY_NAME`, `PHOTO_URL`.
+  /// New address and password: ``PasswordCredential`` as JSON.
+  public var credential: SecretField?
+  /// `DISPLAY_NAME`, `PHOTO_URL`, `EMAIL`, `PASSWORD`.
   public var deleteAttributes: [String]?
-  /// Providers to unlink: `apple.com`. `phone` takes the number.
+  /// Providers to unlink: `apple.com`. `phone` takes the number, `password` the address and the password.
   public var deleteProviders: [String]?
+  public var client: StartVerification.Client?
+  /// Public key for the tokens of the reply. Required with ``credential``.
+  public var replyKey: String?
 
   public init(project: String, idToken: SecretField) {
     self.project = project
@@ -220,6 +240,8 @@ public struct AccountChanged: MessageBody, Hashable {
   public static let type = MessageType("account.changed")
 
   public var account: AccountView
+  /// Tokens of the session, after a change of address or password.
+  public var tokens: SessionTokens?
 
   public init(account: AccountView) {
     self.account = account

@@ -25,7 +25,7 @@ public struct AccountUpdated: Event, Hashable {
   public var project: String
   public var localID: String
   public var updatedAt: UnixTime
-  /// `displayName`, `photoURL`, `phoneNumber`, `email`.
+  /// `displayName`, `photoURL`, `phoneNumber`, `email`, `password`, `disabled`, `customAttributes`.
   public var fields: [String]
 
   public init(project: String, localID: String, updatedAt: UnixTime, fields: [String]) {
@@ -164,7 +164,7 @@ public struct AccountErased: Event, Hashable {
   }
 }
 
-/// Reply to `keys.get` and event `keys.published`: the public keys of ID tokens, of all projects.
+/// Reply to `keys.get` and event `keys.published`: the public keys of ID tokens and session cookies, of all projects.
 public struct KeysPublished: Event, Hashable {
   public static let type = MessageType("keys.published")
 
@@ -188,6 +188,8 @@ public struct KeysPublished: Event, Hashable {
   }
 
   public var keys: [Key]
+  /// The public keys of session cookies.
+  public var cookieKeys: [Key]?
   /// Seconds for which they may be cached: no key signs earlier than so long after it was first published.
   public var maxAge: Int
   public var publishedAt: UnixTime

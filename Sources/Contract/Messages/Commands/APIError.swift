@@ -128,6 +128,58 @@ public struct APIErrorCode: OpenWord {
   public static let identityAlreadyLinked = APIErrorCode(rawValue: "FEDERATED_USER_ID_ALREADY_LINKED")
   /// Another account has the address.
   public static let emailExists = APIErrorCode(rawValue: "EMAIL_EXISTS")
+  /// The text is not a mail address, or not the one that the code was sent to.
+  public static let invalidEmail = APIErrorCode(rawValue: "INVALID_EMAIL")
+  /// The address is missing.
+  public static let missingEmail = APIErrorCode(rawValue: "MISSING_EMAIL")
+  /// The new address is missing.
+  public static let missingNewEmail = APIErrorCode(rawValue: "MISSING_NEW_EMAIL")
+  /// The password is missing.
+  public static let missingPassword = APIErrorCode(rawValue: "MISSING_PASSWORD")
+  /// The password does not follow the project's rules.
+  public static let weakPassword = APIErrorCode(rawValue: "WEAK_PASSWORD")
+  /// No account has the address.
+  public static let emailNotFound = APIErrorCode(rawValue: "EMAIL_NOT_FOUND")
+  /// The password is wrong.
+  public static let invalidPassword = APIErrorCode(rawValue: "INVALID_PASSWORD")
+  /// Address or password is wrong; the project protects addresses, so it is not told which one.
+  public static let invalidLoginCredentials = APIErrorCode(rawValue: "INVALID_LOGIN_CREDENTIALS")
+  /// The code of a link is missing.
+  public static let missingOobCode = APIErrorCode(rawValue: "MISSING_OOB_CODE")
+  /// The code of a link is wrong, or used.
+  public static let invalidOobCode = APIErrorCode(rawValue: "INVALID_OOB_CODE")
+  /// The code of a link is too old.
+  public static let expiredOobCode = APIErrorCode(rawValue: "EXPIRED_OOB_CODE")
+  /// The page to go on to is not an address.
+  public static let invalidContinueURI = APIErrorCode(rawValue: "INVALID_CONTINUE_URI")
+  /// The page to go on to is not one of the project's domains.
+  public static let unauthorizedDomain = APIErrorCode(rawValue: "UNAUTHORIZED_DOMAIN")
+  /// The custom token is missing.
+  public static let missingCustomToken = APIErrorCode(rawValue: "MISSING_CUSTOM_TOKEN")
+  /// The custom token is malformed, too old, or not signed by a service account of the project.
+  public static let invalidCustomToken = APIErrorCode(rawValue: "INVALID_CUSTOM_TOKEN")
+  /// The custom token is of another project.
+  public static let credentialMismatch = APIErrorCode(rawValue: "CREDENTIAL_MISMATCH")
+  /// The ID of the user is missing.
+  public static let missingLocalID = APIErrorCode(rawValue: "MISSING_LOCAL_ID")
+  /// The ID of the user is too long.
+  public static let invalidLocalID = APIErrorCode(rawValue: "INVALID_LOCAL_ID")
+  /// Another account has the ID.
+  public static let duplicateLocalID = APIErrorCode(rawValue: "DUPLICATE_LOCAL_ID")
+  /// The claims have more than 1,000 characters.
+  public static let claimsTooLarge = APIErrorCode(rawValue: "CLAIMS_TOO_LARGE")
+  /// The claims are not a JSON object.
+  public static let invalidClaims = APIErrorCode(rawValue: "INVALID_CLAIMS")
+  /// A claim has a name that tokens use themselves.
+  public static let forbiddenClaim = APIErrorCode(rawValue: "FORBIDDEN_CLAIM")
+  /// The validity of the session cookie is out of range.
+  public static let invalidDuration = APIErrorCode(rawValue: "INVALID_DURATION")
+  /// The service account lacks the role.
+  public static let insufficientPermission = APIErrorCode(rawValue: "INSUFFICIENT_PERMISSION")
+  /// The access token is wrong, too old, or its service account is gone.
+  public static let invalidAccessToken = APIErrorCode(rawValue: "INVALID_ACCESS_TOKEN")
+  /// The assertion of a service account is wrong.
+  public static let invalidGrant = APIErrorCode(rawValue: "INVALID_GRANT")
 
   public static let known: [APIErrorCode] = [
     .invalidPhoneNumber, .missingPhoneNumber, .quotaExceeded, .tooManyAttempts, .missingClientIdentifier,
@@ -136,6 +188,11 @@ public struct APIErrorCode: OpenWord {
     .invalidTemporaryProof, .phoneNumberExists, .missingIDToken, .invalidIDToken, .tokenExpired, .missingRefreshToken,
     .invalidRefreshToken, .userNotFound, .userDisabled, .credentialTooOld, .projectNotFound, .invalidIDPResponse,
     .missingOrInvalidNonce, .invalidPendingToken, .invalidProviderID, .identityAlreadyLinked, .emailExists,
+    .invalidEmail, .missingEmail, .missingNewEmail, .missingPassword, .weakPassword, .emailNotFound,
+    .invalidPassword, .invalidLoginCredentials, .missingOobCode, .invalidOobCode, .expiredOobCode,
+    .invalidContinueURI, .unauthorizedDomain, .missingCustomToken, .invalidCustomToken, .credentialMismatch,
+    .missingLocalID, .invalidLocalID, .duplicateLocalID, .claimsTooLarge, .invalidClaims, .forbiddenClaim,
+    .invalidDuration, .insufficientPermission, .invalidAccessToken, .invalidGrant,
     .invalidArgument, .internalError,
   ]
 }

@@ -115,7 +115,12 @@ public enum Topology {
   public static let accountsCommands = [
     SignInWithPhone.routingKey, SignUp.routingKey, LookUpAccount.routingKey, UpdateAccount.routingKey,
     DeleteAccount.routingKey, SignInWithIDP.routingKey, RevokeToken.routingKey, RefreshSession.routingKey,
-    GetKeys.routingKey, RotateKeys.routingKey, ResetAccounts.routingKey,
+    GetKeys.routingKey, RotateKeys.routingKey, ResetAccounts.routingKey, SignInWithPassword.routingKey,
+    SignInWithCustomToken.routingKey, FindMethods.routingKey, SendMailLink.routingKey, ApplyMailLink.routingKey,
+    SignInWithMailLink.routingKey, GrantAccess.routingKey, CreateAccount.routingKey, ChangeAccount.routingKey,
+    FindAccounts.routingKey, ListAccounts.routingKey, RemoveAccounts.routingKey, ImportAccounts.routingKey,
+    CreateSessionCookie.routingKey, ProjectSettingsCommand.routingKey, SetServiceAccount.routingKey,
+    ListServiceAccounts.routingKey, ListActs.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.
