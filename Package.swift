@@ -198,7 +198,7 @@ let tools: [Target] = [
     [
       "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine", "Mail",
-      "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
+      "PasswordHashing", "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -344,8 +344,8 @@ let testTargets: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects", "Push", "RecordStore",
-      "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PasswordHashing", "PostgreSQL", "Projects", "Push",
+      "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",
