@@ -38,14 +38,22 @@ struct AccountFileReader {
     try file.skip { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
     guard file.next != nil else { return nil }
     let line = file.line
-    guard let row = CSVRow(file.bytes, from: file.start, limit: file.limit) else {
-      // The mark may be part of a name that was not quoted: only its line is lost.
+    let row = CSVRow(file.bytes, from: file.start, limit: file.limit)
+    guard let row, FileUser.Column.counts.contains(row.fields.count), !row.isSuspicious else {
+      // Only the first line is lost: a mark in it may be part of a value that was not quoted.
       try file.skip { $0 != UInt8(ascii: "\n") }
-      return AccountFileRow(
-        line: line, .failure(AccountFileError("a quotation mark is not closed, or the row is too long")))
+      return AccountFileRow(line: line, .failure(Self.error(columns: row?.fields.count)))
     }
     file.skip(to: row.end)
     return .make(line) { () throws(AccountFileError) in try FileUser(row) }
+  }
+
+  private static func error(columns: Int?) -> AccountFileError {
+    let bounds = FileUser.Column.counts
+    if let columns, !bounds.contains(columns) {
+      return AccountFileError("has \(columns) columns rather than \(bounds.lowerBound) to \(bounds.upperBound)")
+    }
+    return AccountFileError("a quotation mark is not closed, or the row is too long")
   }
 
   // MARK: JSON

@@ -10,6 +10,9 @@ struct CSVRow {
   private static let quote = UInt8(ascii: "\"")
   private static let comma = UInt8(ascii: ",")
   private static let newline = UInt8(ascii: "\n")
+  /// Commas of a name of several lines. A row that begins with a mark has 26 and more, one with a mark in its last name
+  /// that Firebase puts into quotes has six.
+  private static let mostCommas = 4
 
   /// - Parameter limit: end of what the row may have.
   /// - Returns: `nil` when the row does not end before the limit.
@@ -25,6 +28,13 @@ struct CSVRow {
     }
     self.fields = fields
     self.end = min(bytes.count, position + 1)
+  }
+
+  /// Whether a value holds the rest of a row and the beginning of the next one: its quotation mark was a part of it.
+  var isSuspicious: Bool {
+    fields.prefix(FileUser.Column.customAttributes).contains { field in
+      field.contains(Self.newline) && field.count { $0 == Self.comma } > Self.mostCommas
+    }
   }
 
   /// - Returns: the value, and the position of the comma or newline behind it.

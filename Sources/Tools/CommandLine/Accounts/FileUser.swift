@@ -10,10 +10,11 @@ struct FileUser {
     static let count = 28
     /// Of four columns each: ID, address, name, picture.
     static let providers = [("google.com", 7), ("facebook.com", 11), ("twitter.com", 15), ("github.com", 19)]
+    static let customAttributes = 27
     /// A column of our own with the other providers, behind the comma that ends a row of `auth:export`.
     static let otherProviders = count
     /// `disabled` and `customAttributes` came later.
-    static let least = 26
+    static let counts = 26...count + 1
   }
 
   /// Latest time that is read: the end of the year 9999.
@@ -22,10 +23,8 @@ struct FileUser {
   private(set) var fields = UserFields()
   private(set) var hasOwnHash = false
 
+  /// - Parameter row: as many columns as there may be.
   init(_ row: CSVRow) throws(AccountFileError) {
-    guard (Column.least...Column.count + 1).contains(row.fields.count) else {
-      throw AccountFileError("has \(row.fields.count) columns rather than \(Column.least) or \(Column.count)")
-    }
     let columns = try row.fields.map { field throws(AccountFileError) in try field.trimmedText() }
     func text(_ index: Int) -> JSONValue {
       let value = index < columns.count ? columns[index] : ""

@@ -47,8 +47,8 @@ import Testing
   private static let csv = [
     "UpvCYfUCyhZ9Xv7aIKTWsCrKqg43,ada@example.com,true,"
       + "lSrfV15cpx95/sZS2W9c9Kp6i/LVgQNDNC/qzrCnh1SAyZvqmZqAjTdn3aoItz+VHjoZilo78198JAdRuid5lQ==,42xEC+ixf3L2lw==,"
-      + #""Lovelace, Ada "the first"",https://example.com/ada.png,1234,ada@gmail.com,Ada,https://example.com/g.png,"#
-      + #",,,,,,,,77,,,,1486324026000,1486324027000,+14155550123,true,"{""admin"":""\"yes\""}","#,
+      + #""Lovelace, "Ada" the first",https://example.com/ada.png,1234,ada@gmail.com,Ada,https://example.com/g.png,"#
+      + #",,,,,,,,77,,,,1486324026000,1486324027000,+14155550123,true,"{""admin"":""\"yes\"""}","#,
     "two,,false,,,,,,,,,,,,,,,,,,,,,1486324026000,,,,,", "three,,,,,,,,,,,,,,,,,,,,,,,,,",
   ].map { $0 + "\n" }.joined()
 
@@ -69,7 +69,7 @@ import Testing
 
   @Test func `A JSON file of Firebase`() async throws {
     let rows = try await rows(Self.json, .json)
-    #expect(rows.map(\.line) == [2, 24])
+    #expect(rows.map(\.line) == [2, 25])
     let ada = try rows[0].user.get()
     #expect(ada.localID == "UpvCYfUCyhZ9Xv7aIKTWsCrKqg43")
     #expect(ada.displayName == #"Ada "the first" Lovelace}"#)
@@ -92,7 +92,7 @@ import Testing
     let rows = try await rows(Self.csv, .csv)
     #expect(rows.map(\.line) == [1, 2, 3])
     let ada = try rows[0].user.get()
-    #expect(ada.displayName == #"Lovelace, Ada "the first""#)
+    #expect(ada.displayName == #"Lovelace, "Ada" the first"#)
     #expect(ada.customAttributes == #"{"admin":"\"yes\""}"#)
     #expect(ada.disabled == true)
     #expect(ada.phoneNumber == "+14155550123")
@@ -138,8 +138,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("a,b", "has 2 columns rather than 26 or 28"),
-      (String(repeating: ",", count: 40), "has 41 columns rather than 26 or 28"),
+      ("a,b", "has 2 columns rather than 26 to 29"),
+      (String(repeating: ",", count: 40), "has 41 columns rather than 26 to 29"),
       ("\"open" + String(repeating: ",", count: 25), "a quotation mark is not closed, or the row is too long"),
       (String(repeating: "x", count: 70_000), "a quotation mark is not closed, or the row is too long"),
       (String(repeating: ",", count: 25), "localId is missing, or longer than 128 bytes"),
@@ -153,6 +153,17 @@ import Testing
     #expect(rows.map(\.line) == [1, 2, 3])
     #expect(throws: AccountFileError(reason)) { try rows[1].user.get() }
     #expect(try rows[2].user.get().localID == "three")
+  }
+
+  @Test func `A quotation mark that closes in a later row costs its line only`() async throws {
+    let columns = String(repeating: ",", count: 27)
+    let two = "two,,,,,\"b, c\",,,,,,,,,,,,,,,,,,,,,,"
+    for open in ["\"open\"\"", "a,\"open\"\"", "a,,,,,\"open", "a,,,,,,,,,,,,,,,,,,,,,\"open"] {
+      let rows = try await rows("\(open)\(columns.dropLast(open.count { $0 == "," }))\n\(two)\nthree\(columns)", .csv)
+      #expect(rows.map(\.line) == [1, 2, 3])
+      #expect(throws: AccountFileError.self) { try rows[0].user.get() }
+      #expect(try rows[1...].map { try $0.user.get().localID } == ["two", "three"])
+    }
   }
 
   @Test func `Bytes that are not UTF-8 cost their row only`() async throws {
