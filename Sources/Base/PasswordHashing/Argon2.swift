@@ -40,7 +40,7 @@ struct Argon2: Sendable, Hashable {
 
   /// Twice as fast, but without lanes, versions and salts of other lengths.
   private func hashWithSodium(_ password: [UInt8], salt: [UInt8]) -> [UInt8]? {
-    guard Self.isSodiumReady else { return nil }
+    guard Sodium.isReady else { return nil }
     var hash = [UInt8](repeating: 0, count: length)
     var phrase = password.map(CChar.init(bitPattern:))
     defer { sodium_memzero(&phrase, phrase.count) }
@@ -49,9 +49,6 @@ struct Argon2: Sendable, Hashable {
       memory << 10, crypto_pwhash_argon2id_alg_argon2id13())
     return code == 0 ? hash : nil
   }
-
-  /// Chooses the fastest code for the processor. Any thread may be the first.
-  private static let isSodiumReady = sodium_init() >= 0
 
   private func hashWithReference(_ password: [UInt8], salt: [UInt8]) -> [UInt8]? {
     var (password, salt, associatedData) = (password, salt, associatedData)
@@ -89,4 +86,9 @@ struct Argon2: Sendable, Hashable {
       }
     return argon2_ctx(&context, type)
   }
+}
+
+enum Sodium {
+  /// Chooses the fastest code for the processor, for scrypt as well. Any thread may be the first.
+  static let isReady = sodium_init() >= 0
 }

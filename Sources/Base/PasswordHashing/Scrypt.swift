@@ -21,6 +21,7 @@ struct ScryptCost: Sendable, Hashable {
 
   /// - Returns: `nil` without memory.
   func derive(_ length: Int, from password: [UInt8], salt: [UInt8]) -> [UInt8]? {
+    guard Sodium.isReady else { return nil }
     var key = [UInt8](repeating: 0, count: length)
     let code = crypto_pwhash_scryptsalsa208sha256_ll(
       password, password.count, salt, salt.count, UInt64(clamping: number), UInt32(clamping: blockSize),

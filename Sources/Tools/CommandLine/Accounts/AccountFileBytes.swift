@@ -6,7 +6,7 @@ final class AccountFileBytes {
   static let longestRow = 65_536
   private static let chunk = 262_144
 
-  /// What is loaded. Rows before ``start`` are read.
+  /// The part that is loaded. Rows before ``start`` are read.
   private(set) var bytes: [UInt8] = []
   private(set) var start = 0
   /// Line of ``start``, from 1.
