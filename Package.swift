@@ -47,6 +47,9 @@ let systemLibraries: [Target] = [
   systemLibrary("COpenDKIM", at: "COpenDKIM", pkgConfig: "opendkim", debian: "libopendkim-dev"),
   systemLibrary("CMicroHTTPD", at: "CMicroHTTPD", pkgConfig: "libmicrohttpd", debian: "libmicrohttpd-dev"),
   systemLibrary("CSMPP34", at: "CSMPP34", pkgConfig: "libsmpp34", debian: "libsmpp34-dev"),
+  systemLibrary("CSodium", at: "CSodium", pkgConfig: "libsodium", debian: "libsodium-dev"),
+  systemLibrary("CArgon2", at: "CArgon2", pkgConfig: "libargon2", debian: "libargon2-dev"),
+  systemLibrary("CCrypt", at: "CCrypt", pkgConfig: "libcrypt", debian: "libcrypt-dev"),
   // Headers of the C library.
   systemLibrary("CAllocator", at: "CAllocator"),
   systemLibrary("CResolver", at: "CResolver"),
@@ -64,6 +67,9 @@ let base: [Target] = [
   library("CountersignEncoding", at: "Base/Encoding"),
   library("CountersignTelemetry", at: "Base/Telemetry", ["CountersignEncoding"]),
   library("CountersignCryptography", at: "Base/Cryptography", ["CountersignCOpenSSL", "CountersignEncoding"]),
+  library(
+    "PasswordHashing", at: "Base/PasswordHashing",
+    ["CArgon2", "CCrypt", "CSodium", "CountersignCryptography", "CountersignEncoding", "CountersignTelemetry"]),
 ]
 
 let transport: [Target] = [
@@ -192,7 +198,7 @@ let tools: [Target] = [
     [
       "CResolver", "CommandEngine", "Coordination", "CountersignAMQP", "CountersignClient", "CountersignCryptography",
       "CountersignEncoding", "CountersignMessages", "CountersignTelemetry", "HTTPClient", "JobEngine", "Mail",
-      "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
+      "PasswordHashing", "PostgreSQL", "Projects", "Push", "RecordStore", "SMS", "ServiceRuntime",
     ]),
   library(
     "Simulation", at: "Tools/Simulation",
@@ -230,6 +236,7 @@ let testTargets: [Target] = [
   tests("CountersignEncoding", at: "Base/Encoding"),
   tests("CountersignTelemetry", at: "Base/Telemetry"),
   tests("CountersignCryptography", at: "Base/Cryptography", ["CountersignEncoding"]),
+  tests("PasswordHashing", at: "Base/PasswordHashing", ["CountersignEncoding", "CountersignTelemetry"]),
 
   tests("CountersignAMQP", at: "Transport/AMQP", ["CountersignConcurrency"]),
   // Needs a broker: COUNTERSIGN_TEST_AMQP_URL and COUNTERSIGN_TEST_BROKER_CTL.
@@ -337,8 +344,8 @@ let testTargets: [Target] = [
     "CommandLine", at: "Tools/CommandLine",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PostgreSQL", "Projects", "Push", "RecordStore",
-      "ServiceRuntime",
+      "CountersignTelemetry", "CrashMarks", "HTTPClient", "Mail", "PasswordHashing", "PostgreSQL", "Projects", "Push",
+      "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Simulation", at: "Tools/Simulation",

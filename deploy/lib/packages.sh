@@ -4,7 +4,7 @@
 # Libraries of the build, tools of the scripts, and the broker.
 readonly BUILD_PACKAGES=(
   g++ pkg-config librabbitmq-dev libcurl4-openssl-dev libsqlite3-dev libssl-dev libmicrohttpd-dev libphonenumber-dev
-  libopendkim-dev libsmpp34-dev libpq-dev
+  libopendkim-dev libsmpp34-dev libpq-dev libsodium-dev libargon2-dev libcrypt-dev
 )
 STACK_PACKAGES=(rabbitmq-server curl jq openssl ca-certificates)
 # Any installed nginx will do; installing this package would remove another one.

@@ -17,10 +17,12 @@ public enum SHA256 {
   }
 }
 
-/// HMAC (RFC 2104) with a digest that a provider's interface prescribes. Our own interfaces use ``HMACSHA256``.
+/// HMAC (RFC 2104) with a digest that another system's interface prescribes. Our own interfaces use ``HMACSHA256``.
 public enum HMAC {
   /// The digests.
   public enum Digest: String, Sendable, CaseIterable {
+    /// For passwords that another system hashed.
+    case md5 = "MD5"
     /// For signatures of providers that have no other. HMAC does not need a digest without collisions (RFC 6151,
     /// section 2.3).
     case sha1 = "SHA1"
@@ -31,6 +33,7 @@ public enum HMAC {
     /// The length of a code in bytes.
     public var length: Int {
       switch self {
+      case .md5: 16
       case .sha1: 20
       case .sha256: 32
       case .sha384: 48

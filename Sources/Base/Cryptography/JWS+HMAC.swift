@@ -53,7 +53,7 @@ extension HMAC.Digest {
   /// The name of the algorithm in a JWS (RFC 7518, section 3.1). Nil when there is none.
   fileprivate var jwsName: String? {
     switch self {
-    case .sha1: nil
+    case .md5, .sha1: nil
     case .sha256: "HS256"
     case .sha384: "HS384"
     case .sha512: "HS512"

@@ -24,6 +24,24 @@ public enum Base64URL {
   public static func decode(_ text: ArraySlice<UInt8>) -> [UInt8]? { codec.decode(text) }
 }
 
+/// Base64 as other systems write it: in either alphabet, with padding or without. Nothing is skipped.
+public enum AnyBase64 {
+  private static let pad = UInt8(ascii: "=")
+
+  public static func decode(_ text: String) -> [UInt8]? {
+    var digits = text.utf8[...]
+    if text.utf8.count.isMultiple(of: 4) { for _ in 0..<2 where digits.last == pad { digits.removeLast() } }
+    let unified = digits.map { byte in
+      switch byte {
+      case UInt8(ascii: "+"): UInt8(ascii: "-")
+      case UInt8(ascii: "/"): UInt8(ascii: "_")
+      default: byte
+      }
+    }
+    return Base64URL.decode(unified[...])
+  }
+}
+
 /// Both alphabets of RFC 4648. Decoding is strict: one text for one value, nothing skipped.
 private struct Base64Codec: Sendable {
   private static let invalid: UInt8 = 0xFF

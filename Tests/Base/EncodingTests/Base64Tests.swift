@@ -43,6 +43,16 @@ import Testing
   func `The URL alphabet refuses the other`(text: String) {
     #expect(Base64URL.decode(text) == nil)
   }
+
+  @Test(arguments: ["+/+/8A==", "-_-_8A==", "+/+/8A", "-_-_8A", "+_-/8A"])
+  func `Base64 of other systems is read in either alphabet`(text: String) {
+    #expect(AnyBase64.decode(text) == [0xFB, 0xFF, 0xBF, 0xF0])
+  }
+
+  @Test(arguments: ["Z", "Zg=", "Zg===", "Zh==", "Zh", "=", "====", "Zg ", "Zm9v\n", "é", "Zg==Zg=="])
+  func `Base64 of other systems is nothing when damaged`(text: String) {
+    #expect(AnyBase64.decode(text) == nil)
+  }
 }
 
 private func ascii(_ text: String) -> [UInt8] { Array(text.utf8) }

@@ -124,19 +124,22 @@ public struct CommandStage: Sendable {
     case general
     /// Calls of other services. They are refused once a quarter of the prefetch waits or runs.
     case providers
+    /// Hashing of passwords. Refused like calls of other services, so that a rush of sign-ins leaves room for the rest.
+    case hashing
 
     /// Maximum number of commands of a queue that run at once.
     public var maxAtOnce: Int {
       switch self {
       case .general: 8
       case .providers: 32
+      case .hashing: 16
       }
     }
 
     func maxStaged(prefetch: Int) -> Int {
       switch self {
       case .general: max(1, prefetch / 2)
-      case .providers: max(1, prefetch / 4)
+      case .providers, .hashing: max(1, prefetch / 4)
       }
     }
   }

@@ -5,6 +5,7 @@ import Synchronization
 final class StageWindows: Sendable {
   private let general = Window(CommandStage.Window.general.maxAtOnce)
   private let providers = Window(CommandStage.Window.providers.maxAtOnce)
+  private let hashing = Window(CommandStage.Window.hashing.maxAtOnce)
   private let staged = Mutex<[CommandStage.Window: Int]>([:])
   private let prefetch: Int
 
@@ -27,6 +28,7 @@ final class StageWindows: Sendable {
     switch window {
     case .general: general
     case .providers: providers
+    case .hashing: hashing
     }
   }
 
