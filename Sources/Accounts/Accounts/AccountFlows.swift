@@ -51,7 +51,7 @@ struct AccountParts: Sendable {
         projects: rules.projects, replyQueue: Self.replyQueue, metrics: ErasureMetrics(metrics, logger: logger)))
     reader = CommandReader(
       rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
-      tickets: Tickets(hashes, ring: secrets.tokenKeys))
+      tickets: Tickets(hashes, ring: secrets.tokenKeys), limitMetrics: LimitMetrics(metrics))
     sealer = Sealer(keys: secrets.keys)
   }
 }

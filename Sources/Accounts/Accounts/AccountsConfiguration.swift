@@ -124,8 +124,8 @@ extension AccountRules {
       section.strings(
         "operators", default: Self.defaultOperators.sorted(),
         "Users of the broker whose commands for operators are carried out: keys.rotate."))
-    let limits = AnonymousRules(section.section("limits"))
-    anonymous = isDevelopment ? .development : limits
+    let limits = Limits(section.section("limits"))
+    self.limits = isDevelopment ? .development : limits
     sessions = SessionRules(section.section("sessions"))
     keys = SigningKeyRules(section.section("keys"))
     maxCommandAge = section.section("commands").seconds(
@@ -144,22 +144,6 @@ extension AccountRules {
       commandQueue: Topology.Queues.accountsCommands, reportQueue: Topology.Queues.accountsReplies,
       inboxRetention: inboxRetention, maxCommandAge: maxCommandAge, operators: operators,
       requesters: requesters)
-  }
-}
-
-extension AnonymousRules {
-  init(_ section: ConfigurationSection) {
-    self.init()
-    perAddressPerHour = section.integer(
-      "anonymousPerAddressPerHour", default: perAddressPerHour, in: 0...1_000_000,
-      "Anonymous accounts that one address may make within an hour.")
-    networkFactor = section.integer(
-      "networkFactor", default: networkFactor, in: 1...1_000_000,
-      "How many times what an address may, its network may: the /24 of an IPv4 address, the /48 of an IPv6 one.")
-    perDay = section.integer(
-      "anonymousPerDay", default: perDay, in: 0...1_000_000_000,
-      "Anonymous accounts of a project on a day in UTC; ten times the median of the seven days before where that is more."
-    )
   }
 }
 

@@ -15,128 +15,45 @@ struct SignUpLimits: Sendable {
 
   private static let dayLength = Duration.seconds(86_400)
 
-  private let rules: AnonymousRules
-  private let address: SlotCounter
-  private let network: SlotCounter
+  private let perDay: Int
+  private let hour: LimitBench
   private let networkDay: SlotCounter
   private let day: SlotCounter
 
-  init(_ rules: AnonymousRules, project: String, from address: ClientAddress?, _ hashes: AccountHashes) {
-    self.rules = rules
-    let network = address?.wideNetwork ?? ""
-    self.address = SlotCounter(
-      hashes.hash("anonymous sign-ups", [project, address?.network ?? ""]), slot: .seconds(60), window: .seconds(3600))
-    self.network = SlotCounter(
-      hashes.hash("anonymous sign-ups of a network", [project, network]), slot: .seconds(60), window: .seconds(3600))
+  init(of subject: LimitSubject, _ figures: Limits, _ hashes: AccountHashes) {
+    perDay = figures[.anonymousPerDay]
+    hour = LimitBench(Limit.anonymous, of: subject, figures, hashes)
     networkDay = SlotCounter(
-      hashes.hash("anonymous sign-ups of a network and day", [project, network]), slot: Self.dayLength, window: .zero)
+      hashes.hash("anonymous sign-ups of a network and day", subject.parts([.network])), slot: Self.dayLength,
+      window: .zero)
+    let limit = Limit.anonymousPerDay
     day = SlotCounter(
-      hashes.hash("anonymous sign-ups of a day", [project]), slot: Self.dayLength,
+      hashes.hash(limit.counter, subject.parts(limit.parts)), slot: Self.dayLength,
       window: Self.dayLength * Self.daysBefore)
   }
 
   func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    for counter in [address, network, networkDay, day] { try counter.addKeys(to: &keys, at: now) }
+    try hour.addKeys(to: &keys, at: now)
+    for counter in [networkDay, day] { try counter.addKeys(to: &keys, at: now) }
   }
 
-  func refusal(in set: WorkingSet) throws(StoreError) -> SignUpRefusal? {
-    if let wait = try address.wait(limit: rules.perAddressPerHour, in: set) {
-      return SignUpRefusal(limit: .address, wait: wait)
-    }
-    if let wait = try network.wait(limit: rules.perNetworkPerHour, in: set) {
-      return SignUpRefusal(limit: .network, wait: wait)
-    }
+  func refusal(in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
+    if let refusal = try hour.refusal(in: set) { return refusal }
     guard try isBudgetUsedUp(in: set), try networkDay.count(of: 0, in: set) >= Self.perNetworkBeyondBudget else {
       return nil
     }
-    return SignUpRefusal(limit: .day, wait: day.untilNextSlot(at: set.now))
+    return LimitRefusal(limit: .anonymousPerDay, wait: day.untilNextSlot(at: set.now))
   }
 
   func count(in set: inout WorkingSet) throws(StoreError) {
-    for counter in [address, network, networkDay, day] { try counter.count(in: &set) }
+    try hour.count(in: &set)
+    for counter in [networkDay, day] { try counter.count(in: &set) }
   }
 
   func isBudgetUsedUp(in set: WorkingSet) throws(StoreError) -> Bool {
     var before: [Int64] = []
     for index in 1...Self.daysBefore { before.append(try day.count(of: index, in: set)) }
     let median = before.sorted()[Self.daysBefore / 2]
-    return try day.count(of: 0, in: set) >= max(Int64(rules.perDay), Self.timesTheMedian * median)
-  }
-}
-
-struct SignUpRefusal: Sendable, Hashable {
-  enum Limit: String, Sendable, CaseIterable {
-    case address, network, day
-  }
-
-  let limit: Limit
-  let wait: Duration
-}
-
-extension APIError {
-  init(_ refusal: SignUpRefusal) {
-    let text =
-      switch refusal.limit {
-      case .address: "too many anonymous accounts were made from this address within an hour"
-      case .network: "too many anonymous accounts were made from the network of this address within an hour"
-      case .day: "more anonymous accounts than usual were made today, several of them from this network"
-      }
-    self.init(
-      .tooManyAttempts, text, field: "client.ip", retryAfter: max(1, Int(clamping: refusal.wait.components.seconds)),
-      reason: "ANONYMOUS_LIMIT")
-  }
-}
-
-/// A counter of events in slots of time. A slot counts until a window after its end.
-struct SlotCounter: Sendable {
-  private let name: [UInt8]
-  private let slot: Duration
-  private let window: Duration
-
-  init(_ name: [UInt8], slot: Duration, window: Duration) {
-    (self.name, self.slot, self.window) = (name, slot, window)
-  }
-
-  private var key: CounterKey {
-    get throws(StoreError) { try CounterKey(name) }
-  }
-
-  private func slot(at time: UnixTime) -> Int64 {
-    time.milliseconds - time.milliseconds % slot.wholeMilliseconds
-  }
-
-  private func end(ofSlot slot: Int64) -> UnixTime { UnixTime(milliseconds: slot) + self.slot + window }
-
-  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
-    keys.add(counter: try key, since: oldestSlot(at: now))
-  }
-
-  private func oldestSlot(at now: UnixTime) -> Int64 { slot(at: now - window - slot) }
-
-  private func cells(in set: WorkingSet) throws(StoreError) -> [CounterCell] {
-    try set.cells(of: key, since: oldestSlot(at: set.now))
-  }
-
-  func wait(limit: Int, in set: WorkingSet) throws(StoreError) -> Duration? {
-    let cells = try cells(in: set).filter { $0.count > 0 && end(ofSlot: $0.slot) > set.now }
-    var excess = cells.reduce(1 - Int64(limit)) { $0 + $1.count }
-    guard excess > 0 else { return nil }
-    for cell in cells {
-      excess -= cell.count
-      if excess <= 0 { return end(ofSlot: cell.slot) - set.now }
-    }
-    return window
-  }
-
-  func count(of index: Int, in set: WorkingSet) throws(StoreError) -> Int64 {
-    let wanted = slot(at: set.now - slot * index)
-    return max(0, try cells(in: set).first { $0.slot == wanted }?.count ?? 0)
-  }
-
-  func untilNextSlot(at now: UnixTime) -> Duration { UnixTime(milliseconds: slot(at: now)) + slot - now }
-
-  func count(in set: inout WorkingSet) throws(StoreError) {
-    let slot = slot(at: set.now)
-    set.count(try key, in: slot, keepUntil: end(ofSlot: slot))
+    return try day.count(of: 0, in: set) >= max(Int64(perDay), Self.timesTheMedian * median)
   }
 }

@@ -19,8 +19,8 @@ struct SignUpOrder: CommandOrder {
   ) throws(APIError) {
     project = try reader.project(command.project).id
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
-    limits = SignUpLimits(
-      reader.rules.anonymous, project: project, from: try ClientAddress(of: command.client), reader.hashes)
+    let subject = LimitSubject(project: project, address: try ClientAddress(of: command.client))
+    limits = SignUpLimits(of: subject, reader.rules.limits, reader.hashes)
     self.metrics = metrics
     self.reader = reader
     (fingerprint, former) = reader.fingerprints(of: command, [project])
@@ -39,10 +39,7 @@ struct SignUpOrder: CommandOrder {
     } catch {
       return CommandAnswer(error)
     }
-    if let refusal = try limits.refusal(in: set) {
-      metrics.count(refusal, in: &set)
-      return CommandAnswer(APIError(refusal))
-    }
+    if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
     var account = try AccountRecord(random.localID, project: project, at: set.now)
     account.isAnonymous = true
     let first = FirstFactor(

@@ -9,7 +9,7 @@ struct AccountRules: Sendable {
   var keys = SigningKeyRules()
   /// Whether tests may delete everything, and limits of addresses are wide.
   var isDevelopment = false
-  var anonymous = AnonymousRules()
+  var limits = Limits()
   /// Maximum age of a command that is carried out: apps give up, and ask again.
   var maxCommandAge = Duration.seconds(30)
   /// Time for which a redelivered command gets the same reply.
@@ -26,19 +26,6 @@ struct AccountRules: Sendable {
   init(projects: ProjectsSource) {
     self.projects = projects
   }
-}
-
-struct AnonymousRules: Sendable, Hashable {
-  var perAddressPerHour = 100
-  /// So many times what an address may, the network around it may.
-  var networkFactor = 10
-  /// Accounts of a project on a day, at least: see ``SignUpLimits``.
-  var perDay = 10_000
-
-  /// Those of development, where tests make many from one address.
-  static let development = AnonymousRules(perAddressPerHour: 1_000_000, perDay: 1_000_000)
-
-  var perNetworkPerHour: Int { perAddressPerHour * networkFactor }
 }
 
 struct SessionRules: Sendable, Hashable {

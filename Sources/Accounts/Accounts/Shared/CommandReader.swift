@@ -10,6 +10,7 @@ struct CommandReader: Sendable {
   let idTokens: IDTokens
   let sealingKeys: PrivateSealingKeys
   let tickets: Tickets
+  let limitMetrics: LimitMetrics
 
   func project(_ id: String) throws(APIError) -> Project {
     guard let project = rules.projects.current[id] else { throw .projectNotFound }

@@ -4,7 +4,6 @@ import Glibc
 final class AccountFileBytes {
   /// Maximum length of a row.
   static let longestRow = 65_536
-  private static let chunk = 262_144
 
   /// The part that is loaded. Rows before ``start`` are read.
   private(set) var bytes: [UInt8] = []
@@ -12,6 +11,7 @@ final class AccountFileBytes {
   /// Line of ``start``, from 1.
   private(set) var line = 1
   private(set) var isAtEnd = false
+  private var chunk = [UInt8](repeating: 0, count: 262_144)
   private let path: String
   private let descriptor: Int32
 
@@ -34,16 +34,12 @@ final class AccountFileBytes {
     while bytes.count - start <= Self.longestRow, !isAtEnd {
       bytes.removeFirst(start)
       start = 0
-      let loaded = bytes.count
-      bytes.append(contentsOf: repeatElement(0, count: Self.chunk))
-      let count = bytes.withUnsafeMutableBytes {
-        Glibc.read(descriptor, $0.baseAddress?.advanced(by: loaded), Self.chunk)
-      }
-      bytes.removeLast(Self.chunk - max(0, count))
+      let count = Glibc.read(descriptor, &chunk, chunk.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else {
         throw CommandLineError(.noInput, "cannot read \(path): \(String(cString: strerror(errno)))")
       }
+      bytes += chunk[..<count]
       isAtEnd = count == 0
     }
   }
