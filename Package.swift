@@ -172,7 +172,7 @@ let accounts: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPClient", "Projects", "ServiceRuntime",
+      "CountersignTelemetry", "HTTPClient", "PasswordHashing", "Projects", "ServiceRuntime",
     ])
 ]
 

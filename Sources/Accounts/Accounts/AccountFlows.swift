@@ -10,6 +10,7 @@ struct AccountParts: Sendable {
   let idTokens: IDTokens
   let sessions: Sessions
   let deletion: Deletion
+  let passwords = Passwords()
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
@@ -71,6 +72,7 @@ struct AccountFlows: Sendable {
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
+        AdministrationFlow(parts),
         ResetFlow(parts),
       ],
       missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])

@@ -11,14 +11,21 @@ struct ProfileChange: Sendable, Hashable {
   private let unlinks: Set<String>
 
   init(_ command: UpdateAccount) throws(APIError) {
-    // An attribute that is both set and deleted is deleted; those that accounts does not have are absent anyway.
-    let deleted = Set(command.deleteAttributes ?? [])
-    displayName = deleted.contains("DISPLAY_NAME") ? "" : command.displayName
-    photoURL = deleted.contains("PHOTO_URL") ? "" : command.photoURL
-    unlinks = Set(command.deleteProviders ?? [])
-    try Self.check(displayName, "displayName", max: Self.maxNameBytes)
-    try Self.check(photoURL, "photoURL", max: Self.maxPhotoBytes)
-    guard photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
+    try self.init(
+      displayName: command.displayName, photoURL: command.photoURL, without: Set(command.deleteAttributes ?? []),
+      unlinking: Set(command.deleteProviders ?? []))
+  }
+
+  /// - Parameter deleted: names of attributes. One that is both set and deleted is deleted.
+  init(
+    displayName: String?, photoURL: String?, without deleted: Set<String>, unlinking unlinks: Set<String>
+  ) throws(APIError) {
+    self.displayName = deleted.contains("DISPLAY_NAME") ? "" : displayName
+    self.photoURL = deleted.contains("PHOTO_URL") ? "" : photoURL
+    self.unlinks = unlinks
+    try Self.check(self.displayName, "displayName", max: Self.maxNameBytes)
+    try Self.check(self.photoURL, "photoURL", max: Self.maxPhotoBytes)
+    guard self.photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
       throw APIError(.invalidArgument, "photoURL is not an address of http:// or https://", field: "photoURL")
     }
   }
