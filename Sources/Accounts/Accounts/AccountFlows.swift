@@ -75,6 +75,7 @@ struct AccountFlows: Sendable {
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
+        AdministrationFlow(parts),
         ResetFlow(parts),
       ],
       missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])

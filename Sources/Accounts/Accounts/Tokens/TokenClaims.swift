@@ -23,9 +23,11 @@ struct TokenClaims {
   private func json(_ identities: [LinkedIdentity]) -> [UInt8] {
     let issuedAt = Int(max(now, account.validSince).seconds)
     let address = account.address
+    let custom = CustomClaims.merged(account.claims, session.claims)
     var claims = JSONObjectWriter(reserving: 640)
-    claims.put("name", account.displayName)
-    claims.put("picture", account.photoURL)
+    if custom["name"] == nil { claims.put("name", account.displayName) }
+    if custom["picture"] == nil { claims.put("picture", account.photoURL) }
+    for (name, value) in custom.sorted(by: { $0.key < $1.key }) { claims.put(named: name, literal: value.json()) }
     if account.isAnonymous { claims.put("provider_id", SignInProvider.anonymous.name) }
     claims.put("iss", IDTokens.issuer(of: account.project))
     claims.put("aud", account.project)
