@@ -8,6 +8,7 @@ struct AccountParts: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
   let idTokens: IDTokens
+  let cookies: SessionCookies
   let sessions: Sessions
   let deletion: Deletion
   let passwords = Passwords()
@@ -45,6 +46,8 @@ struct AccountParts: Sendable {
     hashes = secrets.hashes
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
+    cookies = SessionCookies(
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,
