@@ -66,6 +66,10 @@ struct AdministrationFlow: Flow {
         [parts] command, envelope, now throws(APIError) in
         try GrantOrder(command, envelope, at: now, parts.reader)
       },
+      CommandKind(CreateSessionCookie.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, now throws(APIError) in
+        try CookieOrder(command, envelope, at: now, parts)
+      },
       CommandKind(SignInWithCustomToken.self, users: .requesters, isRefusedLate: true) {
         [parts] command, envelope, now throws(APIError) in
         try CustomTokenOrder(command, envelope, at: now, parts.reader)

@@ -63,8 +63,6 @@ struct SigningKeyRules: Sendable, Hashable {
 
   /// Time for which a key is published before it signs.
   var lead: Duration { maxAge + Self.slack }
-  /// Time for which a key stays published after the next one has begun to sign: what it signed expires meanwhile.
-  var afterlife: Duration { IDTokens.lifetime + Self.slack }
 
   init() {}
 }
