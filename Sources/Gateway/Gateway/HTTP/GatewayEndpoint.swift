@@ -106,7 +106,7 @@ final class GatewayEndpoint: Sendable {
     since start: MonotonicTime
   ) -> HTTPServerResponse {
     var response = response
-    // A page is no answer that other pages read.
+    // Other pages do not read a page.
     guard match.route?.access != .page else {
       return note(response, match.route?.name ?? Name.unknown, requestID, since: start)
     }
