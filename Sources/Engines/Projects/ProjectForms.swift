@@ -94,7 +94,8 @@ public enum ProjectForms {
   }
 
   /// Form of a way to sign in, in words.
-  public static let methodForm = "phone, anonymous, password, emailLink, custom or the ID of a provider, such as apple.com"
+  public static let methodForm =
+    "phone, anonymous, password, emailLink, custom or the ID of a provider, such as apple.com"
 
   /// Whether a text names a way to sign in.
   public static func isMethod(_ text: String) -> Bool {
@@ -118,10 +119,11 @@ public enum ProjectForms {
   public static func isPageAddress(_ text: String) -> Bool {
     guard text.isMatched(by: { ("!"..."~").contains($0) && !"?#\\\"<>".unicodeScalars.contains($0) }, length: 9...1024)
     else { return false }
-    return text.hasPrefix("https://") || ["http://127.0.0.1", "http://localhost"].contains { start in
-      guard text.hasPrefix(start) else { return false }
-      return text.dropFirst(start.count).first.map { $0 == ":" || $0 == "/" } ?? false
-    }
+    return text.hasPrefix("https://")
+      || ["http://127.0.0.1", "http://localhost"].contains { start in
+        guard text.hasPrefix(start) else { return false }
+        return text.dropFirst(start.count).first.map { $0 == ":" || $0 == "/" } ?? false
+      }
   }
 
   /// Name of a client or app at a provider: 1 to 255 visible characters of ASCII.

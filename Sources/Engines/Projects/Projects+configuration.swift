@@ -99,7 +99,7 @@ extension Project: Configuration {
 
   private static func methods(_ section: ConfigurationSection) -> Set<Method> {
     let flags = section.boolMap(
-      "methods", "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, and providers by their ID.")
+      "methods", "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID.")
     for name in flags.keys.sorted() where !ProjectForms.isMethod(name) {
       section.problem("methods.\(name)", "is no way to sign in: it must be \(ProjectForms.methodForm)")
     }
@@ -135,7 +135,7 @@ extension Project.Mail {
     from = section.optionalString("from", "The address that mails of accounts come from, a sender of the mail-worker.")
     appName = section.optionalString("appName", "The name that mails say; the project's ID without it.")
     actionURL = section.optionalString(
-      "actionURL", "The page that links in mails open: https://example.com/__/auth/action. That of authDomain without it.")
+      "actionURL", "The page that links open: https://example.com/__/auth/action. That of authDomain without it.")
     section.check("from", from.map(ProjectForms.isMailAddress) ?? true, "must be an address: name@example.com")
     section.check(
       "appName", appName.map { $0.isMatched(by: { $0.value >= 0x20 && $0.value != 0x7F }, length: 1...64) } ?? true,

@@ -70,7 +70,7 @@ public struct Project: Sendable, Hashable {
   public var recentLogin = RecentLogin()
   /// Rules of new passwords.
   public var passwords = PasswordRules()
-  /// Whether answers tell nobody that an account has an address. Administrators can change it.
+  /// Whether answers keep secret that an account has an address. Administrators can change it.
   public var protectsAddresses = true
   /// Whether several accounts may have an address, those of providers. Administrators can change it.
   public var allowsDuplicateEmails = false

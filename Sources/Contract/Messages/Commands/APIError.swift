@@ -142,7 +142,7 @@ public struct APIErrorCode: OpenWord {
   public static let emailNotFound = APIErrorCode(rawValue: "EMAIL_NOT_FOUND")
   /// The password is wrong.
   public static let invalidPassword = APIErrorCode(rawValue: "INVALID_PASSWORD")
-  /// Address or password is wrong; which one is told to nobody, because the project protects addresses.
+  /// Address or password is wrong; the project protects addresses, so it is not told which one.
   public static let invalidLoginCredentials = APIErrorCode(rawValue: "INVALID_LOGIN_CREDENTIALS")
   /// The code of a link is missing.
   public static let missingOobCode = APIErrorCode(rawValue: "MISSING_OOB_CODE")
