@@ -51,6 +51,8 @@ extension Sample {
     let serviceAccount = ServiceAccountsListed.Entry(
       email: "backup-job@example.iam.gserviceaccount.com", roles: [.readUsers], keyIDs: ["k"], disabled: false,
       createdAt: time)
+    var acts = ActsListed(acts: [acted])
+    acts.next = "n"
     return [
       try Sample([], least: AccessGranted(accessToken: secret, expiresIn: 3600)),
       try Sample([found], least: AccountsFound(accounts: [])),
@@ -59,7 +61,7 @@ extension Sample {
       try Sample([], least: SessionCookieCreated(cookie: secret)),
       try Sample([], least: ProjectSettingsFound(allowsDuplicateEmails: false, protectsAddresses: true)),
       try Sample([ServiceAccountsListed(accounts: [serviceAccount])], least: ServiceAccountsListed(accounts: [])),
-      try Sample([ActsListed(acts: [acted], next: "n")], least: ActsListed(acts: [])),
+      try Sample([acts], least: ActsListed(acts: [])),
     ]
   }
 
