@@ -47,9 +47,15 @@ extension AccountCommand {
       ImportState.remove(beside: file)
       let imported = state.rows - state.refused
       return CommandOutput(
-        text: "\(imported) users are in" + (state.refused == 0 ? "" : ", \(state.refused) rows were refused"),
+        text: Self.text(imported, state.refused),
         json: .object(["imported": .integer(Int64(imported)), "refused": .integer(Int64(state.refused))]),
         exitCode: state.refused == 0 ? .success : .failure)
+    }
+
+    private static func text(_ imported: Int, _ refused: Int) -> String {
+      let users = imported == 1 ? "1 user is in" : "\(imported) users are in"
+      guard refused > 0 else { return users }
+      return users + (refused == 1 ? ", 1 row was refused" : ", \(refused) rows were refused")
     }
 
     private static func carryOut(
