@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `Every command of the table is one of the program`() throws {
-    let words = try commands().map { command in command.prefix { $0.allSatisfy(\.isLowercase) } }
+    let words = try commands().map { command in command.prefix(while: Self.isName) }
     #expect(words.count > 25)
     for command in try commands() {
       switch try parse(command) {
@@ -84,12 +84,16 @@ import Testing
           groups.append(words)
         } else {
           // The words of the group, and of `revoke` and `sms preview` the command itself, which only its options tell apart.
-          let names = first.prefix { $0.allSatisfy(\.isLowercase) }
+          let names = first.prefix(while: Self.isName)
           groups.append((words[0].hasPrefix("--") ? Array(names) : Array(names.dropLast())) + words)
         }
       }
       return groups
     }
+  }
+
+  private static func isName(_ word: String) -> Bool {
+    !word.hasPrefix("--") && word.allSatisfy { $0.isLowercase || $0 == "-" }
   }
 
   private func leaves(_ syntax: CommandSyntax) -> [[String]] {

@@ -116,7 +116,7 @@ stack_prepare() {
   done
   mkdir -p "$STACK/config/projects"
   for file in "$ROOT"/deploy/dev/projects/*.json5; do
-    cp "$file" "$STACK/config/projects/.$(basename "$file")"
+    sed -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" "$file" >"$STACK/config/projects/.$(basename "$file")"
     mv "$STACK/config/projects/.$(basename "$file")" "$STACK/config/projects/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
@@ -212,6 +212,9 @@ export COUNTERSIGN_PUSH_WORKER_URLS=http://127.0.0.1:$PUSH_WORKER_PORT
 export COUNTERSIGN_REVOCATION_WORKER_URLS=http://127.0.0.1:$REVOCATION_WORKER_PORT
 export COUNTERSIGN_MAIL_WORKER_URLS=http://127.0.0.1:$MAIL_WORKER_PORT
 export COUNTERSIGN_ACCOUNTS_URLS=$(stack_urls "$ACCOUNTS_PORT" "$ACCOUNTS2_PORT")
+export COUNTERSIGN_ACCOUNTS_KEYS_FILE=$SECRETS/accounts-public-keys.json
+# The key file of a service account of the project, which may do everything: for firebase-admin.
+export COUNTERSIGN_STACK_SERVICE_ACCOUNT=$STACK/service-account.json
 # The first for apps and tests (development mode, plain HTTP); the second is nginx before it, as on the internet.
 export COUNTERSIGN_GATEWAY_URL=http://127.0.0.1:$GATEWAY_PORT
 export COUNTERSIGN_GATEWAY_TLS_URL=https://localhost:$GATEWAY_TLS_PORT
@@ -363,6 +366,26 @@ stack_start_all() {
   local name
   stack_start_database
   for name in $(stack_processes); do stack_start_by_name "$name"; done
+  stack_service_account
+}
+
+# A service account that may do everything, whose key file Google's libraries read. It is made anew if the database does not have it.
+stack_service_account() {
+  local file=$STACK/service-account.json name=development project=example
+  local options=(--project "$project" --key-file "$file" --token-uri "http://127.0.0.1:$GATEWAY_PORT/oauth2.googleapis.com/token")
+  local roles=users.read,users.write,users.export,tokens,config,verifications known
+  known=$(countersign service-account list --project "$project" --json) ||
+    die "accounts does not tell its service accounts" "its log: $STACK/log/accounts*.log"
+  if [[ -s $file ]] && jq -e --arg id "$(jq -r .private_key_id "$file")" 'any(.accounts[]; .keyIDs | index($id))' <<<"$known" >/dev/null; then
+    return 0
+  fi
+  rm -f "$file"
+  if jq -e --arg name "$name@" 'any(.accounts[]; .email | startswith($name))' <<<"$known" >/dev/null; then
+    countersign service-account key add "$name" "${options[@]}" >/dev/null || die "no key was added to the service account $name"
+  else
+    countersign service-account add "$name" --roles "$roles" "${options[@]}" >/dev/null || die "no service account was made"
+  fi
+  note "the service account $name has the key file $file"
 }
 
 # Stops them in the reverse order; all are asked at once, so that none waits for another.

@@ -119,6 +119,39 @@ final class SampleProjects: Sendable {
     init(_ section: ConfigurationSection) { _ = ProjectsDirectory(section, isDevelopment: false) }
   }
 
+  @Test func `Rules of passwords and mails are read, and have defaults`() throws {
+    let plain = try #require(try file.load("")["example"])
+    #expect(plain.passwords == Project.PasswordRules() && plain.mail == Project.Mail())
+    #expect(plain.passwords.minLength == 6 && plain.protectsAddresses && !plain.allowsDuplicateEmails)
+    let project = try #require(
+      try file.load(
+        """
+        methods: { password: true, emailLink: true, custom: true }, protectsAddresses: false, allowsDuplicateEmails: true,
+        passwords: { minLength: 12, lowercase: true, uppercase: true, digit: true, symbol: true },
+        mail: { from: "hello@example.com", appName: "Example", actionURL: "http://localhost:80/action" },
+        """)["example"])
+    #expect(project.methods == [.password, .emailLink, .custom])
+    #expect(!project.protectsAddresses && project.allowsDuplicateEmails)
+    let rules = project.passwords
+    #expect(rules.minLength == 12 && rules.needsLowercase && rules.needsUppercase && rules.needsDigit)
+    #expect(rules.needsSymbol && project.mail.from == "hello@example.com" && project.mail.appName == "Example")
+    #expect(project.mail.actionURL == "http://localhost:80/action")
+  }
+
+  @Test(arguments: [
+    ("passwords: { minLength: 5 },", "passwords.minLength"), ("passwords: { minLength: 31 },", "passwords.minLength"),
+    ("mail: { from: 'hello' },", "mail.from: must be an address"),
+    ("mail: { appName: '' },", "mail.appName: must be 1 to 64 characters"),
+    ("mail: { actionURL: 'http://example.com/a' },", "mail.actionURL: must be an address of https://"),
+    ("mail: { actionURL: 'https://example.com/?a' },", "mail.actionURL"),
+    ("mail: { actionURL: 'http://localhost.example.com/' },", "mail.actionURL"),
+    ("protectsAddresses: 'yes',", "protectsAddresses"),
+  ])
+  func `Wrong rules of passwords and mails are named`(keys: String, problem: String) throws {
+    let problems = try file.problems(keys)
+    #expect(problems.contains(problem), "\(keys): \(problems)")
+  }
+
   @Test func `Methods that are not named are off`() throws {
     #expect(try file.load("").all["example"]?.methods == [])
     let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
@@ -415,7 +448,8 @@ final class SampleProjects: Sendable {
     #expect(project.id == "example" && project.number == 100_000_000_001)
     #expect(
       project.methods
-        == [.phone, .anonymous, .provider("apple.com"), .provider("google.com"), .provider("facebook.com")])
+        == Set(Project.Method.own + ["apple.com", "google.com", "facebook.com"].map(Project.Method.provider)))
+    #expect(project.mail.from == "hello@example.com" && project.protectsAddresses && !project.allowsDuplicateEmails)
     #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
   }
 }

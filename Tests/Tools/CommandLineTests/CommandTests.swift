@@ -16,11 +16,14 @@ final class FakeBackend: OperatorBackend {
   let sent = Mutex<[String]>([])
   let jobs = Mutex<[EnqueuedJob]>([])
   let configDirectory: String? = nil
+  let accounts: FakeAccounts
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
-    reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody"))
+    reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
+    accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) }
   ) {
+    self.accounts = accounts
     self.management = management
     self.dead = FakeDeadQueue(dead, queue: deadIn)
     self.reply = reply
@@ -52,6 +55,10 @@ final class FakeBackend: OperatorBackend {
     sent.withLock { $0.append("as operator") }
     return try await send(command, timeout: timeout)
   }
+
+  func withAccounts<Result: Sendable>(
+    _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(accounts) }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     jobs.withLock { $0.append(job) }

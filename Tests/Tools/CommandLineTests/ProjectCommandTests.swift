@@ -93,6 +93,11 @@ import Testing
     #expect(try projects["example"]?.methods == [.phone, .provider("facebook.com")])
     #expect(try projects["example"]?.clientIDs(of: "google.com").count == 3, "for the next time")
     #expect(await run("enable", "example", "mail").code == .badInput)
+    for method in ["password", "emailLink", "custom"] {
+      #expect(await run("enable", "example", method).code == .success)
+      #expect(try projects["example"]?.methods.contains(.init(rawValue: method)) == true)
+      #expect(await run("disable", "example", method).code == .success)
+    }
     #expect(await run("enable", "example", "phone", "--client-id", "x").code == .usage)
     #expect(await run("enable", "other", "phone").code == .badInput)
   }

@@ -6,7 +6,7 @@ enum CountersignSyntax {
       The broker and its user come from the options, else from the environment, else from the configuration file. Where neither
       options nor environment name an installation, .run/stack.env of the development stack takes the place of all three:
         COUNTERSIGN_AMQP_URL           verify, app, enqueue, …   amqp://sender:PASSWORD@HOST:PORT/VHOST
-        COUNTERSIGN_OPERATOR_AMQP_URL  dead, conversion, …       amqp://operator:PASSWORD@HOST:PORT/VHOST
+        COUNTERSIGN_OPERATOR_AMQP_URL  dead, account, …          amqp://operator:PASSWORD@HOST:PORT/VHOST
         COUNTERSIGN_MANAGEMENT_URL     topology, doctor          https://operator:PASSWORD@HOST:PORT
       In the place of HOST:PORT, each takes the nodes of a cluster: HOST1:PORT,HOST2:PORT,HOST3:PORT. The next one is asked
       when one cannot be reached.
@@ -23,7 +23,8 @@ enum CountersignSyntax {
     [
       VerifyCommand.group, AppCommand.group, CommandEntry(RevokeCommand.self), OperationCommand.group,
       ConversionCommand.group, CommandEntry(ForgetCommand.self), CommandEntry(EnqueueCommand.self), MailCommand.group,
-      ProjectCommand.group, TopologyCommand.group, StoreCommand.group, DeadCommand.group, KeysCommand.group,
+      ProjectCommand.group, AccountCommand.group, ServiceAccountCommand.group, CommandEntry(AuditCommand.self),
+      TopologyCommand.group, StoreCommand.group, DeadCommand.group, KeysCommand.group,
       CommandEntry(DoctorCommand.self),
       TemplatesCommand.group, SMSCommand.group, CommandEntry(VersionCommand.self),
     ])

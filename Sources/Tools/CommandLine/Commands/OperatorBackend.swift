@@ -19,6 +19,11 @@ protocol OperatorBackend: Sendable {
   /// Under the operator's user.
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply
 
+  /// Lends a connection to accounts under the operator's user, for commands with secrets, and for many in a row.
+  func withAccounts<Result: Sendable>(
+    _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result
+
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration

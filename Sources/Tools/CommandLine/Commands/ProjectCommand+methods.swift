@@ -68,7 +68,8 @@ extension ProjectCommand {
     init(_ reader: OptionReader) {
       place = reader.inherited()
       project = reader.operand("PROJECT", "ID of the project.")
-      method = reader.operand("METHOD", "Way to sign in: phone, anonymous or a provider such as apple.com.")
+      method = reader.operand(
+        "METHOD", "Way to sign in: phone, anonymous, password, emailLink, custom or a provider such as apple.com.")
     }
 
     func checkedMethod() throws(CommandLineError) -> String {

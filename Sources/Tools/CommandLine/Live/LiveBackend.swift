@@ -89,7 +89,7 @@ struct LiveBackend: OperatorBackend {
     try await withClient(of: try configuration.service.endpoint(), body)
   }
 
-  private func withClient<Reply: Sendable>(
+  func withClient<Reply: Sendable>(
     of endpoint: BrokerEndpoint, _ body: @Sendable (CountersignClient) async throws -> Reply
   ) async throws(CommandLineError) -> Reply {
     // A client keeps trying for as long as its caller waits; an operator needs to know at once that the broker is down
@@ -99,6 +99,8 @@ struct LiveBackend: OperatorBackend {
       return try await CountersignClient.with(endpoint: endpoint, name: Self.appID, body)
     } catch let error as ClientError {
       throw CommandLineError(error)
+    } catch let error as CommandLineError {
+      throw error
     } catch {
       throw CommandLineError(.internalError, "unexpected: \(type(of: error))")
     }

@@ -37,6 +37,8 @@ struct OperatorConfiguration: Configuration {
   let workers: [(name: String, urls: [String])]
   /// Health endpoints of accounts and of the gateways. An installation may do without them.
   let services: [(name: String, urls: [String])]
+  /// Public keys of accounts, as the gateway has them.
+  let accountsKeysFile: String?
   /// Addresses of the gateway for apps, whose certificates end.
   let gatewayURLs: [String]
   var configDirectory: String?
@@ -72,6 +74,8 @@ struct OperatorConfiguration: Configuration {
     services = [("accounts", "accounts", "urls"), ("gateway", "gateway", "healthURLs")].map { name, key, urls in
       (name, section.section(key).strings(urls, "Health endpoint of each \(name), http://HOST:PORT."))
     }
+    accountsKeysFile = section.section("accounts").path(
+      "keysFile", "Public keys of accounts, the gateway's accountsKeysFile: commands about users are sealed to them.")
     configDirectory = section.section("config").path(
       "dir", "Directory of the processes' configuration files, for the doctor.")
   }

@@ -1,0 +1,127 @@
+import CountersignEncoding
+import CountersignMessages
+import ServiceRuntime
+import Synchronization
+
+extension AccountCommand {
+  enum Import: OperatorCommand {
+    static let syntax = CommandSyntax(
+      "import", "Brings users in from a file as Firebase's auth:export writes it: IDs, hashes, identities, claims.",
+      discussion: """
+        A user of the same ID is replaced. Rows that cannot be brought in are named, and the others are. An import that was stopped goes on
+        when it is started again: how far it has come is in FILE.import-state. Exit code 1 if a row was refused.
+        """,
+      options: Options.self)
+
+    struct Options: CommandOptions {
+      let project: ProjectOption
+      let format: AccountFileFormat?
+      let hash: HashOptions
+      let restarts: Bool
+      let file: String
+
+      init(_ reader: OptionReader) {
+        project = reader.inherited()
+        format = reader.word("format", "FORMAT", "json or csv: by the end of the file's name unless given.")
+        hash = HashOptions(reader)
+        restarts = reader.flag("restart", "Begins with the first row, whatever was done before.")
+        file = reader.operand("FILE", "File with the users.")
+      }
+    }
+
+    static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      let (project, file) = (try options.project.id(), options.file)
+      let format = try AccountFileFormat.of(file, given: options.format)
+      let hash = try options.hash.parameters(context)
+      var start = try ImportState(of: file, project: project)
+      if !options.restarts { try start.resume(from: file) }
+      let (begun, restarts) = (start, start.rows == 0)
+      if !restarts { context.report("going on after row \(start.rows)\n") }
+      let state = try await context.backend().withAccounts { accounts throws(CommandLineError) in
+        var batches = ImportBatches(
+          try AccountFileReader(path: file, format: format), hasHashParameters: hash != nil)
+        try batches.skip(to: begun.rows)
+        let order = AccountImport(accounts: accounts, project: project, hash: hash, timeout: context.timeout)
+        return try await Self.carryOut(order, &batches, begun, ImportReport(file: file, begun, context.report))
+      }
+      ImportState.remove(beside: file)
+      let imported = state.rows - state.refused
+      return CommandOutput(
+        text: Self.text(imported, state.refused),
+        json: .object(["imported": .integer(Int64(imported)), "refused": .integer(Int64(state.refused))]),
+        exitCode: state.refused == 0 ? .success : .failure)
+    }
+
+    private static func text(_ imported: Int, _ refused: Int) -> String {
+      let users = imported == 1 ? "1 user is in" : "\(imported) users are in"
+      guard refused > 0 else { return users }
+      return users + (refused == 1 ? ", 1 row was refused" : ", \(refused) rows were refused")
+    }
+
+    private static func carryOut(
+      _ order: AccountImport, _ batches: inout ImportBatches, _ begun: ImportState, _ report: ImportReport
+    ) async throws(CommandLineError) -> ImportState {
+      var (state, report) = (begun, report)
+      do throws(CommandLineError) {
+        try await order.run(&batches) { batch, problems throws(CommandLineError) in
+          state.rows = batch.end
+          state.refused += problems.count
+          try report.settled(state, problems)
+        }
+      } catch {
+        try state.write(beside: report.file)
+        throw error
+      }
+      return state
+    }
+  }
+}
+
+/// Words and state that an import leaves.
+struct ImportReport {
+  /// Refused rows that are named one by one.
+  static let maxNamed = 1_000
+  private static let interval = Duration.seconds(2)
+
+  let file: String
+  private let report: @Sendable (String) -> Void
+  private let begun: ContinuousClock.Instant
+  private let rowsBefore: Int
+  private var last: ContinuousClock.Instant
+  private var named = 0
+
+  init(file: String, _ state: ImportState, _ report: @escaping @Sendable (String) -> Void) {
+    self.file = file
+    self.report = report
+    begun = .now
+    last = begun
+    rowsBefore = state.rows
+  }
+
+  mutating func settled(_ state: ImportState, _ problems: [ImportBatch.Problem]) throws(CommandLineError) {
+    for problem in problems where named <= Self.maxNamed {
+      named += 1
+      report(
+        named > Self.maxNamed
+          ? "further rows that are refused are only counted\n"
+          : "line \(problem.line): \(TerminalText.line(problem.reason))\n")
+    }
+    let now = ContinuousClock.now
+    guard now - last >= Self.interval else { return }
+    last = now
+    try state.write(beside: file)
+    let seconds = (now - begun) / .seconds(1)
+    let rate = Int64((Double(state.rows - rowsBefore) / max(seconds, 1)).rounded())
+    report("\(state.rows) rows, \(state.refused) refused, \(rate) a second\n")
+  }
+}
+
+extension AccountFileFormat {
+  static func of(_ file: String, given: AccountFileFormat?) throws(CommandLineError) -> AccountFileFormat {
+    if let given { return given }
+    guard let format = allCases.first(where: { file.lowercased().hasSuffix(".\($0.rawValue)") }) else {
+      throw CommandLineError(.usage, "\(file) ends neither in .json nor in .csv: give --format")
+    }
+    return format
+  }
+}

@@ -1,0 +1,121 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import FoundationEssentials
+import PasswordHashing
+import ServiceRuntime
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import CommandLine
+
+@Suite struct AccountCommandTests {
+  static func account(_ id: String) -> JSONValue {
+    .object([
+      "localID": .text(id), "email": .text("\(id)@example.com"), "emailVerified": .bool(true), "disabled": .bool(false),
+      "passwordChangedAt": .text("2026-07-01T12:00:00Z"), "createdAt": .text("2026-07-01T12:00:00Z"),
+      "lastLoginAt": .text("2026-07-01T12:00:00Z"), "validSince": .text("2026-07-01T12:00:00Z"),
+      "customAttributes": .text(#"{"role":"editor"}"#),
+    ])
+  }
+
+  private func backend() -> FakeBackend {
+    FakeBackend(
+      reply: .success(["refused": [["index": 0, "message": "not disabled"]]]),
+      accounts: FakeAccounts { type, body in
+        switch type {
+        case "account.find":
+          let ids = body["selection"]?["localIDs"]?.array ?? []
+          return .success(.object(["accounts": .array(ids == ["none"] ? [] : [Self.account("u1")])]))
+        default: return .success(.object(["account": Self.account("u1")]))
+        }
+      })
+  }
+
+  private func run(_ backend: FakeBackend, _ arguments: String...) async -> Run {
+    await Run(backend, arguments: ["account"] + arguments + ["--project", "example"])
+  }
+
+  @Test func `Users are found by everything that names them`() async throws {
+    let backend = backend()
+    let found = await run(
+      backend, "find", "--email", "a@example.com", "--phone", "+14155550123", "--id", "u1", "--identity",
+      "apple.com:001:x")
+    #expect(found.code == .success, "\(found.error)")
+    #expect(found.output.contains("u1   u1@example.com         password   enabled"))
+    let sent = try #require(backend.accounts.sent.withLock { $0.last })
+    let selection = try #require(sent.body["selection"])
+    #expect(sent.type == "account.find" && sent.body["bearer"] == nil)
+    #expect(selection["emails"] == .texts(["a@example.com"]) && selection["phoneNumbers"] == .texts(["+14155550123"]))
+    #expect(
+      selection["identities"]?.array == [.object(["providerID": .text("apple.com"), "subject": .text("001:x")])])
+    #expect(await run(backend, "find", "--id", "none").code == .failure)
+    #expect(await run(backend, "find").code == .usage)
+    #expect(await run(backend, "show", "none").error.contains("USER_NOT_FOUND"))
+    #expect(await run(backend, "show", "u1").output.contains("email         u1@example.com (verified)"))
+  }
+
+  @Test func `Changes name one field each`() async throws {
+    let backend = backend()
+    let expected: [([String], [String: JSONValue])] = [
+      (["disable", "u1"], ["disabled": .bool(true)]), (["enable", "u1"], ["disabled": .bool(false)]),
+      (["sign-out", "u1"], ["validSince": .text("2026-07-01T12:00:00Z")]),
+      (["claims", "u1", #"{"role":"admin"}"#], ["customAttributes": .text(#"{"role":"admin"}"#)]),
+    ]
+    for (arguments, fields) in expected {
+      let run = await Run(backend, arguments: ["account"] + arguments + ["--project", "example"])
+      #expect(run.code == .success, "\(run.error)")
+      let sent = try #require(backend.accounts.sent.withLock { $0.last })
+      #expect(sent.type == "account.change")
+      #expect(sent.body["user"]?.members == fields.merging(["localID": .text("u1")]) { $1 })
+    }
+    #expect(await run(backend, "claims", "u1").output == #"{"role":"editor"}"# + "\n")
+    #expect(await run(backend, "claims", "u1", "[1]").code == .badInput)
+  }
+
+  @Test func `A user that is not disabled is deleted by force only`() async {
+    let backend = backend()
+    let refused = await run(backend, "delete", "u1")
+    #expect(refused.code == .failure && refused.output.contains("u1 stays: not disabled"))
+    #expect(backend.sent.withLock { $0.joined() }.contains(#""force":false"#))
+    _ = await run(backend, "delete", "u1", "--force")
+    #expect(backend.sent.withLock { $0.joined() }.contains(#""force":true"#))
+  }
+
+  @Test func `An export has every page, and the hashes that are sealed for it`() async throws {
+    let hash = try PasswordHash.make(Secret("correct horse"))
+    let accounts = FakeAccounts { _, body in
+      let isSecond = body["after"] != nil
+      var page: [String: JSONValue] = ["accounts": .array([Self.account(isSecond ? "u2" : "u1")])]
+      if !isSecond { page["next"] = .text("n1") }
+      guard let jwk = body["replyKey"]?.text, let id = body["id"]?.text else { return .success(.object(page)) }
+      do {
+        let text = try PasswordHashes(entries: [.init(localID: "u2", stored: hash.stored)]).text()
+        let context = SealContext(
+          messageType: AccountsFound.type, messageID: id, recipient: AccountCommandFields.replyRecipient)
+        let field = try PublicSealer(key: PublicSealingKey(jwk: Array(jwk.utf8))).seal(text, for: context)
+        page["hashes"] = JSONValue(encoding: field)
+      } catch {
+        return .failure(CommandLineError(.internalError, "\(error)"))
+      }
+      return .success(.object(page))
+    }
+    try await withTemporaryDirectory { directory in
+      let file = "\(directory)/users.json"
+      let exported = await run(FakeBackend(accounts: accounts), "export", file)
+      #expect(exported.code == .success && exported.output == "2 users are in \(file)\n", "\(exported.error)")
+      let users = try JSONReader.commandLine.value(of: [UInt8](Data(contentsOf: URL(filePath: file))))["users"]
+      #expect(users?.array.map { $0["localId"] } == ["u1", "u2"])
+      #expect(users?.array.map { $0["countersignHash"]?.text } == [nil, hash.stored])
+      let plain = await run(FakeBackend(accounts: accounts), "export", file, "--without-hashes")
+      #expect(plain.code == .success)
+      #expect(try !String(contentsOfFile: file, encoding: .utf8).contains("Hash"))
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["users.json"])
+      #expect(await run(FakeBackend(), "export", "\(directory)/users.txt").code == .usage)
+      #expect(await run(FakeBackend(), "export", "\(directory)/other.csv").code == .unavailable)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == ["users.json"])
+    }
+  }
+}
