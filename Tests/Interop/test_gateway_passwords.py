@@ -25,7 +25,10 @@ REDACTED = "UkVEQUNURUQ="
 TIMED = 60
 FLOOD = 40
 QUICK_SECONDS = 5
-WRONG = "INVALID_LOGIN_CREDENTIALS"
+WRONG, LIMITED = "INVALID_LOGIN_CREDENTIALS", "TOO_MANY_ATTEMPTS_TRY_LATER"
+# Of the limits that ship: wrong passwords for an address that a network may send within an hour, and the longest pause.
+WRONG_PASSWORDS, PAUSE_SECONDS = 10, 30
+GUESSES = 14
 
 
 class PasswordTest(Assertions, unittest.TestCase):
@@ -432,45 +435,50 @@ class OwnTest(OwnAccounts):
             self.refused("WEAK_PASSWORD", self.web.sign_up, new_email(), password)
         self.web.sign_up(new_email(), "abcdefgh1!")
 
-    def test_wrong_passwords_are_limited_and_lock_nobody_out(self):
-        self.limit(LIMITS)
+    def client(self, address):
+        """A client of another network, as the proxy before the gateway says."""
+        return Web(self.web.url, X_Forwarded_For=address)
+
+    def guess(self, client, email, count):
+        """The errors of wrong passwords, one after the other."""
+        errors = []
+        for index in range(count):
+            with self.assertRaises(APIError) as caught:
+                client.sign_in_with_password(email, f"{OTHER_PASSWORD} {index}")
+            errors.append(caught.exception)
+        return errors
+
+    def require_limited(self, errors):
+        """Some were compared, and the last ones were not."""
+        self.assertEqual({error.code for error in errors}, {WRONG, LIMITED})
+        self.assertEqual((errors[0].code, errors[-1].code), (WRONG, LIMITED))
+        self.assertLessEqual(sum(error.code == WRONG for error in errors), WRONG_PASSWORDS)
+        self.assertTrue(all(int(error.retry_after) >= 1 for error in errors if error.code == LIMITED))
+
+    def test_guesses_are_limited_and_lock_nobody_out(self):
+        self.limit("")
         self.start()
-        email = new_email()
-        self.web.sign_up(email)
-        errors = [self.error(email, f"{OTHER_PASSWORD} {index}") for index in range(WRONG_PASSWORDS + 5)]
-        limited = [error for error in errors if error.code == "TOO_MANY_ATTEMPTS_TRY_LATER"]
-        self.assertTrue(limited, [error.code for error in errors])
-        self.assertEqual(errors[0].code, WRONG)
-        for error in limited:
-            self.assertGreaterEqual(int(error.retry_after), 1)
-        # Other accounts are not concerned, from this network either.
-        other = new_email()
+        email, other = new_email(), new_email()
         self.web.sign_up(other)
-        self.assertEqual(self.web.sign_in_with_password(other)["email"], other)
-        # The owner waits for no longer than the gap.
-        self.clock.set(GAP_SECONDS + 1)
-        self.assertEqual(self.web.sign_in_with_password(email)["email"], email)
+        user = self.web.sign_up(email)
+        self.web.sign_in_with_password(email)
+        stranger, away = self.client("203.0.113.7"), self.client("198.51.100.9")
+        self.require_limited(self.guess(stranger, email, GUESSES))
+        # Other accounts go on, and the owner where they have signed in before. Elsewhere they wait for a pause.
+        for client, address in [(stranger, other), (self.web, email)]:
+            self.assertEqual(client.sign_in_with_password(address)["email"], address)
+        self.clock.set(PAUSE_SECONDS + 1)
+        self.assertEqual(away.sign_in_with_password(email)["localId"], user["localId"])
+        # An address that nobody has is limited as any other.
+        self.require_limited(self.guess(stranger, new_email(), GUESSES))
 
-    def error(self, email, password):
-        with self.assertRaises(APIError) as caught:
-            self.web.sign_in_with_password(email, password)
-        return caught.exception
-
-    def test_accounts_with_passwords_of_one_address_are_limited(self):
-        self.limit("anonymousPerAddressPerHour: 3")
+    def test_new_accounts_of_one_address_are_limited(self):
+        self.limit("passwordAccountsPerAddressPerHour: 3")
         self.start()
-        codes = []
-        for _ in range(10):
-            try:
-                self.web.sign_up(new_email())
-            except APIError as error:
-                codes.append(error.code)
-        self.assertEqual(set(codes), {"TOO_MANY_ATTEMPTS_TRY_LATER"})
-
-
-# Of the limits under test: how many wrong passwords an account takes before it slows down, and the longest gap then.
-WRONG_PASSWORDS, GAP_SECONDS = 10, 30
-LIMITS = ""
+        for _ in range(3):
+            self.web.sign_up(new_email())
+        self.refused(LIMITED, self.web.sign_up, new_email())
+        self.assertIn("localId", self.client("203.0.113.7").sign_up(new_email()))
 
 
 if __name__ == "__main__":
