@@ -7,6 +7,7 @@ import http.client
 import itertools
 import json
 import os
+import secrets
 import ssl
 import time
 import urllib.parse
@@ -29,12 +30,16 @@ OLD_NAMES = {
     "accounts:signUp": "signupNewUser", "accounts:sendVerificationCode": "sendVerificationCode",
     "accounts:signInWithPhoneNumber": "verifyPhoneNumber", "accounts:verifyIosClient": "verifyClient",
     "accounts:signInWithIdp": "verifyAssertion", "accounts:lookup": "getAccountInfo", "accounts:update": "setAccountInfo",
-    "accounts:delete": "deleteAccount",
+    "accounts:delete": "deleteAccount", "accounts:signInWithPassword": "verifyPassword", "accounts:createAuthUri": "createAuthUri",
+    "accounts:sendOobCode": "getOobConfirmationCode", "accounts:resetPassword": "resetPassword",
+    "accounts:signInWithEmailLink": "emailLinkSignin", "accounts:signInWithCustomToken": "verifyCustomToken",
     "recaptchaParams": "getRecaptchaParam", "projects": "getProjectConfig",
 }
 TOKENS = {"idToken", "refreshToken", "expiresIn"}
 TIMEOUT = 60
-
+# The page of a user's app that links lead to. The gateway takes those of the project's domains alone.
+CONTINUE_URL = "http://localhost:5000/done?from=mail"
+PASSWORD = "correct horse battery"
 
 # Beginning with hundredths of a second: modules on one stack run one after the other.
 _numbers = itertools.count(time.time_ns() // 10_000_000)
@@ -43,6 +48,11 @@ _numbers = itertools.count(time.time_ns() // 10_000_000)
 def new_number(prefix="+49162"):
     """A mobile number of the plan of Germany that no other test uses. They spread over the prefixes, which have limits."""
     return f"{prefix}{next(_numbers) * 7_654_321 % 10_000_000:07d}"
+
+
+def new_email(domain="example.org"):
+    """An address that no other test uses, and that no provider vouches for."""
+    return f"{secrets.token_hex(8)}@{domain}"
 
 
 def received_code(number, **options):
@@ -58,6 +68,7 @@ class APIError(Exception):
         self.code, _, self.detail = error["message"].partition(" : ")
         self.reason = error["errors"][0].get("reason")
         self.word = error.get("status")
+        self.retry_after = None
         self.error = error
 
 
@@ -87,7 +98,9 @@ class Answer:
             raise AssertionError(f"an error without its entry: {error}")
         if entries[0].get("message") != error["message"] or set(entries[0]) != {"message", "domain", "reason"}:
             raise AssertionError(f"an entry that breaks the format: {error}")
-        return APIError(self.status, error)
+        found = APIError(self.status, error)
+        found.retry_after = self.headers.get("Retry-After")
+        return found
 
 
 def send(url, method, path, body=None, headers=None, timeout=TIMEOUT):
@@ -131,7 +144,7 @@ class Client:
     def call(self, name, body=None, version="v1", method="POST", query=None, **headers):
         """A call, held to Google's schema of its answer."""
         data = None
-        if method == "POST":
+        if method in {"POST", "PATCH"}:
             headers.setdefault("Content_Type", "application/json")
             data = json.dumps(body or {}).encode()
         answer = self.read(self.send(method, self.path(name, version, query), data, **headers))
@@ -162,6 +175,46 @@ class Client:
 
     def anonymous(self):
         return self.call("accounts:signUp", {"returnSecureToken": True})
+
+    # --- passwords, links of mails, custom tokens -------------------------------------------------------------------
+
+    def sign_up(self, email, password=PASSWORD, **fields):
+        """A new account, or with `idToken` a password for one that stands."""
+        return self.call("accounts:signUp", {"email": email, "password": password, "returnSecureToken": True, **fields})
+
+    def sign_in_with_password(self, email, password=PASSWORD, **fields):
+        body = {"email": email, "password": password, "returnSecureToken": True, **fields}
+        return self.call("accounts:signInWithPassword", body)
+
+    def methods_of(self, email):
+        return self.call("accounts:createAuthUri", {"identifier": email, "continueUri": "http://localhost:5000"})
+
+    def send_link(self, kind, **fields):
+        """Has a link mailed: `PASSWORD_RESET` and the like. The answer names the address, and no code."""
+        answer = self.call("accounts:sendOobCode", {"requestType": kind, **fields})
+        if set(answer) - {"kind"} != {"email"}:
+            raise AssertionError(f"more than an address: {sorted(answer)}")
+        return answer["email"]
+
+    def send_sign_in_link(self, email, **fields):
+        return self.send_link("EMAIL_SIGNIN", **{"email": email, "continueUrl": CONTINUE_URL, "canHandleCodeInApp": True, **fields})
+
+    def look_at_link(self, code):
+        return self.call("accounts:resetPassword", {"oobCode": code})
+
+    def reset_password(self, code, password):
+        return self.call("accounts:resetPassword", {"oobCode": code, "newPassword": password})
+
+    def apply_link(self, code):
+        return self.call("accounts:update", {"oobCode": code})
+
+    def sign_in_with_link(self, email, code, **fields):
+        return self.call("accounts:signInWithEmailLink", {"email": email, "oobCode": code, **fields})
+
+    def sign_in_with_custom_token(self, token, **fields):
+        return self.call("accounts:signInWithCustomToken", {"token": token, "returnSecureToken": True, **fields})
+
+    # --- identity providers -----------------------------------------------------------------------------------------
 
     # What a sign-in by an identity provider has beside the credential.
     assertion = {"requestUri": "http://localhost", "returnSecureToken": True}
@@ -282,6 +335,51 @@ class Apple(Client):
 
     def token_request(self, refresh_token):
         return json.dumps({"grantType": "refresh_token", "refreshToken": refresh_token}), "application/json"
+
+
+class Administrator(Client):
+    """A program that administers the project's users: with an access token, or as the emulator's owner. No API key."""
+
+    def __init__(self, bearer="owner", **options):
+        super().__init__(**{"key": None, "Authorization": f"Bearer {bearer}", **options})
+
+    def path(self, call, version="v1", query=None):
+        text = urllib.parse.urlencode(query or {})
+        return f"{IDENTITY_TOOLKIT}/{version}/{call.format(projectsId=PROJECT)}" + (f"?{text}" if text else "")
+
+    def call(self, name, body=None, version="v1", method="POST", query=None, **headers):
+        """A call of the project: `/accounts:lookup`."""
+        return super().call("projects/{projectsId}" + name, body, version, method, query, **headers)
+
+    def create(self, **fields):
+        return self.call("/accounts", fields)["localId"]
+
+    def find(self, **selection):
+        return self.call("/accounts:lookup", selection).get("users", [])
+
+    def user(self, local_id):
+        users = self.find(localId=[local_id])
+        if len(users) != 1:
+            raise AssertionError(f"{len(users)} users have one ID")
+        return users[0]
+
+    def change(self, local_id, **fields):
+        return self.call("/accounts:update", {"localId": local_id, **fields})
+
+    def remove(self, local_id):
+        return self.call("/accounts:delete", {"localId": local_id})
+
+    def import_users(self, users, **hash_parameters):
+        return self.call("/accounts:batchCreate", {"users": users, **hash_parameters}).get("error", [])
+
+    def config(self, **settings):
+        """Changes the project's settings by their Google names, and returns those that hold."""
+        if not settings:
+            return self.call("/config", version="v2", method="GET")
+        return self.call("/config", settings, version="v2", method="PATCH", query={"updateMask": ",".join(settings)})
+
+    def protect_addresses(self, is_protected):
+        return self.config(emailPrivacyConfig={"enableImprovedEmailPrivacy": is_protected})
 
 
 class Assertions:

@@ -49,6 +49,15 @@ def set_flag(kind, identifier, tag, of="coordinator"):
     change(kind, identifier, lambda found: [*found, (tag, b"\x01")], of)
 
 
+def identifiers(kind, of="coordinator"):
+    """The IDs of all records of a kind."""
+    query = f"SELECT id FROM {{}}store_record WHERE kind = '{kind}'"
+    if stack.IS_POSTGRESQL:
+        return set(stack.sql(query.format("countersign."), stack.DATABASES[of]).splitlines())
+    with sqlite3.connect(f"file:{stack.DIRECTORY / 'data' / of}.sqlite?mode=ro", uri=True, timeout=30) as database:
+        return {row[0] for row in database.execute(query.format(""))}
+
+
 def change(kind, identifier, edit, of):
     if stack.IS_POSTGRESQL:
         condition = f"kind = '{kind}' AND id = '{identifier}'"

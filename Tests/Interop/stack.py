@@ -114,11 +114,11 @@ def require_all_ready(timeout=READY_SECONDS):
                 time.sleep(0.2)
 
 
-def ledger_unknown_calls():
-    """How many calls of a provider began and nobody knows how they ended."""
+def ledger_unknown_calls(of="sms"):
+    """How many calls of a provider began and nobody knows how they ended. On PostgreSQL of all workers."""
     if IS_POSTGRESQL:
         return int(sql("SELECT COALESCE(SUM(unknown_calls), 0) FROM countersign.ledger_job"))
-    path = DIRECTORY / "data" / "sms-ledger.sqlite"
+    path = DIRECTORY / "data" / f"{of}-ledger.sqlite"
     with sqlite3.connect(f"file:{path}?mode=ro", uri=True, timeout=30) as database:
         return database.execute("SELECT COALESCE(SUM(unknown_calls), 0) FROM job").fetchone()[0]
 

@@ -59,15 +59,6 @@ class AnonymousTest(AccountTest):
             self.require_tokens(answer, client, "anonymous")
             self.assertNotEqual(client.anonymous()["localId"], answer["localId"])
 
-    def test_what_is_not_offered_is_told(self):
-        """An account with a password is not, yet, an anonymous one."""
-        for fields in [{"email": "ada@example.org", "password": "secret123"}, {"password": "secret123"}]:
-            answer = self.web.send(
-                "POST", self.web.path("accounts:signUp"), json.dumps({"returnSecureToken": True, **fields}).encode(),
-                Content_Type="application/json")
-            self.assertIn(answer.status, {400, 501})
-            self.assertIn(answer.error().word or answer.error().code, {"NOT_IMPLEMENTED", "OPERATION_NOT_ALLOWED"})
-
     def test_lookup(self):
         before = int(time.time() * 1000)
         for client in self.clients:
@@ -653,7 +644,7 @@ class OutageTest(AccountTest):
             self.assertLess(time.monotonic() - begun, 20)
             self.assertEqual(error.word, "UNAVAILABLE")
             self.assertEqual(send(client.url, "POST", "/nowhere", b"{}").status, 404)
-            self.assertEqual(send(client.url, "POST", client.path("accounts:signInWithPassword"), b"{}").status, 501)
+            self.assertEqual(send(client.url, "POST", client.path("accounts:signInWithGameCenter"), b"{}").status, 501)
             self.assertEqual(client.get("projects")["projectId"], PROJECT_NUMBER)
             self.assertEqual(send(client.url, "GET", JWK_SET).status, 503)
 

@@ -3,45 +3,16 @@ clock and configuration it sets."""
 
 import os
 import pathlib
-import re
 import subprocess
-import unittest
 
 import simulator
-import stack
-from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code
-from preload import Clock, library
-from process import Process
-from waiting import eventually
+from gateway_client import new_number, received_code
+from own_accounts import RECENT_SECONDS, OwnAccounts
 
 HOUR = 3600
-# Deletion, and the change or removal of a number, need a sign-in of the last five minutes.
-RECENT_SECONDS = 300
 
 
-class OwnAccountsTest(Assertions, unittest.TestCase):
-    """The stack's own accounts and gateways are stopped meanwhile."""
-
-    @classmethod
-    def setUpClass(cls):
-        stack.stop_for_class(cls, "accounts", "gateway")
-        cls.library = library(cls.addClassCleanup, "clock_step")
-
-    def setUp(self):
-        self.accounts, self.gateway = Process("accounts"), Process("gateway")
-        for process in [self.accounts, self.gateway]:
-            self.addCleanup(process.__exit__)
-        self.clock = Clock(self, self.library)
-        self.accounts.variables |= self.clock.variables
-
-    def start(self):
-        for process in [self.accounts, self.gateway]:
-            process.start()
-        for process in [self.accounts, self.gateway]:
-            process.ready()
-        url = f"http://127.0.0.1:{self.gateway.listen_port}"
-        self.web, self.apple = Web(url), Apple(url=url)
-
+class ClockTest(OwnAccounts):
     def test_id_token_of_an_hour_ago_has_expired_and_its_session_has_not(self):
         self.clock.set(-HOUR - 10)
         self.start()
@@ -99,13 +70,8 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         phone = self.web.sign_in_as(number)
         session = self.web.send_code(sent)
         code = received_code(sent)
-        text = self.accounts.projects.read_text()
-        for process in [self.accounts, self.gateway]:
-            changed, count = re.subn(r"methods: \{[^}]*\}", "methods: { phone: false, anonymous: false }", text)
-            self.assertEqual(count, 1)
-            process.projects.write_text(changed)
-        # It is read again without a restart.
-        eventually("the change is noticed", lambda: self.is_off(self.web.anonymous) and self.is_off(self.web.send_code, other))
+        self.set_methods(phone=False, anonymous=False)
+        self.switched_off([self.web.anonymous], [self.web.send_code, other])
         # No SMS is paid for, and a code that was sent before is good for nothing.
         refused = new_number()
         self.refused("OPERATION_NOT_ALLOWED", self.web.send_code, refused)
@@ -116,17 +82,8 @@ class OwnAccountsTest(Assertions, unittest.TestCase):
         self.assertEqual(self.web.lookup(phone["idToken"])["phoneNumber"], number)
         self.assertEqual(self.web.refresh(user["refreshToken"])["user_id"], user["localId"])
 
-    def is_off(self, call, *arguments):
-        try:
-            call(*arguments)
-        except APIError as error:
-            self.assertEqual((error.status, error.code), (400, "OPERATION_NOT_ALLOWED"))
-            return True
-        return False
-
     def test_anonymous_accounts_of_one_address_are_limited(self):
-        self.accounts.replace("development: true", "development: false, limits: { anonymousPerAddressPerHour: 3 }")
-        self.accounts.projects.write_text(self.accounts.projects.read_text().replace("emulatorTokens: true", "emulatorTokens: false"))
+        self.limit("anonymousPerAddressPerHour: 3")
         self.start()
         for _ in range(3):
             self.web.anonymous()

@@ -21,7 +21,8 @@ import pika
 import broker
 import stack
 from countersign_client import Client
-from gateway_client import APIError, Apple, Assertions, Web, new_number, received_code, send
+from gateway_client import Administrator, APIError, Apple, Assertions, Web, new_email, new_number, received_code, send
+from mailbox_of_relay import link
 from samples import wrong
 from waiting import eventually
 
@@ -29,7 +30,7 @@ PROCESSES = ["coordinator", "accounts", "gateway"]
 EVENTS = "gateway-secrets.events"
 # An account has its number, and what its user is called; a verification has its ID and a number until it is forgotten. The ID is of
 # no use without the code, which both keep as a hash only.
-IN_THE_CLEAR = {"accounts": {"number", "name", "session"}, "coordinator": {"number", "session"}}
+IN_THE_CLEAR = {"accounts": {"number", "name", "address", "session"}, "coordinator": {"number", "session"}}
 # Commands name the number that is to be verified; all else that is secret in them is sealed.
 IN_MESSAGES = {"number", "name"}
 
@@ -154,8 +155,59 @@ class SecretsTest(Assertions, unittest.TestCase):
         self.web.delete(gone["idToken"])
         self.refuse(self.web.lookup, gone["idToken"])
         self.refuse(self.web.refresh, gone["refreshToken"])
+        self.passwords()
+        self.administrators()
         self.bad_values()
         self.bad_requests(user)
+
+    def new_address(self):
+        return self.planted.add("address", new_email())
+
+    def new_password(self):
+        return self.planted.add("password", secrets.token_urlsafe(24))
+
+    def code_of(self, email, count=1):
+        found = link(email, count=count)
+        return self.planted.add("link", found.code)
+
+    def passwords(self):
+        email, password, other = self.new_address(), self.new_password(), self.new_password()
+        user = self.planted.add_tokens(self.web.sign_up(email, password))
+        self.planted.add_tokens(self.apple.sign_in_with_password(email, password))
+        self.refuse(self.web.sign_in_with_password, email, self.new_password())
+        self.refuse(self.web.sign_in_with_password, self.new_address(), password)
+        self.refuse(self.web.sign_up, email, other)
+        self.refuse(self.web.sign_up, self.new_address(), self.planted.add("password", "x" * 5000))
+        self.planted.add_tokens(self.web.update(user["idToken"], password=other))
+        self.web.send_link("PASSWORD_RESET", email=email)
+        code = self.code_of(email)
+        self.web.look_at_link(code)
+        self.web.reset_password(code, self.new_password())
+        self.refuse(self.web.reset_password, code, password)
+        stranger = self.new_address()
+        self.web.send_sign_in_link(stranger)
+        code = self.code_of(stranger)
+        self.refuse(self.web.sign_in_with_link, self.new_address(), code)
+        self.planted.add_tokens(self.web.sign_in_with_link(stranger, code))
+        self.refuse(self.web.sign_in_with_link, stranger, code)
+
+    def administrators(self):
+        administrator, uid = Administrator(), secrets.token_hex(8)
+        email, password = self.new_address(), self.new_password()
+        administrator.create(localId=uid, email=email, password=password)
+        administrator.change(uid, password=self.new_password())
+        administrator.find(email=[email])
+        answer = administrator.call("/accounts:sendOobCode", {"requestType": "PASSWORD_RESET", "email": email, "returnOobLink": True})
+        self.web.reset_password(self.planted.add("link", answer["oobCode"]), password)
+        token = self.planted.add_tokens(self.web.sign_in_with_password(email, password))["idToken"]
+        cookie = administrator.call(":createSessionCookie", {"idToken": token, "validDuration": "3600"})["sessionCookie"]
+        for part in cookie.split(".")[1:]:
+            self.planted.add("cookie", part)
+        made = self.planted.add("hash", secrets.token_bytes(32).hex())
+        administrator.import_users([{"localId": f"{uid}-2", "email": self.new_address(), "salt": "c2FsdA==",
+                                     "passwordHash": base64.b64encode(bytes.fromhex(made)).decode()}], hashAlgorithm="SHA256", rounds=1)
+        self.refuse(Administrator(self.planted.add("bad token", secrets.token_urlsafe(40))).find, email=[email])
+        self.refuse(self.web.sign_in_with_custom_token, self.planted.add("bad token", secrets.token_urlsafe(40)))
 
     def bad_values(self):
         for _ in range(3):
@@ -275,7 +327,9 @@ class SecretsTest(Assertions, unittest.TestCase):
         calls = [
             threading.Thread(target=self.unanswered, args=call, daemon=True) for call in [
                 (self.web.sign_in, session, code), (self.web.lookup, user["idToken"]), (self.web.refresh, user["refreshToken"]),
-                (self.web.delete, user["idToken"])]]
+                (self.web.delete, user["idToken"]), (self.web.sign_in_with_password, self.new_address(), self.new_password()),
+                (self.web.reset_password, self.planted.add("link", secrets.token_urlsafe(32)), self.new_password()),
+                (Administrator(self.planted.add("bad token", secrets.token_urlsafe(40))).remove, "somebody")]]
         for call in calls:
             call.start()
         bodies = self.waiting("accounts.commands", len(calls))

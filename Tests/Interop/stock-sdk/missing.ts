@@ -71,6 +71,67 @@ export async function signInAnonymously(auth) {
   return credential;
 }
 
+// --- @firebase/auth/src/api/authentication/custom_token.ts
+import { Endpoint, HttpMethod, _performSignInRequest } from "../index";
+export const signInWithCustomToken = (auth, request) =>
+  _performSignInRequest(auth, HttpMethod.POST, Endpoint.SIGN_IN_WITH_CUSTOM_TOKEN, request);
+
+// --- @firebase/auth/src/core/strategies/custom_token.ts
+import { signInWithCustomToken as send } from "../../api/authentication/custom_token";
+import { OperationType } from "../../model/enums";
+import { UserCredentialImpl } from "../user/user_credential_impl";
+export async function signInWithCustomToken(auth, token) {
+  const answer = await send(auth, { token, returnSecureToken: true });
+  const credential = await UserCredentialImpl._fromIdTokenResponse(auth, OperationType.SIGN_IN, answer);
+  await auth._updateCurrentUser(credential.user);
+  return credential;
+}
+
+// --- @firebase/auth/src/core/strategies/email.ts
+import * as api from "../../api/authentication/email_and_password";
+import { ActionCodeOperation } from "../../model/public_types";
+import { _setActionCodeSettingsOnRequest } from "./action_code_settings";
+async function send(user, call, fields, settings) {
+  const request = { idToken: await user.getIdToken(), ...fields };
+  if (settings) _setActionCodeSettingsOnRequest(user.auth, request, settings);
+  const { email } = await call(user.auth, request);
+  if (email !== user.email) await user.reload();
+}
+export const sendEmailVerification = (user, settings) =>
+  send(user, api.sendEmailVerification, { requestType: ActionCodeOperation.VERIFY_EMAIL }, settings);
+export const verifyBeforeUpdateEmail = (user, newEmail, settings) =>
+  send(user, api.verifyAndChangeEmail, { requestType: ActionCodeOperation.VERIFY_AND_CHANGE_EMAIL, newEmail }, settings);
+
+// --- @firebase/auth/src/core/strategies/email_link.ts
+import { RecaptchaActionName, RecaptchaAuthProvider, RecaptchaClientType } from "../../api";
+import * as api from "../../api/authentication/email_and_password";
+import { ActionCodeOperation } from "../../model/public_types";
+import { handleRecaptchaFlow } from "../../platform_browser/recaptcha/recaptcha_enterprise_verifier";
+import { ActionCodeURL } from "../action_code_url";
+import { EmailAuthProvider } from "../providers/email";
+import { _setActionCodeSettingsOnRequest } from "./action_code_settings";
+import { signInWithCredential } from "./credential";
+export async function sendSignInLinkToEmail(auth, email, settings) {
+  const request = { requestType: ActionCodeOperation.EMAIL_SIGNIN, email, clientType: RecaptchaClientType.WEB };
+  _setActionCodeSettingsOnRequest(auth, request, settings);
+  await handleRecaptchaFlow(
+    auth, request, RecaptchaActionName.GET_OOB_CODE, api.sendSignInLinkToEmail, RecaptchaAuthProvider.EMAIL_PASSWORD_PROVIDER);
+}
+export const isSignInWithEmailLink = (auth, link) =>
+  ActionCodeURL.parseLink(link)?.operation === ActionCodeOperation.EMAIL_SIGNIN;
+export const signInWithEmailLink = (auth, email, link) =>
+  signInWithCredential(auth, EmailAuthProvider.credentialWithLink(email, link));
+
+// --- @firebase/auth/src/core/user/account_info.ts
+import { updateEmailPassword } from "../../api/account_management/email_and_password";
+import { _logoutIfInvalidated } from "./invalidation";
+async function update(user, fields) {
+  const request = { idToken: await user.getIdToken(), returnSecureToken: true, ...fields };
+  await user._updateTokensIfNecessary(await _logoutIfInvalidated(user, updateEmailPassword(user.auth, request)), true);
+}
+export const updateEmail = (user, email) => update(user, { email });
+export const updatePassword = (user, password) => update(user, { password });
+
 // --- @firebase/auth/src/core/credentials/index.ts
 export { AuthCredential } from "./auth_credential";
 

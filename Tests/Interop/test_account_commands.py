@@ -1,0 +1,365 @@
+"""`countersign account`, `service-account` and `audit`: operators find and change users, and bring them in and out in Firebase's formats.
+
+What an operator is promised, and the test that shows it:
+users are found and shown, disabled, signed out, deleted, by whatever is known of them: FindTest, ChangeTest
+every act is in the record: AuditTest
+users come in from Firebase's own files, JSON and CSV, and go out and in again with all that they have: ImportTest, RoundTripTest
+an import that is killed goes on, and every user is there once: KillTest
+"""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import random
+import secrets
+import subprocess
+import tempfile
+import time
+import unittest
+
+import hash_vectors
+import stack
+from gateway_client import PASSWORD, PROJECT, Administrator, Assertions, Web, new_email, new_number
+from identities import ApplePerson, GooglePerson
+from process import BINARIES, countersign
+
+IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
+ROWS = 100_000 if IS_LONG else 15_000
+KILLS = 10
+IMPORT_SECONDS = 900
+# Exit codes: of a command that did not do all, and of what is wrong in its words.
+FAILURE, USAGE = 1, 64
+# Columns of a CSV file of Firebase's auth:export, by their place.
+CSV_COLUMNS, CSV_GOOGLE, CSV_PHONE = 28, 7, 25
+# What a file has of a user, beside identities and hash.
+FILE_FIELDS = ["localId", "email", "emailVerified", "displayName", "photoUrl", "phoneNumber", "createdAt", "customAttributes", "disabled"]
+
+
+def run(*arguments, timeout=180, status=0):
+    done = countersign("--json", *arguments, "--project", PROJECT, timeout=timeout)
+    if done.returncode != status:
+        raise AssertionError(f"{arguments[:2]} ended with {done.returncode}: {done.stdout}{done.stderr}")
+    return json.loads(done.stdout) if done.stdout.strip() else None
+
+
+def account(*arguments, **options):
+    return run("account", *arguments, **options)
+
+
+def new_id():
+    return f"moved-{secrets.token_hex(8)}"
+
+
+class CommandTest(Assertions, unittest.TestCase):
+    def setUp(self):
+        self.web, self.administrator = Web(), Administrator()
+        directory = tempfile.TemporaryDirectory(prefix="countersign-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def file(self, name, text):
+        path = self.directory / name
+        path.write_text(text)
+        return str(path)
+
+    def users_file(self, users, name="users.json"):
+        return self.file(name, json.dumps({"users": users}))
+
+
+class FindTest(CommandTest):
+    def test_in_every_way(self):
+        email, number, google = new_email(), new_number(), GooglePerson()
+        user = self.web.sign_up(email)
+        google.sign_in(self.web, idToken=user["idToken"])
+        other = self.web.sign_in_as(number)
+        for options, found in [(["--email", email.upper()], user), (["--id", user["localId"]], user), (["--phone", number], other),
+                               (["--identity", f"google.com:{google.subject}"], user)]:
+            with self.subTest(options):
+                self.assertEqual([one["localID"] for one in account("find", *options)["accounts"]], [found["localId"]])
+        both = account("find", "--email", email, "--phone", number)["accounts"]
+        self.assertEqual({one["localID"] for one in both}, {user["localId"], other["localId"]})
+        self.assertEqual(account("find", "--email", new_email(), status=FAILURE)["accounts"], [])
+        shown = account("show", user["localId"])
+        self.assertEqual((shown["localID"], shown["email"]), (user["localId"], email))
+        # Nothing of a password is shown.
+        self.assertNotIn("hash", json.dumps(shown).lower())
+
+    def test_words_that_are_wrong(self):
+        for arguments in [["find"], ["find", "--identity", "x"], ["show"], ["claims", "x", "[]"]]:
+            with self.subTest(arguments):
+                done = countersign("account", *arguments, "--project", PROJECT)
+                self.assertGreaterEqual(done.returncode, 2, done.stderr)
+        self.assertEqual(countersign("account", "show", "x").returncode, USAGE)
+        done = countersign("account", "show", new_id(), "--project", PROJECT)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("account find", done.stderr)
+
+
+class ChangeTest(CommandTest):
+    def test_disabled_enabled_and_signed_out(self):
+        email = new_email()
+        user = self.web.sign_up(email)
+        self.assertIs(account("disable", user["localId"])["disabled"], True)
+        self.refused("USER_DISABLED", self.web.sign_in_with_password, email)
+        self.refused("USER_DISABLED", self.web.refresh, user["refreshToken"])
+        self.assertIs(account("enable", user["localId"])["disabled"], False)
+        self.web.refresh(user["refreshToken"])
+        time.sleep(1.1)
+        account("sign-out", user["localId"])
+        self.refused("TOKEN_EXPIRED", self.web.refresh, user["refreshToken"])
+        time.sleep(1.1)
+        self.web.sign_in_with_password(email)
+
+    def test_claims(self):
+        user = self.web.sign_up(new_email())
+        account("claims", user["localId"], '{"role": "editor", "level": 3}')
+        self.assertEqual(account("claims", user["localId"])["claims"], {"role": "editor", "level": 3})
+        claims = self.web.claims(self.web.refresh(user["refreshToken"])["id_token"])
+        self.assertEqual((claims["role"], claims["level"]), ("editor", 3))
+        for text in ['{"sub": "x"}', json.dumps({"x": "y" * 1000})]:
+            self.assertNotEqual(countersign("account", "claims", user["localId"], text, "--project", PROJECT).returncode, 0)
+        account("claims", user["localId"], "{}")
+        self.assertNotIn("role", self.web.claims(self.web.refresh(user["refreshToken"])["id_token"]))
+
+    def test_deleted(self):
+        number = new_number()
+        user = self.web.sign_in_as(number)
+        self.assertEqual(len(account("delete", user["localId"], status=FAILURE)["refused"]), 1)
+        self.web.lookup(user["idToken"])
+        self.assertEqual(account("delete", user["localId"], "--force")["refused"], [])
+        self.refused("USER_NOT_FOUND", self.web.lookup, user["idToken"])
+        self.assertNotEqual(self.web.sign_in_as(number, count=2)["localId"], user["localId"])
+        other = self.web.anonymous()
+        account("disable", other["localId"])
+        self.assertEqual(account("delete", other["localId"])["refused"], [])
+
+
+class AuditTest(CommandTest):
+    def test_acts_are_noted(self):
+        user = self.web.sign_up(new_email())
+        account("disable", user["localId"])
+        self.administrator.change(user["localId"], disableUser=False)
+        account("delete", user["localId"], "--force")
+        acts = [act for act in run("audit", "--limit", "200")["acts"] if act.get("localID") == user["localId"]]
+        # The latest first; what only reads leaves nothing.
+        self.assertEqual([act["act"] for act in acts], ["remove", "change", "change"])
+        self.assertEqual({act["project"] for act in acts}, {PROJECT})
+        self.assertTrue(all(act["by"] for act in acts))
+        self.assertEqual([act["actedAt"] for act in acts], sorted([act["actedAt"] for act in acts], reverse=True))
+        text = countersign("audit", "--project", PROJECT).stdout
+        self.assertIn(user["localId"], text)
+        self.assertLess(text.index("remove"), text.index("change"))
+
+    def test_an_import_is_one_act(self):
+        users = [{"localId": new_id()} for _ in range(3)]
+        account("import", self.users_file(users))
+        act = next(act for act in run("audit", "--limit", "20")["acts"] if act["act"] == "import")
+        self.assertEqual(act["count"], 3)
+
+
+class ImportTest(CommandTest):
+    def test_hashes_by_the_options_of_firebase(self):
+        salt, key, separator = hash_vectors.SALT, hash_vectors.KEY, hash_vectors.SEPARATOR
+        made = hash_vectors.firebase_scrypt(PASSWORD.encode(), salt, key, 8, 10, separator)
+        email, uid = new_email(), new_id()
+        users = self.users_file([{
+            "localId": uid, "email": email, "emailVerified": True, "passwordHash": hash_vectors.text(made), "salt": hash_vectors.text(salt),
+            "displayName": "Ada", "photoUrl": "https://example.org/a.png", "lastSignedInAt": "1700000000000", "createdAt": "1600000000000",
+            "phoneNumber": new_number(), "customAttributes": '{"role": "editor"}', "disabled": False,
+            "providerUserInfo": [{"providerId": "google.com", "rawId": secrets.token_hex(8), "email": "ada@gmail.com"}]}])
+        answer = account("import", users, "--hash-algo", "SCRYPT", "--hash-key", hash_vectors.text(key), "--salt-separator",
+                         hash_vectors.text(separator), "--rounds", "8", "--mem-cost", "10")
+        self.assertEqual(answer, {"imported": 1, "refused": 0})
+        user = self.web.sign_in_with_password(email)
+        self.assertEqual(user["localId"], uid)
+        self.assertEqual(self.web.claims(user["idToken"])["role"], "editor")
+        shown = self.administrator.user(uid)
+        self.assertEqual((shown["createdAt"], shown["displayName"], shown["emailVerified"]), ("1600000000000", "Ada", True))
+        self.assertEqual({entry["providerId"] for entry in shown["providerUserInfo"]}, {"google.com", "password", "phone"})
+
+    def test_a_csv_file(self):
+        """As Firebase's auth:export writes it: 28 columns, no line of names."""
+        email, number, uid, subject = new_email(), new_number(), new_id(), secrets.token_hex(8)
+        made = hash_vectors.chain("sha256", hash_vectors.SALT + PASSWORD.encode(), 1)
+        row = [""] * CSV_COLUMNS
+        row[:6] = [uid, email, "true", hash_vectors.text(made), hash_vectors.text(hash_vectors.SALT), 'Ada "the" King, Countess']
+        row[CSV_GOOGLE] = subject
+        row[CSV_PHONE] = number
+        output = io.StringIO()
+        csv.writer(output).writerow(row)
+        answer = account("import", self.file("users.csv", output.getvalue()), "--hash-algo", "SHA256", "--rounds", "1")
+        self.assertEqual(answer, {"imported": 1, "refused": 0})
+        shown = self.administrator.user(uid)
+        self.assertEqual((shown["displayName"], shown["phoneNumber"]), ('Ada "the" King, Countess', number))
+        self.assertEqual(self.web.sign_in_with_password(email)["localId"], uid)
+        [found] = self.administrator.find(federatedUserId=[{"providerId": "google.com", "rawId": subject}])
+        self.assertEqual(found["localId"], uid)
+
+    def test_rows_that_are_wrong(self):
+        taken = new_email()
+        self.web.sign_up(taken)
+        good = new_id()
+        users = [{"localId": new_id(), "email": taken}, {"email": new_email()}, {"localId": new_id(), "email": "none"}, {"localId": good},
+                 {"localId": "x" * 129}, {"localId": new_id(), "mfaInfo": [{"phoneInfo": "+14155550123"}]}]
+        done = countersign("--json", "account", "import", self.users_file(users), "--project", PROJECT)
+        self.assertEqual(done.returncode, FAILURE, done.stderr)
+        self.assertEqual(json.loads(done.stdout), {"imported": 1, "refused": 5})
+        self.assertEqual(done.stderr.count("line "), 5)
+        # Nobody's address is in a log.
+        self.assertNotIn(taken, done.stderr)
+        self.assertEqual(account("show", good)["localID"], good)
+
+    def test_files_that_are_none(self):
+        for name, text in [("users.json", "{"), ("users.json", "[]"), ("users.json", '{"users": [{"localId": "a"}'), ("users.txt", "{}")]:
+            done = countersign("account", "import", self.file(name, text), "--project", PROJECT)
+            self.assertNotEqual(done.returncode, 0, text)
+            self.assertTrue(done.stderr.strip())
+        self.assertNotEqual(countersign("account", "import", "/nowhere.json", "--project", PROJECT).returncode, 0)
+
+
+class RoundTripTest(CommandTest):
+    def users(self):
+        """One with every way in and claims, one of another system, a disabled one: their IDs, the addresses and people of the first two."""
+        email, second = new_email(), new_email()
+        user = self.web.sign_up(email, displayName='Ada, "A" King')
+        people = [GooglePerson(), ApplePerson()]
+        for person in people:
+            person.sign_in(self.web, idToken=user["idToken"])
+        account("claims", user["localId"], '{"role": "editor"}')
+        foreign = f'a/b,"c" {secrets.token_hex(8)}'
+        made = hash_vectors.chain("sha512", hash_vectors.SALT + PASSWORD.encode(), 2)
+        self.assertEqual(self.administrator.import_users(
+            [{"localId": foreign, "email": second, "emailVerified": True, "passwordHash": hash_vectors.text(made),
+              "salt": hash_vectors.text(hash_vectors.SALT)}], hashAlgorithm="SHA512", rounds=2), [])
+        phone = self.web.sign_in_as(new_number())
+        account("disable", phone["localId"])
+        return [user["localId"], foreign, phone["localId"]], [email, second], people
+
+    def shown(self, uids):
+        """All that a file has of users, and by which providers they sign in."""
+        users = [self.administrator.user(uid) for uid in uids]
+        return [({name: user.get(name) for name in FILE_FIELDS}, sorted(entry["providerId"] for entry in user.get("providerUserInfo", [])))
+                for user in users]
+
+    def remove(self, uids):
+        errors = self.administrator.call("/accounts:batchDelete", {"localIds": uids, "force": True}).get("errors")
+        self.assertFalse(errors)
+
+    def test_json(self):
+        uids, emails, people = self.users()
+        before, path = self.shown(uids), self.directory / "all.json"
+        exported = account("export", str(path), timeout=IMPORT_SECONDS)
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        users = json.loads(path.read_text())["users"]
+        self.assertEqual(exported["exported"], len(users))
+        self.assertEqual(len({user["localId"] for user in users}), len(users))
+        ours = [user for user in users if user["localId"] in uids]
+        self.remove(uids)
+        # The second time to the same effect.
+        for _ in range(2):
+            self.assertEqual(account("import", self.users_file(ours)), {"imported": len(uids), "refused": 0})
+            self.assertEqual(self.shown(uids), before)
+        self.require_signed_in(uids, emails, people)
+
+    def test_csv(self):
+        """It has no algorithms: hashes of each are in a file of their own."""
+        uids, emails, people = self.users()
+        before, path = self.shown(uids), self.directory / "all.csv"
+        account("export", str(path), timeout=IMPORT_SECONDS)
+        with open(path, newline="") as file:
+            rows = {row[0]: row for row in csv.reader(file) if row[0] in uids}
+        self.assertEqual(set(rows), set(uids))
+        self.remove(uids)
+        account("import", self.csv_file(rows.pop(uids[1])), "--hash-algo", "SHA512", "--rounds", "2")
+        account("import", self.csv_file(*([*row[:3], "", "", *row[5:]] for row in rows.values())))
+        self.assertEqual([fields for fields, _ in self.shown(uids)], [fields for fields, _ in before])
+        self.require_signed_in(uids[1:], emails[1:], [])
+        self.require_signed_in(uids, [], people)
+
+    def csv_file(self, *rows):
+        output = io.StringIO()
+        csv.writer(output).writerows(rows)
+        return self.file("users.csv", output.getvalue())
+
+    def require_signed_in(self, uids, emails, people):
+        for uid, email in zip(uids, emails):
+            self.assertEqual(self.web.sign_in_with_password(email)["localId"], uid)
+        for person in people:
+            self.assertEqual(person.sign_in(self.web)["localId"], uids[0])
+
+    def test_without_hashes(self):
+        user = self.web.sign_up(new_email())
+        path = self.directory / "all.json"
+        account("export", str(path), "--without-hashes", timeout=IMPORT_SECONDS)
+        found = next(one for one in json.loads(path.read_text())["users"] if one["localId"] == user["localId"])
+        self.assertFalse({"passwordHash", "salt", "countersignHash"} & set(found))
+
+
+class KillTest(CommandTest):
+    def big_file(self, mark, count):
+        made = hash_vectors.text(hash_vectors.chain("sha256", hash_vectors.SALT + PASSWORD.encode(), 1))
+        return self.users_file([
+            {"localId": f"{mark}-{index}", "email": f"{mark}-{index}@example.org", "passwordHash": made,
+             "salt": hash_vectors.text(hash_vectors.SALT), "customAttributes": json.dumps({"number": index})} for index in range(count)])
+
+    def command(self, path, *options):
+        return [BINARIES / "countersign", "--json", "account", "import", path, "--project", PROJECT,
+                "--hash-algo", "SHA256", "--rounds", "1", *options]
+
+    def killed(self, path, seconds):
+        """Whether an import was killed; one that was over before begins anew."""
+        with subprocess.Popen(self.command(path), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              cwd="/") as running:
+            try:
+                running.wait(timeout=seconds)
+            except subprocess.TimeoutExpired:
+                running.kill()
+                running.communicate()
+                return True
+            self.assertEqual(running.returncode, 0, running.stderr.read().decode())
+            return False
+
+    def require_every_user_once(self, mark, count, before):
+        self.assertEqual(stack.records("account", "accounts") - before, count)
+        path = self.directory / "all.json"
+        account("export", str(path), "--without-hashes", timeout=IMPORT_SECONDS)
+        users = [user for user in json.loads(path.read_text())["users"] if user["localId"].startswith(f"{mark}-")]
+        self.assertEqual(len(users), count)
+        self.assertEqual({user["localId"]: user["email"] for user in users},
+                         {f"{mark}-{index}": f"{mark}-{index}@example.org" for index in range(count)})
+        for index in [0, count // 2, count - 1]:
+            self.assertEqual(self.web.sign_in_with_password(f"{mark}-{index}@example.org")["localId"], f"{mark}-{index}")
+
+    def test_an_import_that_is_killed_goes_on(self):
+        mark, before = f"big{secrets.token_hex(4)}", stack.records("account", "accounts")
+        path, kills, begun = self.big_file(mark, ROWS), 0, time.monotonic()
+        while kills < KILLS:
+            kills += self.killed(path, random.uniform(0.5, 4))
+            self.assertLess(time.monotonic() - begun, IMPORT_SECONDS)
+        begun = time.monotonic()
+        done = subprocess.run(self.command(path), stdin=subprocess.DEVNULL, capture_output=True, text=True, cwd="/",
+                              timeout=IMPORT_SECONDS, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        print(f"\n  the rest of {ROWS} users took {time.monotonic() - begun:.1f} s: {done.stderr.strip().splitlines()[-1:]}", flush=True)
+        self.assertEqual(list(self.directory.glob("*.import-state")), [])
+        self.require_every_user_once(mark, ROWS, before)
+
+    def test_accounts_that_are_killed_lose_and_double_nobody(self):
+        self.addCleanup(stack.start, "accounts")
+        mark, before, count = f"kill{secrets.token_hex(4)}", stack.records("account", "accounts"), 2000
+        path = self.big_file(mark, count)
+        for _ in range(3):
+            with subprocess.Popen(self.command(path, "--restart"), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                  stderr=subprocess.DEVNULL, cwd="/") as running:
+                time.sleep(random.uniform(0.3, 1))
+                self.restart("accounts")
+                running.wait(timeout=IMPORT_SECONDS)
+        answer = account("import", path, "--hash-algo", "SHA256", "--rounds", "1", "--restart", timeout=IMPORT_SECONDS)
+        self.assertEqual(answer, {"imported": count, "refused": 0})
+        self.require_every_user_once(mark, count, before)
+
+
+if __name__ == "__main__":
+    unittest.main()
