@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import PasswordHashing
 import ServiceRuntime
 
 struct AccountParts: Sendable {
@@ -14,6 +15,7 @@ struct AccountParts: Sendable {
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let providers: IdentityProviders
+  let passwords: Passwords
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Self.replyQueue
@@ -39,6 +41,7 @@ struct AccountParts: Sendable {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
     self.providers = providers
+    passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger
     hashes = secrets.hashes
@@ -67,6 +70,7 @@ struct AccountFlows: Sendable {
         KeysFlow(parts),
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
+        PasswordFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         ErasureFlow(parts),

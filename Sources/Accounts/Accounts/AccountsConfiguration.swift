@@ -126,6 +126,9 @@ extension AccountRules {
         "Users of the broker whose commands for operators are carried out: keys.rotate."))
     let limits = Limits(section.section("limits"))
     self.limits = isDevelopment ? .development : limits
+    hashingThreads = section.section("passwords").integer(
+      "hashingThreads", default: hashingThreads, in: 1...64,
+      "Passwords that are hashed at a time, each with 19 MiB and a core.")
     sessions = SessionRules(section.section("sessions"))
     keys = SigningKeyRules(section.section("keys"))
     maxCommandAge = section.section("commands").seconds(

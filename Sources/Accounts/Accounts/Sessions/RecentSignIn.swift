@@ -6,7 +6,7 @@ import Projects
 /// Act that may need a sign-in of the last minutes: an ID token alone, which services of all kinds get to see, must not
 /// give an account away.
 enum SensitiveAct: Sendable {
-  case deletion, changeOfNumber, removalOfNumber, linking
+  case deletion, changeOfNumber, removalOfNumber, changeOfCredential, linking
 
   /// Age up to which a sign-in is recent.
   static let longestAge = Duration.seconds(300)
@@ -22,6 +22,7 @@ enum SensitiveAct: Sendable {
       switch self {
       case .deletion: account.hasWayIn
       case .changeOfNumber, .removalOfNumber: rules.phone
+      case .changeOfCredential: true
       case .linking: rules.linking
       }
     if isRefused { throw .credentialTooOld }
@@ -35,7 +36,8 @@ extension IDTokenCheck.Holder {
     let age = now - session.authTime
     guard age >= .zero - IDTokens.maxSkew, age <= SensitiveAct.longestAge else { return false }
     switch session.firstFactor {
-    case .anonymous: return true
+    case .anonymous, .custom: return true
+    case .password: return account.signsInByEmail && isTrusted(from: account.emailTrustedFrom)
     case .phone: return isTrusted(from: account.numberTrustedFrom)
     case let provider:
       // One that was unlinked vouches for nothing: it may have been put there a moment before. Nor does another one of

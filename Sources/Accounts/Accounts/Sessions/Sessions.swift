@@ -50,9 +50,10 @@ struct Sessions: Sendable {
     }
   }
 
-  /// The account's number is free again.
+  /// The account's number and addresses are free again.
   func delete(_ account: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
     try removeAll(of: account, in: &set)
+    if account.hasPassword { try set.remove(PasswordRecord.id(of: account.id)) }
     try set.remove(account.id)
   }
 

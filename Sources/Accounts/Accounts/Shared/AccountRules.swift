@@ -10,6 +10,10 @@ struct AccountRules: Sendable {
   /// Whether tests may delete everything, and limits of addresses are wide.
   var isDevelopment = false
   var limits = Limits()
+  /// Passwords that are hashed at a time, each with 19 MiB and a core.
+  var hashingThreads = 2
+  /// Passwords that wait for one of them: as many as are hashed well within a stage.
+  static let hashingPlaces = 64
   /// Maximum age of a command that is carried out: apps give up, and ask again.
   var maxCommandAge = Duration.seconds(30)
   /// Time for which a redelivered command gets the same reply.
