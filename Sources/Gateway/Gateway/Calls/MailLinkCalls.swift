@@ -37,9 +37,8 @@ struct MailLinkCalls: Sendable {
     command.continueURL = try call.body.secret("continueUrl", else: "INVALID_CONTINUE_URI")
     command.opensInApp = try call.body.bool("canHandleCodeInApp")
     command.bundleID = try call.body.word("iOSBundleId", else: "INVALID_CONTINUE_URI")
-    command.linkDomain =
-      try call.body.word("linkDomain", else: "UNAUTHORIZED_DOMAIN")
-      ?? call.body.word("dynamicLinkDomain", else: "UNAUTHORIZED_DOMAIN")
+    let domain = call.body.has("linkDomain") ? "linkDomain" : "dynamicLinkDomain"
+    command.linkDomain = try call.body.word(domain, else: "UNAUTHORIZED_DOMAIN")
     command.languageCode = call.client.locale
     command.client = call.client.field
     return try Self.answer(await exchange.ask(command), exchange)
