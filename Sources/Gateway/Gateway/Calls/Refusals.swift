@@ -26,7 +26,10 @@ extension ProtocolError {
     } else if let text = Self.texts[error.code.rawValue] {
       self = .account(error.code.rawValue, Self.text(of: error) ?? text, retryAfter: error.retryAfter)
     } else if error.code == .invalidArgument, let name = error.field.flatMap({ Misconfiguration.inputs[$0] }) {
-      self = .badField(name, expected: "shorter, and without control characters")
+      self = .badField(
+        name,
+        expected: Misconfiguration.texts.contains(name)
+          ? "shorter, and without control characters" : "of the form and within the limits of its call")
     } else if error.code == .internalError, error.retryAfter != nil || error.reason == Self.tooOld {
       self = ProtocolError(
         status: 503, Self.unavailable.message, word: Self.unavailable.word, reason: Self.unavailable.reason,
