@@ -55,7 +55,8 @@ struct CallClassTests {
     #expect(statuses == [200, 200, 200])
     #expect(try await gateway.post(Self.slow, "{}").status == 200)
     let metrics = gateway.metrics.render()
-    for (callClass, refused) in [("coordinator", 2), ("providers", 0), ("hashing", 0), ("accounts", 0), ("gateway", 0)] {
+    for (callClass, refused) in [("coordinator", 2), ("providers", 0), ("hashing", 0), ("accounts", 0), ("gateway", 0)]
+    {
       #expect(metrics.contains(#"countersign_gateway_requests_refused_total{class="\#(callClass)"} \#(refused)"#))
       #expect(metrics.contains(#"countersign_gateway_requests_in_flight{class="\#(callClass)"} 0"#))
     }

@@ -52,6 +52,8 @@ extension ProtocolError {
       error.message.isEmpty ? nil : error.message
     case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
       "Team, key ID and key of Sign in with Apple are not configured for this app."
+    case (.operationNotAllowed, _, "VERIFY_NEW_EMAIL"): "Please verify the new email before changing email."
+    case (.invalidEmail, _, "OTHER_ADDRESS"): "The email provided does not match the sign-in email address."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
     default: nil
     }
@@ -99,7 +101,7 @@ extension ProtocolError {
     "FEDERATED_USER_ID_ALREADY_LINKED": nil,
     "EMAIL_EXISTS": nil,
     // Passwords and links.
-    "INVALID_EMAIL": "The email address is badly formatted, or not the one of the link.",
+    "INVALID_EMAIL": "The email address is badly formatted.",
     "MISSING_EMAIL": nil,
     "MISSING_NEW_EMAIL": nil,
     "MISSING_PASSWORD": nil,

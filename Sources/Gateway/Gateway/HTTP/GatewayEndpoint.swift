@@ -67,7 +67,8 @@ final class GatewayEndpoint: Sendable {
       case .tooManyLongBodies: .unavailable
       case .malformed(let problem): .malformed(problem)
       }
-    return finish(HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
+    return finish(
+      HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(

@@ -28,8 +28,6 @@ import Testing
       (grant.replacing("eyJ.a.b", with: ""), "invalid_request"),
     ])
   func `Errors of the token endpoint are those of OAuth`(form: String, code: String) async throws {
-    let services = try FakeServices()
-    services.refuse(GrantAccess.self, APIError(.invalidGrant, "secret reason", field: "assertion"))
     let broker = FakeBroker { _, message in
       try FakeBroker.refusal(APIError(.invalidGrant, "secret reason", field: "assertion"), to: message)
     }
