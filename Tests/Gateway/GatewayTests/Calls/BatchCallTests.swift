@@ -15,7 +15,8 @@ import Testing
     let fixture = try CallFixture()
     let sizes = Mutex<[Int]>([])
     fixture.services.on(ImportAccounts.self) { command, asked in
-      #expect(try asked.open(ifAny: command.bearer) == Self.bearer)
+      let bearer = try asked.open(ifAny: command.bearer)
+      #expect(bearer == Self.bearer)
       let batch = try UserBatch(text: Secret(asked.open(command.batch)))
       sizes.withLock { $0.append(batch.users.count) }
       #expect(batch.hash?.hashAlgorithm == "STANDARD_SCRYPT" && batch.hash?.memoryCost == 1024)
@@ -72,7 +73,8 @@ import Testing
   @Test func `A page is put together from several replies, with the hashes`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(ListAccounts.self) { command, asked in
-      #expect(try asked.open(ifAny: command.bearer) == Self.bearer)
+      let bearer = try asked.open(ifAny: command.bearer)
+      #expect(bearer == Self.bearer)
       let start = Int(command.after ?? "0") ?? 0
       var reply = AccountsFound(accounts: (start..<start + min(2, command.limit)).map { UserCallTests.view("u\($0)") })
       reply.next = String(start + reply.accounts.count)
