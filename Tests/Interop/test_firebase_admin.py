@@ -613,7 +613,7 @@ class DiscoveryTest(Assertions, unittest.TestCase):
         return config.get("emailPrivacyConfig", {})
 
     def test_v3(self):
-        """Of a bearer alone: its project is the service account's."""
+        """By the bearer alone, where there is one project only."""
         party, email = self.service("v3").relyingparty(), new_email()
         uid = self.run_call("v3", party.signupNewUser(body={"email": email, "password": PASSWORD}), "SignupNewUserResponse")["localId"]
         found = self.run_call("v3", party.getAccountInfo(body={"email": [email]}), "GetAccountInfoResponse")
