@@ -58,7 +58,7 @@ class MailTest(Assertions, unittest.TestCase):
         self.refused("INVALID_LOGIN_CREDENTIALS", self.web.sign_in_with_password, email, password)
 
     def is_verified(self, user):
-        return self.web.lookup(user["idToken"])["emailVerified"]
+        return self.web.lookup(user["idToken"]).get("emailVerified", False)
 
     def reset_link(self, email, count=1):
         self.web.send_link("PASSWORD_RESET", email=email)

@@ -73,7 +73,8 @@ class SignUpTest(PasswordTest):
             claims = self.require_password(user, email, client)
             self.assertIs(claims["email_verified"], False)
             found = client.lookup(user["idToken"])
-            self.assertEqual((found["email"], found["emailVerified"], found["passwordHash"]), (email, False, REDACTED))
+            self.assertEqual((found["email"], found["passwordHash"]), (email, REDACTED))
+            self.assertFalse(found.get("emailVerified"))
             self.assertLess(abs(found["passwordUpdatedAt"] / 1000 - before), 60)
             [entry] = found["providerUserInfo"]
             self.assertEqual((entry["providerId"], entry["email"], entry["rawId"], entry["federatedId"]), ("password", *[email] * 3))
@@ -146,7 +147,8 @@ class SignInTest(PasswordTest):
             # Nor from the question that SDKs of before asked.
             answers = [client.methods_of(one) for one in [email, new_email()]]
             for answer in answers:
-                self.assertFalse({"registered", "signinMethods", "allProviders"} & set(answer))
+                self.assertNotIn("registered", answer)
+                self.assertFalse(answer.get("signinMethods") or answer.get("allProviders"))
 
     def test_where_addresses_are_not_protected(self):
         email, link = new_email(), new_email()
