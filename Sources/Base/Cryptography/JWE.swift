@@ -146,13 +146,14 @@ extension JWE {
       tag = try Self.decode(parts[4], "tag", count: AESGCM.tagLength)
     }
 
-    private static func decode(_ part: ArraySlice<UInt8>, _ name: String, upTo limit: Int) throws(JOSEError) -> [UInt8]
-    {
+    static func decode(
+      _ part: ArraySlice<UInt8>, _ name: String, of text: String = "sealed text", upTo limit: Int
+    ) throws(JOSEError) -> [UInt8] {
       guard let bytes = Base64URL.decode(part) else {
-        throw JOSEError(.malformed, "the sealed text's \(name) is not base64url")
+        throw JOSEError(.malformed, "the \(text)'s \(name) is not base64url")
       }
       guard bytes.count <= limit else {
-        throw JOSEError(.tooLarge, "the sealed text's \(name) has more than \(limit) bytes")
+        throw JOSEError(.tooLarge, "the \(text)'s \(name) has more than \(limit) bytes")
       }
       return bytes
     }

@@ -102,21 +102,11 @@ extension JWS {
       guard parts.count == 3 else {
         throw JOSEError(.malformed, "the signed text has \(parts.count) parts instead of 3")
       }
-      header = try Self.decode(parts[0], "header", upTo: JWS.maxHeaderBytes)
-      payload = try Self.decode(parts[1], "payload", upTo: JWS.maxPayloadBytes)
-      signature = try Self.decode(parts[2], "signature", upTo: SignatureAlgorithm.maxRSABits / 8)
+      header = try JWE.Parts.decode(parts[0], "header", of: "signed text", upTo: JWS.maxHeaderBytes)
+      payload = try JWE.Parts.decode(parts[1], "payload", of: "signed text", upTo: JWS.maxPayloadBytes)
+      signature = try JWE.Parts.decode(
+        parts[2], "signature", of: "signed text", upTo: SignatureAlgorithm.maxRSABits / 8)
       signed = Array(text[..<parts[1].endIndex])
-    }
-
-    private static func decode(_ part: ArraySlice<UInt8>, _ name: String, upTo limit: Int) throws(JOSEError) -> [UInt8]
-    {
-      guard let bytes = Base64URL.decode(part) else {
-        throw JOSEError(.malformed, "the signed text's \(name) is not base64url")
-      }
-      guard bytes.count <= limit else {
-        throw JOSEError(.tooLarge, "the signed text's \(name) has more than \(limit) bytes")
-      }
-      return bytes
     }
   }
 }

@@ -19,15 +19,7 @@ public enum PublicKeyFile {
   /// - Throws: ``JOSEError/Code/badKey``.
   public static func subjectPublicKeyInfo(ofPrivateKey file: [UInt8]) throws(JOSEError) -> [UInt8] {
     let key = try PKey(file: file, part: .private, name: "the key")
-    let count = i2d_PUBKEY(key.pointer, nil)
-    guard count > 0 else { throw PKey.unavailable() }
-    var der = [UInt8](repeating: 0, count: Int(count))
-    let written = der.withUnsafeMutableBufferPointer { buffer in
-      var next = buffer.baseAddress
-      return i2d_PUBKEY(key.pointer, &next)
-    }
-    guard written == count else { throw PKey.unavailable() }
-    return der
+    return try PKey.der { i2d_PUBKEY(key.pointer, $0) }
   }
 }
 
@@ -42,14 +34,7 @@ public enum RSAKeyFile {
   public static func traditionalPEM(_ file: [UInt8]) throws(JOSEError) -> String? {
     let key = try PKey(file: file, part: .private, name: "the key")
     guard EVP_PKEY_is_a(key.pointer, "RSA") == 1 else { return nil }
-    let count = i2d_PrivateKey(key.pointer, nil)
-    guard count > 0 else { throw PKey.unavailable() }
-    var der = [UInt8](repeating: 0, count: Int(count))
-    let written = der.withUnsafeMutableBufferPointer { buffer in
-      var next = buffer.baseAddress
-      return i2d_PrivateKey(key.pointer, &next)
-    }
-    guard written == count else { throw PKey.unavailable() }
+    let der = try PKey.der { i2d_PrivateKey(key.pointer, $0) }
     var lines: [String] = []
     // 48 bytes make a line of 64 characters (RFC 7468, 2).
     for start in stride(from: 0, to: der.count, by: 48) {

@@ -16,7 +16,6 @@ public struct CoordinatorConfiguration: ProcessConfiguration {
   /// Pepper of codes made before the last change.
   public let previousPepper: Pepper?
   public let rules: CoordinatorRules
-  /// `nil` where none is named.
   let projects: ConfigurationDirectory<[String: AppProfile]>?
   /// Deliveries taken from each queue ahead.
   public let prefetch: Int
@@ -95,7 +94,6 @@ public struct CoordinatorRules: Sendable, Hashable {
   public var numberOverrides = NumberOverrides.none
   /// Apps of the coordinator's own configuration, by ID.
   public var apps: [String: AppProfile]
-  /// May change while the process runs.
   var projectApps: LiveValue<ProjectApps>?
   /// Action of workers when it is unknown whether an SMS was sent. A repetition carries the same code, so it does no
   /// harm.

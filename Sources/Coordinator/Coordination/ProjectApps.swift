@@ -3,7 +3,6 @@ public import ServiceRuntime
 
 /// Apps that the projects' files give `codes`, beside those of the coordinator's own configuration.
 struct ProjectApps: Sendable, Hashable {
-  /// Apps by ID, by project.
   let byProject: [String: [String: AppProfile]]
   let all: [String: AppProfile]
 

@@ -52,17 +52,8 @@ public struct Row {
   /// The column as an integer, or nil when it is NULL.
   public func optionalInt(_ column: Int) -> Int? { isNull(column) ? nil : int(column) }
 
-  /// The column as a truth value, or nil when it is NULL.
-  public func optionalBool(_ column: Int) -> Bool? { isNull(column) ? nil : bool(column) }
-
-  /// The column as a floating-point number, or nil when it is NULL.
-  public func optionalReal(_ column: Int) -> Double? { isNull(column) ? nil : real(column) }
-
   /// The column as text, or nil when it is NULL.
   public func optionalText(_ column: Int) -> String? { isNull(column) ? nil : text(column) }
-
-  /// The column as bytes, or nil when it is NULL.
-  public func optionalBlob(_ column: Int) -> [UInt8]? { isNull(column) ? nil : blob(column) }
 
   /// SQLite leaves the result for an index outside the row undefined: asking for one is a mistake in the program.
   private func index(_ column: Int) -> Int32 {

@@ -7,7 +7,6 @@ import ServiceRuntime
 /// A plain value without I/O, like ``PhoneVerification``. It contains hashes of the secret and the device token, not
 /// the values. It is also an operation: its receipt is the ID of its timeline.
 struct AppProof: Sendable, Hashable {
-  /// See ``VerificationID``.
   let receipt: String
   let app: String
   let tokenHash: [UInt8]
@@ -70,7 +69,6 @@ enum AppProofState: String, Sendable, CaseIterable {
   /// The device's token is gone, or the configuration revoked the receipt.
   case revoked
 
-  /// The other states are final.
   var isLive: Bool {
     switch self {
     case .waiting, .delivered, .undelivered, .proven: true

@@ -77,7 +77,6 @@ struct KeyedHashes: Sendable {
 
 /// A secret at rest, for comparison only: a hash under the pepper, and the ID of that pepper.
 struct SecretAtRest: Sendable, Hashable {
-  /// See ``Pepper/id``.
   var pepperID: [UInt8]
   /// HMAC-SHA-256 of the secret and of everything it is bound to.
   var digest: [UInt8]

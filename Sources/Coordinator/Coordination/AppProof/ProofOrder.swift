@@ -43,7 +43,6 @@ struct CaptchaEvidence: Sendable {
 struct AssessedCaptcha: Sendable, Hashable {
   var report: JobReport
   var score: Double?
-  /// See ``CaptchaEvidence/receipt``.
   var receipt: String?
 }
 

@@ -18,9 +18,7 @@ struct Assessment: Sendable, Hashable {
     case pending, passed, refused, undecided
   }
 
-  /// See ``VerificationID``.
   let id: String
-  /// The `message_id` of the command.
   let messageID: String
   let tokenHash: [UInt8]
   /// The verification that goes on without the outcome, when the app is only audited.
@@ -93,13 +91,10 @@ struct WaitingStart: Sendable, Hashable, Codable {
   /// E.164.
   var phoneNumber: String
   var languageCode: String?
-  /// See ``ClientAddress/network``.
   var network: String?
-  /// See ``StartOrder/fingerprint``.
   var fingerprint: [UInt8]
   /// The receipt of a push that did not arrive, if the app reported it.
   var receipt: String?
-  /// See ``PhoneVerification/askedLate``.
   var askedLate: Bool
   var purpose: VerificationPurpose
   var subject: String?

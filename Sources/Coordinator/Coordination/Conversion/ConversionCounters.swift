@@ -3,7 +3,6 @@ import CountersignTelemetry
 
 struct ConversionKey: Sendable, Hashable {
   var scope: ConversionBlock.Scope
-  /// As ``ConversionBlock/key``.
   var key: String
   var region: String
 

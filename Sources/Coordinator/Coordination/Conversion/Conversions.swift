@@ -51,7 +51,6 @@ struct Conversions: Sendable {
     for key in [send.prefix, send.region] { records.addKeys(ofBlock: key, to: &keys) }
   }
 
-  /// Of two blocks, the one that lasts longer.
   func refusal(of send: LimitedSend, in set: WorkingSet) throws(StoreError) -> LimitRefusal? {
     guard let block = try block(ofPrefix: send.prefix, region: send.region, in: set) else { return nil }
     return LimitRefusal(

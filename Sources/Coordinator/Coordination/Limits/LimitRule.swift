@@ -6,7 +6,6 @@ struct LimitRule: Sendable, Hashable {
   /// The most entries that a window of a large limit keeps.
   static let maxEntries = 64
 
-  /// See ``Limit/counter``.
   let key: String
   var limit: Int
   let windowMilliseconds: Int64
@@ -21,7 +20,6 @@ struct LimitRule: Sendable, Hashable {
     step = limit <= Self.maxEntries && !isSummed ? 1 : max(1, windowMilliseconds / Int64(Self.maxEntries))
   }
 
-  /// A day in UTC.
   init(daily key: String, limit: Int) {
     self.key = key
     self.limit = limit

@@ -7,7 +7,6 @@ struct RateLimits: Sendable {
   struct Check: Sendable {
     let limit: Limit
     let counter: LimitCounter
-    /// See ``LimitRefusal/isOfNetwork``.
     var isOfNetwork = false
     /// Approved codes, of which a share is allowed where that is more.
     var approved: LimitCounter?

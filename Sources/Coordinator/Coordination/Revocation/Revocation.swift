@@ -18,7 +18,6 @@ struct Revocation: Sendable, Hashable {
     var isLive: Bool { self == .revoking || self == .notifying }
   }
 
-  /// See ``VerificationID``.
   let id: String
   let app: String
   let tokenHash: [UInt8]

@@ -119,9 +119,7 @@ extension PhoneVerification {
 ///
 /// The first requester's handle is the verification itself, so usually nothing more is stored.
 struct VerificationHandle: Sendable, Hashable, Codable {
-  /// See ``VerificationID``.
   let id: String
-  /// See ``PhoneVerification/requester``.
   let requester: [UInt8]
   var isProven: Bool
   let createdAt: UnixTime

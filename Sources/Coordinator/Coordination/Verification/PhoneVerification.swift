@@ -8,7 +8,6 @@ import ServiceRuntime
 /// applies the event, stores it together with the outgoing messages, and only then acts. It contains no plaintext
 /// secrets: the code is held as ``CodeAtRest``.
 struct PhoneVerification: Sendable, Hashable, Codable {
-  /// See ``VerificationID``.
   let id: String
   let app: String
   /// E.164.
@@ -108,7 +107,6 @@ enum VerificationState: String, Sendable, Codable, CaseIterable {
   case expired
   case canceled
 
-  /// The other states are final.
   var isLive: Bool {
     switch self {
     case .pending, .sending, .sent: true

@@ -113,7 +113,6 @@ struct VerificationCodes: Sendable {
 /// A digest alone would do for comparing, but the same code has to be sent again while it is valid, so a random seed is
 /// stored next to it: the pepper and the seed together yield the code, the database alone does not.
 struct CodeAtRest: Sendable, Hashable, Codable {
-  /// See ``Pepper/id``.
   var pepperID: [UInt8]
   /// 256 random bits. Empty for the fixed code of a fictional number, which the configuration has.
   var seed: [UInt8]

@@ -78,7 +78,6 @@ struct Batch<Prepared: Sendable>: Sendable {
 }
 
 struct Conclusion: Sendable {
-  /// The answer, if the sender requested one.
   var reply: SharedMessage?
   var dead: DeadReason?
   /// The command whose messages go out after its reply. An app drops a push whose receipt it does not know yet, and it
