@@ -172,7 +172,7 @@ let accounts: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPClient", "Projects", "ServiceRuntime",
+      "CountersignTelemetry", "HTTPClient", "PasswordHashing", "Projects", "ServiceRuntime",
     ])
 ]
 
@@ -329,7 +329,8 @@ let testTargets: [Target] = [
     "Accounts", at: "Accounts/Accounts",
     [
       "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPClient", "PostgreSQL", "Projects", "RecordStore", "ServiceRuntime",
+      "CountersignTelemetry", "HTTPClient", "PasswordHashing", "PostgreSQL", "Projects", "RecordStore",
+      "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",

@@ -2,18 +2,21 @@ import CommandEngine
 import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
+import PasswordHashing
 import ServiceRuntime
 
 struct AccountParts: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
   let idTokens: IDTokens
+  let cookies: SessionCookies
   let sessions: Sessions
   let deletion: Deletion
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let providers: IdentityProviders
+  let passwords: Passwords
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Self.replyQueue
@@ -39,11 +42,14 @@ struct AccountParts: Sendable {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
     self.providers = providers
+    passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger
     hashes = secrets.hashes
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
+    cookies = SessionCookies(
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,
@@ -67,10 +73,12 @@ struct AccountFlows: Sendable {
         KeysFlow(parts),
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
+        PasswordFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
+        AdministrationFlow(parts),
         ResetFlow(parts),
       ],
       missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])

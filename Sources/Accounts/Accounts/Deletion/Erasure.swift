@@ -54,7 +54,8 @@ extension AccountRecord {
   /// Addresses that mail may have gone to.
   var addresses: [String] {
     var addresses: [String] = []
-    for address in identities.compactMap(\.email) where !addresses.contains(address) { addresses.append(address) }
+    let all = [email, initialEmail] + identities.map(\.email)
+    for address in all.compactMap(\.self) where !addresses.contains(address) { addresses.append(address) }
     return addresses
   }
 }

@@ -3,13 +3,13 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct AccountFlow: Flow {
-  private let reader: CommandReader
+  private let parts: AccountParts
   private let anonymous: AnonymousMetrics
   private let deletion: Deletion
   let dueRecords: [DueRecords]
 
   init(_ parts: AccountParts) {
-    reader = parts.reader
+    self.parts = parts
     anonymous = AnonymousMetrics(parts.metrics)
     deletion = parts.deletion
     dueRecords = [AnonymousEnd(deletion: parts.deletion, metrics: anonymous).dueRecords]
@@ -18,19 +18,22 @@ struct AccountFlow: Flow {
   var commands: [CommandKind] {
     [
       CommandKind(SignUp.self, users: .requesters, isRefusedLate: true) {
-        [reader, anonymous] command, envelope, _ throws(APIError) in
-        try SignUpOrder(command, envelope, reader, anonymous)
+        [parts, anonymous] command, envelope, now throws(APIError) in
+        if let credential = command.credential {
+          return try PasswordSignUpOrder(command, credential, envelope, at: now, parts)
+        }
+        return try SignUpOrder(command, envelope, parts.reader, anonymous)
       },
       CommandKind(LookUpAccount.self, users: .requesters, isLook: true) {
-        [reader] command, envelope, now throws(APIError) in
+        [reader = parts.reader] command, envelope, now throws(APIError) in
         try LookUpOrder(command, envelope, at: now, reader)
       },
       CommandKind(UpdateAccount.self, users: .requesters, isRefusedLate: true) {
-        [reader] command, envelope, now throws(APIError) in
-        try UpdateOrder(command, envelope, at: now, reader)
+        [parts] command, envelope, now throws(APIError) in
+        try UpdateOrder(command, envelope, at: now, parts)
       },
       CommandKind(DeleteAccount.self, users: .requesters, isRefusedLate: true) {
-        [reader, deletion] command, envelope, now throws(APIError) in
+        [reader = parts.reader, deletion] command, envelope, now throws(APIError) in
         try DeleteOrder(command, envelope, at: now, reader, deletion)
       },
     ]

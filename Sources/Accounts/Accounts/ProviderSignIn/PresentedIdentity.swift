@@ -44,11 +44,16 @@ struct PresentedIdentity: ProvenFactor {
 
   /// One that was unlinked comes back by a link only.
   func joins(_ neighbor: AccountRecord) -> Bool {
-    ownsAddress && fits(neighbor) && !neighbor.hasUnlinked(proven.subject, at: proven.provider)
+    let hasRoom = fits(neighbor) || proven.email.map(neighbor.hasUnproven) ?? false
+    return ownsAddress && hasRoom && !neighbor.hasUnlinked(proven.subject, at: proven.provider)
   }
 
   func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime? {
     let address = proven.email?.normalizedAddress
+    // The account proved it by itself.
+    if neighbor.isEmailVerified, neighbor.email?.normalizedAddress == address {
+      return neighbor.emailTrustedFrom.flatMap { now < $0 ? $0 : nil }
+    }
     let owners = neighbor.identities.filter { $0.ownsEmail && $0.email?.normalizedAddress == address }
     guard !owners.contains(where: { $0.isTrusted(at: now) }) else { return nil }
     return owners.compactMap(\.trustedFrom).min() ?? now + SensitiveAct.distrust
@@ -81,6 +86,7 @@ struct PresentedIdentity: ProvenFactor {
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
     account.identities[index] = linked
+    account.noteVouched(by: linked)
   }
 
   private func takeAddress(to linked: inout LinkedIdentity, _ owns: Bool) {

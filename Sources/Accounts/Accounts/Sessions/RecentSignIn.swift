@@ -6,7 +6,7 @@ import Projects
 /// Act that may need a sign-in of the last minutes: an ID token alone, which services of all kinds get to see, must not
 /// give an account away.
 enum SensitiveAct: Sendable {
-  case deletion, changeOfNumber, removalOfNumber, linking
+  case deletion, changeOfNumber, removalOfNumber, changeOfCredential, linking
 
   /// Age up to which a sign-in is recent.
   static let longestAge = Duration.seconds(300)
@@ -16,12 +16,17 @@ enum SensitiveAct: Sendable {
 
   /// An anonymous account has no sign-in that could be repeated, nor has one that lost all ways to sign in, which may
   /// be deleted.
-  func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
+  ///
+  /// - Parameter hasWayIn: whether the user can sign in again although the account knows no way to.
+  func check(
+    on account: AccountRecord, isRecent: Bool, hasWayIn: Bool = false, _ rules: Project.RecentLogin
+  ) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =
       switch self {
-      case .deletion: account.hasWayIn
+      case .deletion: account.hasWayIn || hasWayIn
       case .changeOfNumber, .removalOfNumber: rules.phone
+      case .changeOfCredential: true
       case .linking: rules.linking
       }
     if isRefused { throw .credentialTooOld }
@@ -35,7 +40,8 @@ extension IDTokenCheck.Holder {
     let age = now - session.authTime
     guard age >= .zero - IDTokens.maxSkew, age <= SensitiveAct.longestAge else { return false }
     switch session.firstFactor {
-    case .anonymous: return true
+    case .anonymous, .custom: return true
+    case .password: return account.signsInByEmail && isTrusted(from: account.emailTrustedFrom)
     case .phone: return isTrusted(from: account.numberTrustedFrom)
     case let provider:
       // One that was unlinked vouches for nothing: it may have been put there a moment before. Nor does another one of
@@ -50,6 +56,6 @@ extension IDTokenCheck.Holder {
   private func isTrusted(from time: UnixTime?) -> Bool { time.map { session.authTime >= $0 } ?? true }
 
   func require(_ act: SensitiveAct, _ rules: Project.RecentLogin, at now: UnixTime) throws(APIError) {
-    try act.check(on: account, isRecent: isRecent(at: now), rules)
+    try act.check(on: account, isRecent: isRecent(at: now), hasWayIn: session.firstFactor == .custom, rules)
   }
 }

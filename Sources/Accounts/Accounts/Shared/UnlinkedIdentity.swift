@@ -23,6 +23,13 @@ extension AccountRecord {
   mutating func add(_ identity: LinkedIdentity) {
     unlinked.removeAll { $0 == UnlinkedIdentity(identity.subject, at: identity.provider) }
     identities.append(identity)
+    noteVouched(by: identity)
+  }
+
+  /// An identity that owns the account's own address proves it.
+  mutating func noteVouched(by identity: LinkedIdentity) {
+    guard identity.ownsEmail, let address = identity.email?.normalizedAddress else { return }
+    if email?.normalizedAddress == address { isEmailVerified = true }
   }
 
   mutating func unlink(_ providers: Set<String>) {

@@ -12,8 +12,8 @@ import Projects
 /// another account                               is refused (3)
 /// ```
 /// 1. Unless another account has its address: that one is opened, and gets it too, if the provider is believed, the
-///    account has room and did not unlink it; else the user has to confirm. What may make no account is
-///    `USER_NOT_FOUND` before that.
+///    account has room and did not unlink it; else the user has to confirm. An account that has never proven the address
+///    loses everything else that opens it. What may make no account is `USER_NOT_FOUND` before that.
 /// 2. Unless the account has another identity of the provider, or its address is another account's.
 /// 3. A number with a temporary proof, an identity with what stands for its credential.
 struct SignIn<Factor: ProvenFactor> {
@@ -39,10 +39,14 @@ struct SignIn<Factor: ProvenFactor> {
     var keys = StoreKeys()
     try factor.addKeys(in: project, to: &keys)
     try set.require(keys)
+    let allowsDuplicates = try settings(in: set)?.allowsDuplicateEmails ?? false
     var step = Step(
       answers: SignInAnswers(idTokens: reader.idTokens, seal: seal),
       holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set),
-      neighbor: try factor.addressKey(project: project).flatMap { key throws(StoreError) in
+      ownsAddress: factor.ownsAddress && !allowsDuplicates,
+      neighbor: allowsDuplicates
+        ? nil
+        : try factor.addressKey(project: project).flatMap { key throws(StoreError) in
         try AccountRecord.find(holderOf: key, in: set)
       })
     if let holder = step.holder, factor.supersedes(holder), request.caller?.account != holder.id {
@@ -59,10 +63,18 @@ struct SignIn<Factor: ProvenFactor> {
     }
   }
 
+  private func settings(in set: WorkingSet) throws(StoreError) -> ProjectSettings? {
+    try reader.rules.projects.current[project].map { project throws(StoreError) in
+      try ProjectSettings.find(project, in: set)
+    }
+  }
+
   private struct Step {
     let answers: SignInAnswers
     /// The account that it opens.
     var holder: AccountRecord?
+    /// Whether its account alone has its address from now on.
+    let ownsAddress: Bool
     /// The account that has its address.
     let neighbor: AccountRecord?
     /// The account that gives its number up once the number is put on another.
@@ -82,7 +94,7 @@ struct SignIn<Factor: ProvenFactor> {
     guard let holder = step.holder else { return try signInFirst(step, in: &set) }
     if let caller = request.caller, caller.account != holder.id { return .refused(.userNotFound) }
     return try open(holder, step, in: &set) { account in
-      factor.renew(&account, ownsAddress: factor.ownsAddress && step.isAddressFree(for: account))
+      factor.renew(&account, ownsAddress: step.ownsAddress && step.isAddressFree(for: account))
     }
   }
 
@@ -94,24 +106,36 @@ struct SignIn<Factor: ProvenFactor> {
         return try factor.refuse(.unconfirmed(neighbor.ways), desk(step), in: &set)
       }
       let now = set.now
-      return try open(neighbor, step, in: &set) { account in
-        let trustedFrom = factor.trustedFrom(on: neighbor, at: now)
+      let isUnproven = try isUnproven(neighbor)
+      return try open(neighbor, step, isUnproven: isUnproven, in: &set) { account in
+        let trustedFrom = isUnproven ? nil : factor.trustedFrom(on: neighbor, at: now)
         factor.put(on: &account, trustedFrom: trustedFrom, ownsAddress: true, at: now)
       }
     }
     try release(step.superseded, in: &set)
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
-    factor.put(on: &account, trustedFrom: nil, ownsAddress: factor.ownsAddress, at: set.now)
+    factor.put(on: &account, trustedFrom: nil, ownsAddress: step.ownsAddress, at: set.now)
     return try begin(account, isNewUser: true, step, in: &set)
   }
 
+  /// Whether the account has the factor's address as its own, and never proved it.
+  private func isUnproven(_ neighbor: AccountRecord) throws(StoreError) -> Bool {
+    guard let email = neighbor.email, !neighbor.isEmailVerified else { return false }
+    return try factor.addressKey(project: project) == AccountRecord.key(ofEmail: email, project: project)
+  }
+
   private func open(
-    _ found: AccountRecord, _ step: Step, in set: inout WorkingSet, _ change: (inout AccountRecord) -> Void
+    _ found: AccountRecord, _ step: Step, isUnproven: Bool = false, in set: inout WorkingSet,
+    _ change: (inout AccountRecord) -> Void
   ) throws(StoreError) -> SignInOutcome {
     guard !found.isDisabled else {
       return SignInOutcome(answer: CommandAnswer(.userDisabled), usesProof: factor.isSpentByRefusal)
     }
     var account = found
+    if isUnproven {
+      try account.disown(in: &set)
+      try sessions.endAll(of: &account, in: &set)
+    }
     change(&account)
     try endFictionalSessions(of: &account, before: found, in: &set)
     let outcome = try begin(account, isNewUser: false, step, in: &set)
@@ -161,7 +185,7 @@ struct SignIn<Factor: ProvenFactor> {
       return try factor.refuse(refusal, desk(step), in: &set)
     }
     var account = caller.account
-    let owns = factor.ownsAddress && step.isAddressFree(for: account)
+    let owns = step.ownsAddress && step.isAddressFree(for: account)
     if step.holder == nil {
       try release(step.superseded, in: &set)
       let isTrusted = request.isRecent || account.isAnonymous
@@ -176,7 +200,7 @@ struct SignIn<Factor: ProvenFactor> {
   private func refusal(ofLinkTo account: AccountRecord, _ step: Step) -> SignInRefusal? {
     if let holder = step.holder { return holder.id == account.id ? nil : .alreadyLinked }
     guard factor.fits(account) else { return .alreadyLinked }
-    return factor.ownsAddress && !step.isAddressFree(for: account) ? .emailExists : nil
+    return step.ownsAddress && !step.isAddressFree(for: account) ? .emailExists : nil
   }
 
   /// The caller's session goes on, unless it was one of a fictional number. A change of number ends the others: a thief

@@ -14,6 +14,8 @@ struct Ticket {
     case phoneProof
     /// A credential of a provider that counts once, and was presented.
     case pendingCredential
+    /// Rights of a service account.
+    case accessToken
   }
 
   static let kind = RecordKind("ticket")

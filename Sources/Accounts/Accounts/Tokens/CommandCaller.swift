@@ -12,9 +12,10 @@ struct CommandCaller: Sendable {
   let text: String
 
   init(
-    _ field: SecretField, project: String, of envelope: Envelope, at now: UnixTime, _ reader: CommandReader
+    _ field: SecretField, project: String, of envelope: Envelope, at now: UnixTime, replyKey: String? = nil,
+    _ reader: CommandReader
   ) throws(APIError) {
-    let token = try reader.open(field, "idToken", of: envelope, replyKey: nil)
+    let token = try reader.open(field, "idToken", of: envelope, replyKey: replyKey)
     text = token.reveal()
     do throws(APIError) {
       check = IDTokenCheck(token: try reader.idTokens.verify(token, project: project, at: now))
@@ -23,6 +24,8 @@ struct CommandCaller: Sendable {
       (check, refusal) = (nil, error)
     }
   }
+
+  var isValid: Bool { check != nil }
 
   func holder(
     in set: WorkingSet, _ rules: SessionRules

@@ -13,6 +13,8 @@ public struct CommandKind: Sendable {
     case operators
     /// Those that the configuration names as requesters (`requesters`).
     case requesters
+    /// Both: a command of administrators, who reach it by a requester.
+    case requestersAndOperators
   }
 
   /// Its type, `verification.start.v1`.

@@ -74,6 +74,8 @@ struct CommandQueue: BatchQueue {
     case .all: return
     case .operators: (admitted, refusal) = (context.rules.operators, .notAnOperator)
     case .requesters: (admitted, refusal) = (context.rules.requesters, .notARequester)
+    case .requestersAndOperators:
+      (admitted, refusal) = (context.rules.requesters.union(context.rules.operators), .notARequester)
     }
     guard let user = envelope.userID, admitted.contains(user) else { throw refusal }
   }

@@ -1,0 +1,52 @@
+import CommandEngine
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+
+/// A row of the record of acts of administrators and operators. It goes with the transaction of the act.
+struct ActRecord: Sendable {
+  static let kind = RecordKind("act")
+  static let ofProject = KeySpace(kind, "project")
+  /// Time for which rows are kept.
+  static let retention = Duration.seconds(400 * 86_400)
+  private static let digits = 16
+
+  let id: RecordID
+  let act: AdministratorActed
+
+  /// Stores a row, and sends the event.
+  /// - Parameter id: random, and the same in each run of the command.
+  static func note(
+    _ act: String, by administrator: Administrator, project: String, localID: String?, count: Int?, id: String,
+    cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    var acted = AdministratorActed(project: project, by: administrator.name, act: act, actedAt: set.now)
+    acted.localID = localID
+    acted.count = count
+    // Rows of a group come by the bytes of their IDs: the latest first.
+    let place = Hexadecimal.text(UInt64(bitPattern: Int64.max - set.now.milliseconds), width: digits)
+    guard let recordID = RecordID(kind, "\(place).\(id)") else { throw StoreError.unreadableBody }
+    try set.store(
+      recordID, ActRecord(id: recordID, act: acted), isNew: true, dueAt: nil, discardAt: set.now + retention,
+      groupKeys: [try group(project)])
+    var message = try OutgoingMessage.event(acted, id: "act.\(id)", correlationID: id, cause: cause, at: set.now)
+    message.causationID = nil
+    try set.send(message)
+  }
+
+  static func group(_ project: String) throws(StoreError) -> GroupKey {
+    try GroupKey(ofProject, Array(project.utf8))
+  }
+}
+
+extension ActRecord: StoredRecord {
+  init(_ record: Record, _ fields: inout FieldCoder, _ row: Self?) throws(UnreadableFields) {
+    id = record.id
+    var act = AdministratorActed(
+      project: try fields.required(1, row?.act.project), by: try fields.required(2, row?.act.by),
+      act: try fields.required(3, row?.act.act), actedAt: try fields.required(4, row?.act.actedAt))
+    act.localID = fields.optional(5, row?.act.localID)
+    act.count = fields.optional(6, row?.act.count)
+    self.act = act
+  }
+}

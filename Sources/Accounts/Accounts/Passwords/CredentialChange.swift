@@ -1,0 +1,62 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import PasswordHashing
+import Projects
+
+/// A new address, a new password, or both, of an account.
+struct CredentialChange: Sendable {
+  let seal: ReplySeal
+  let password: Secret?
+  private let email: String?
+  private let project: String
+
+  /// `nil` for a command without either.
+  init?(
+    _ command: UpdateAccount, _ envelope: Envelope, _ project: Project, _ parts: AccountParts
+  ) throws(APIError) {
+    guard let field = command.credential else { return nil }
+    guard let replyKey = command.replyKey else {
+      throw APIError(.invalidArgument, "replyKey is needed with credential", field: "replyKey")
+    }
+    seal = try parts.reader.seal(replyKey, envelope, AccountChanged.type)
+    let credential = try PasswordCredential(field, envelope, replyKey, parts.reader)
+    email = try credential.email.map { text throws(APIError) in try MailAddress.read(text) }
+    password = credential.password.map { Secret($0) }
+    self.project = project.id
+    guard email != nil || password != nil else { return nil }
+    if let password { try parts.passwords.check(password, project) }
+  }
+
+  var parts: [String] { [email ?? "", password?.reveal() ?? ""] }
+
+  func refusal(
+    on account: AccountRecord, _ project: Project, in set: WorkingSet
+  ) throws(StoreError) -> APIError? {
+    guard project.methods.contains(.password) || password == nil else { return .methodOff(.password) }
+    guard let address = email ?? account.address?.email else { return .missingEmail }
+    let holder = try AccountRecord.find(
+      holderOf: AccountRecord.key(ofEmail: address, project: self.project), in: set)
+    if let holder, holder.id != account.id { return .addressTaken }
+    // Whoever types an address learns whether an account has it: where that is a secret, a mail has to prove it first.
+    let isChange = email != nil && account.address.map { $0.email.normalizedAddress != address.normalizedAddress } ?? true
+    guard isChange, email != nil, account.address != nil else { return nil }
+    return try ProjectSettings.find(project, in: set).protectsAddresses ? .unverifiedAddress : nil
+  }
+
+  func apply(
+    to account: inout AccountRecord, _ hash: PasswordHash?, in set: inout WorkingSet
+  ) throws(StoreError) {
+    if let address = email ?? account.address?.email { account.takeAddress(address) }
+    if let hash { try account.setPassword(hash, in: &set) }
+    // It was recent.
+    account.emailTrustedFrom = nil
+    account.isAnonymous = false
+  }
+}
+
+extension APIError {
+  static let unverifiedAddress = APIError(
+    .operationNotAllowed, "Please verify the new email before changing email.", field: "email",
+    reason: "VERIFY_NEW_EMAIL")
+}
