@@ -44,9 +44,21 @@ extension Daemon {
     exchange.closesConnection = head.problem != nil || head.isChunked
     if let problem = head.problem { return refuse(exchange, .malformed(problem), method: method) }
     guard let length = exchange.declaredLength() else { return .YES }
-    guard length <= maxBodyBytes else { return refuse(exchange, .bodyTooLong, method: method) }
-    exchange.body.reserveCapacity(length)
+    if length > maxBodyBytes, let reason = admitLongBody(exchange, length, method: method) {
+      return refuse(exchange, reason, method: method)
+    }
+    exchange.body.reserveCapacity(min(length, maxBodyBytes))
     return .YES
+  }
+
+  /// Reason against a long body. One in chunks, whose length nobody has told, is never long.
+  private func admitLongBody(
+    _ exchange: Exchange, _ length: Int, method: UnsafePointer<CChar>?
+  ) -> HTTPServerRefusal? {
+    guard let longBodies else { return .bodyTooLong }
+    let maxBytes = longBodies.maxBytes(exchange.request(method: method.map { String(cString: $0) } ?? ""))
+    guard length <= maxBytes else { return .bodyTooLong }
+    return takeLongBody(exchange, maxBytes: maxBytes) ? nil : .tooManyLongBodies
   }
 
   private func onBody(
@@ -54,7 +66,7 @@ extension Daemon {
   ) -> MHD_Result {
     let count = size.pointee
     size.pointee = 0
-    if exchange.body.count + count > maxBodyBytes {
+    if exchange.body.count + count > exchange.longBodyBytes ?? maxBodyBytes {
       exchange.body = []
       exchange.excessBytes += count
     }

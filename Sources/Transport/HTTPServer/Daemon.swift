@@ -14,6 +14,8 @@ final class Daemon: Sendable {
   }
 
   let maxBodyBytes: Int
+  let longBodies: HTTPServerLimits.LongBodies?
+  private let openLongBodies = Mutex(0)
   private let handler: @Sendable (HTTPServerRequest) async -> HTTPServerReply
   private let state = Mutex(State())
   let connections: ConnectionTable
@@ -22,12 +24,13 @@ final class Daemon: Sendable {
   let refusal: @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse
 
   init(
-    maxBodyBytes: Int, connections: ConnectionTable, isProxy: @escaping @Sendable (String) -> Bool,
+    maxBodyBytes: Int, longBodies: HTTPServerLimits.LongBodies?, connections: ConnectionTable, isProxy: @escaping @Sendable (String) -> Bool,
     turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
     refusal: @escaping @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse,
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply
   ) {
     self.maxBodyBytes = maxBodyBytes
+    self.longBodies = longBodies
     self.connections = connections
     self.isProxy = isProxy
     self.turnedAway = turnedAway
@@ -49,6 +52,17 @@ final class Daemon: Sendable {
       turnedAway(.late)
       shutdown(descriptor, Int32(SHUT_RDWR))
     }
+  }
+
+  /// Daemon's thread: takes one of the places of long bodies, until the request ends.
+  func takeLongBody(_ exchange: Exchange, maxBytes: Int) -> Bool {
+    let isTaken = openLongBodies.withLock { open in
+      guard let longBodies, open < longBodies.atOnce else { return false }
+      open += 1
+      return true
+    }
+    if isTaken { exchange.longBodyBytes = maxBytes }
+    return isTaken
   }
 
   /// Daemon's thread: a request is complete. Its connection sleeps until the handler has replied.
@@ -74,6 +88,7 @@ final class Daemon: Sendable {
 
   /// Daemon's thread.
   func end(_ exchange: Exchange) {
+    if exchange.longBodyBytes != nil { openLongBodies.withLock { $0 -= 1 } }
     let idle = state.withLock { state -> [CheckedContinuation<Void, Never>] in
       state.running[ObjectIdentifier(exchange)] = nil
       guard state.running.isEmpty else { return [] }

@@ -23,6 +23,8 @@ final class Exchange: @unchecked Sendable {
   private var headers = HTTPServerHeaders()
   var closesConnection = false
   var body: [UInt8] = []
+  /// Maximum bytes of the body, of a request that has one of the places of long ones.
+  var longBodyBytes: Int?
   /// Bytes of the body that came after it was too long. They are read, within a limit, so that the client reads the
   /// answer.
   var excessBytes = 0

@@ -37,7 +37,7 @@ public final class HTTPServer: Sendable {
     let connections = ConnectionTable(
       maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
     let daemon = Daemon(
-      maxBodyBytes: maxBodyBytes, connections: connections, isProxy: limits.isProxy, turnedAway: turnedAway,
+      maxBodyBytes: maxBodyBytes, longBodies: limits.longBodies, connections: connections, isProxy: limits.isProxy, turnedAway: turnedAway,
       refusal: refusal, handler: handler)
     guard let handle = DaemonHandle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)
@@ -100,8 +100,10 @@ public struct HTTPServerError: Error, Sendable, CustomStringConvertible {
 
 /// Reason for which a server answers a request itself: its handler sees nothing of it.
 public enum HTTPServerRefusal: Sendable, Hashable {
-  /// The body is longer than the server's `maxBodyBytes`.
+  /// The body is longer than the server's `maxBodyBytes`, or than that of its request.
   case bodyTooLong
+  /// As many long bodies as may be are read already (``HTTPServerLimits/LongBodies``).
+  case tooManyLongBodies
   /// The request breaks HTTP where servers have to refuse it (RFC 9112). The text says how, and repeats no input.
   case malformed(String)
 }

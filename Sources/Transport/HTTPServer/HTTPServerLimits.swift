@@ -17,6 +17,22 @@ public struct HTTPServerLimits: Sendable {
   /// Memory of one connection for request line, headers and the answer's headers. A request with more gets 431 or is
   /// closed.
   public var connectionMemoryBytes: Int
+  /// Bodies that may be longer than the server's `maxBodyBytes`. `nil`: none.
+  public var longBodies: LongBodies?
+
+  /// Longer bodies of some requests. They are refused before they are read, beyond their number.
+  public struct LongBodies: Sendable {
+    /// Number of them that are read or answered at a time.
+    public var atOnce: Int
+    /// Maximum bytes of a request's body, from its head. Must not block.
+    public var maxBytes: @Sendable (HTTPServerRequest) -> Int
+
+    /// Makes the limits.
+    public init(atOnce: Int, maxBytes: @escaping @Sendable (HTTPServerRequest) -> Int) {
+      self.atOnce = atOnce
+      self.maxBytes = maxBytes
+    }
+  }
 
   /// Makes the bounds.
   ///

@@ -28,6 +28,7 @@ public struct HTTPServerResponse: Sendable {
   public static func plain(_ refusal: HTTPServerRefusal) -> HTTPServerResponse {
     switch refusal {
     case .bodyTooLong: HTTPServerResponse(status: 413, text: "The body is too large.\n")
+    case .tooManyLongBodies: HTTPServerResponse(status: 503, text: "Too many large bodies are read now.\n")
     case .malformed(let problem): HTTPServerResponse(status: 400, text: "The request cannot be read: \(problem).\n")
     }
   }

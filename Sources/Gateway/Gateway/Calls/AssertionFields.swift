@@ -41,7 +41,7 @@ extension IDPCredential {
   /// text, or a token with the algorithm `none`.
   var isUnsigned: Bool { [idToken, accessToken].contains { $0.map(Self.isUnsigned) ?? false } }
 
-  private static func isUnsigned(_ token: String) -> Bool {
+  static func isUnsigned(_ token: String) -> Bool {
     guard !token.hasPrefix("{") else { return true }
     guard let header = token.split(separator: ".").first.flatMap({ Base64URL.decode(String($0)) }) else { return false }
     do throws(JSONRefusal) {

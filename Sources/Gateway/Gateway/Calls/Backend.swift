@@ -18,8 +18,9 @@ struct Backend: Sendable {
     try await exchange(C.self).ask(command)
   }
 
-  func exchange<C: Command>(_ type: C.Type) -> CommandExchange<C> {
-    CommandExchange(broker: broker, rules: rules, misconfigurations: misconfigurations)
+  /// - Parameter replyKey: public key for the reply, which binds the seals of a command that has one only at times.
+  func exchange<C: Command>(_ type: C.Type, replyKey: String? = nil) -> CommandExchange<C> {
+    CommandExchange(broker: broker, rules: rules, misconfigurations: misconfigurations, replyKey: replyKey)
   }
 }
 
@@ -29,27 +30,31 @@ struct CommandExchange<C: Command>: Sendable {
   fileprivate let broker: Broker
   fileprivate let rules: GatewayRules
   fileprivate let misconfigurations: MisconfigurationLog
+  private let replyKey: String?
   private let messageID = MessageID.make()
 
   /// Text that no proof has. Stands for one that only looks sealed.
   private static var noProof: Secret { Secret("-") }
 
-  fileprivate init(broker: Broker, rules: GatewayRules, misconfigurations: MisconfigurationLog) {
+  fileprivate init(
+    broker: Broker, rules: GatewayRules, misconfigurations: MisconfigurationLog, replyKey: String?
+  ) {
     self.broker = broker
     self.rules = rules
     self.misconfigurations = misconfigurations
+    self.replyKey = replyKey
   }
 
   /// A secret for `accounts`.
   func seal(_ secret: String) throws(ProtocolError) -> SecretField {
-    try rules.seal(Secret(secret), for: C.self, messageID)
+    try rules.seal(Secret(secret), for: C.self, messageID, replyKey: replyKey)
   }
 
   /// A JSON object for `accounts`.
   func seal(_ object: some SealedText) throws(ProtocolError) -> SecretField {
     let text: Secret
     do { text = try object.text() } catch { throw .bodyTooLarge }
-    return try rules.seal(text, for: C.self, messageID)
+    return try rules.seal(text, for: C.self, messageID, replyKey: replyKey)
   }
 
   func seal(ifAny secret: String?) throws(ProtocolError) -> SecretField? {

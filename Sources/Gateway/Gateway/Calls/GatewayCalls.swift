@@ -28,6 +28,11 @@ struct GatewayCalls: Sendable {
     let codes = rules.isDevelopment ? SentCodes() : nil
     var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
     routes += AccountCalls(backend: backend).routes
+    routes += PasswordCalls(backend: backend).routes
+    routes += UserCalls(backend: backend).routes
+    routes += BatchCalls(backend: backend).routes
+    routes += AccessCalls(backend: backend).routes
+    routes += SettingsCalls(backend: backend).routes
     routes += ProviderCalls(backend: backend).routes
     routes += TokenCall(backend: backend).routes
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes

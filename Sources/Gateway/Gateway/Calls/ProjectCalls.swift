@@ -9,6 +9,7 @@ struct ProjectCalls: Sendable {
       .v1("projects", .get, "projects", old: "getProjectConfig", waitsFor: .gateway, projects),
       .v1("recaptchaParams", .get, "recaptchaParams", old: "getRecaptchaParam", waitsFor: .gateway, recaptchaParams),
       .v2("recaptchaConfig", .get, "recaptchaConfig", waitsFor: .gateway, recaptchaConfig),
+      .v2("passwordPolicy", .get, "passwordPolicy", waitsFor: .gateway, passwordPolicy),
     ]
   }
 
@@ -49,6 +50,28 @@ struct ProjectCalls: Sendable {
       objects: [Self.state("PHONE_PROVIDER", phone), Self.state("EMAIL_PASSWORD_PROVIDER", .off)])
     return answer
   }
+
+  /// Rules of the project's passwords, which SDKs check before they send one.
+  private func passwordPolicy(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    let rules = try call.project().passwords
+    var options = CallAnswer()
+    options.put("minPasswordLength", number: rules.minLength)
+    options.put("maxPasswordLength", number: Project.PasswordRules.maxLength)
+    options.put("containsLowercaseCharacter", ifSo: rules.needsLowercase)
+    options.put("containsUppercaseCharacter", ifSo: rules.needsUppercase)
+    options.put("containsNumericCharacter", ifSo: rules.needsDigit)
+    options.put("containsNonAlphanumericCharacter", ifSo: rules.needsSymbol)
+    var answer = CallAnswer()
+    answer.put("customStrengthOptions", object: options)
+    answer.put("allowedNonAlphanumericCharacters", texts: Self.symbols)
+    answer.put("enforcementState", "ENFORCE")
+    answer.put("schemaVersion", number: 1)
+    return answer
+  }
+
+  /// The symbols of ASCII: what accounts takes for one.
+  private static let symbols = (0x21...0x7E as ClosedRange<UInt8>).map { Character(UnicodeScalar($0)) }
+    .filter { !$0.isLetter && !$0.isNumber }.map(String.init)
 
   private static func state(_ provider: String, _ enforcement: Project.Recaptcha.Enforcement) -> CallAnswer {
     var state = CallAnswer()

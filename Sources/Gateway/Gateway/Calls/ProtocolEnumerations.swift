@@ -3,6 +3,9 @@ enum ProtocolEnumeration {
   static let clientType = ["CLIENT_TYPE_UNSPECIFIED", "CLIENT_TYPE_WEB", "CLIENT_TYPE_ANDROID", "CLIENT_TYPE_IOS"]
   static let recaptchaVersion = ["RECAPTCHA_VERSION_UNSPECIFIED", "RECAPTCHA_ENTERPRISE"]
   static let phoneOperation = ["VERIFY_OP_UNSPECIFIED", "SIGN_UP_OR_IN", "REAUTH", "UPDATE", "LINK"]
+  static let passwordHashOrder = ["UNSPECIFIED_ORDER", "SALT_AND_PASSWORD", "PASSWORD_AND_SALT"]
+  static let argon2Type = ["HASH_TYPE_UNSPECIFIED", "ARGON2_D", "ARGON2_ID", "ARGON2_I"]
+  static let argon2Version = ["VERSION_UNSPECIFIED", "VERSION_10", "VERSION_13"]
   static let tokenType = ["TOKEN_TYPE_UNSPECIFIED", "REFRESH_TOKEN", "ACCESS_TOKEN", "CODE"]
   static let userAttribute = [
     "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD", "RAW_USER_INFO",
@@ -16,6 +19,11 @@ enum AnswerKind {
   static let update = "identitytoolkit#SetAccountInfoResponse"
   static let delete = "identitytoolkit#DeleteAccountResponse"
   static let signInWithIDP = "identitytoolkit#VerifyAssertionResponse"
+  static let signInWithPassword = "identitytoolkit#VerifyPasswordResponse"
+  static let signInWithCustomToken = "identitytoolkit#VerifyCustomTokenResponse"
+  static let createAuthURI = "identitytoolkit#CreateAuthUriResponse"
+  static let download = "identitytoolkit#DownloadAccountResponse"
+  static let upload = "identitytoolkit#UploadAccountResponse"
   static let recaptchaParams = "identitytoolkit#GetRecaptchaParamResponse"
 }
 

@@ -5,6 +5,9 @@ import CountersignMessages
 // ```
 // refusal                                             client gets
 // a code of `texts`                                   400, the same code, our text
+// INVALID_ACCESS_TOKEN                                401
+// INSUFFICIENT_PERMISSION of a service account        403
+// INVALID_GRANT                                       400 in the form of OAuth
 // INTERNAL_ERROR with retryAfter, or COMMAND_TOO_OLD  503 UNAVAILABLE
 // INVALID_ARGUMENT about a field of the client's       400 that names the field
 // a wrong configuration (Misconfiguration)            500, and the operator a log line and a count
@@ -12,12 +15,14 @@ import CountersignMessages
 // ```
 //
 // Texts are ours: those of the services are for operators and name their configuration. Only what is wrong with a
-// credential of a provider is told in the words of accounts, which are for clients.
+// credential, a password or a claim is told in the words of accounts, which are for clients.
 
 extension ProtocolError {
   init(_ error: APIError) {
     if let problem = Misconfiguration(error), !problem.isToldToClient {
       self = .internalError
+    } else if let refusal = Self.administrators[error.code.rawValue] {
+      self = refusal
     } else if let text = Self.texts[error.code.rawValue] {
       self = .account(error.code.rawValue, Self.text(of: error) ?? text, retryAfter: error.retryAfter)
     } else if error.code == .invalidArgument, let name = error.field.flatMap({ Misconfiguration.inputs[$0] }) {
@@ -40,12 +45,25 @@ extension ProtocolError {
   private static func text(of error: APIError) -> String? {
     switch (error.code, error.field, error.reason) {
     case (.invalidIDPResponse, _, _), (.missingOrInvalidNonce, _, .some): error.message.isEmpty ? nil : error.message
+    case (.weakPassword, _, _), (.invalidCustomToken, _, _), (.forbiddenClaim, _, _):
+      error.message.isEmpty ? nil : error.message
     case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
       "Team, key ID and key of Sign in with Apple are not configured for this app."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
     default: nil
     }
   }
+
+  /// Refusals of administrators that are not 400.
+  private static let administrators: [String: ProtocolError] = [
+    "INVALID_ACCESS_TOKEN": .unauthenticated,
+    "INSUFFICIENT_PERMISSION": ProtocolError(
+      status: 403, "INSUFFICIENT_PERMISSION : The service account lacks the role for this call.",
+      word: "PERMISSION_DENIED", reason: "forbidden"),
+    "INVALID_GRANT": ProtocolError(
+      status: 400, "The assertion is not one of a service account, is too old, or is not for this address.",
+      reason: "invalid_grant"),
+  ]
 
   /// Codes that are passed on, each with its text. `nil` for a code that needs none.
   private static let texts: [String: String?] = [
@@ -77,6 +95,31 @@ extension ProtocolError {
     "INVALID_PROVIDER_ID": nil,
     "FEDERATED_USER_ID_ALREADY_LINKED": nil,
     "EMAIL_EXISTS": nil,
+    // Passwords and links.
+    "INVALID_EMAIL": "The email address is badly formatted, or not the one of the link.",
+    "MISSING_EMAIL": nil,
+    "MISSING_NEW_EMAIL": nil,
+    "MISSING_PASSWORD": nil,
+    "WEAK_PASSWORD": "Password should be at least 6 characters",
+    "EMAIL_NOT_FOUND": nil,
+    "INVALID_PASSWORD": nil,
+    "INVALID_LOGIN_CREDENTIALS": nil,
+    "MISSING_OOB_CODE": nil,
+    "INVALID_OOB_CODE": nil,
+    "EXPIRED_OOB_CODE": nil,
+    "INVALID_CONTINUE_URI": nil,
+    "UNAUTHORIZED_DOMAIN": "Domain not allowlisted by project",
+    // Custom tokens and administrators.
+    "MISSING_CUSTOM_TOKEN": nil,
+    "INVALID_CUSTOM_TOKEN": nil,
+    "CREDENTIAL_MISMATCH": nil,
+    "MISSING_LOCAL_ID": nil,
+    "INVALID_LOCAL_ID": nil,
+    "DUPLICATE_LOCAL_ID": nil,
+    "CLAIMS_TOO_LARGE": nil,
+    "INVALID_CLAIMS": nil,
+    "FORBIDDEN_CLAIM": nil,
+    "INVALID_DURATION": nil,
     // Session.
     "MISSING_ID_TOKEN": nil,
     "INVALID_ID_TOKEN": nil,

@@ -31,7 +31,7 @@ struct DevelopmentCalls: Sendable {
 
   /// Calls of the emulator that are not offered, in any mode.
   static let notOffered: [Route] = [
-    .notOffered("emulator", ["/emulator/v1/projects/{project}/oobCodes", "/emulator/v1/projects/{project}/config"])
+    .notOffered("emulator", ["/emulator/v1/projects/{project}/oobCodes"])
   ]
 
   /// Deletes all accounts of the project, and what the coordinator keeps of verifications and limits.

@@ -10,12 +10,15 @@ struct Call: Sendable {
   let name: String
   /// Variables of the path: `project` of `/emulator/v1/projects/{project}/accounts`.
   let variables: [String: String]
-  /// Project of the API key. Of calls in development mode, the one that the path names; `nil` for open addresses.
+  /// Project of the API key. Of calls in development mode and of administrators, the one that they name. `nil` for open
+  /// addresses.
   let projectOrNil: Project?
   /// App of the project that the request names, else the project's first web app. `nil` if it has none.
   let app: ProjectApp?
   let client: CallClient
   let apiKey: String?
+  /// Access token of an administrator, judged by nobody yet. `nil` in calls of apps.
+  let bearer: String?
   let query: CallBody
   /// JSON object or form. Empty for GET.
   let body: CallBody

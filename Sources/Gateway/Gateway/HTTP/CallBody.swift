@@ -9,9 +9,6 @@ struct CallBody: Sendable, Hashable {
   /// Path of this object from the top, with a dot at its end. Empty for the top.
   private let path: String
 
-  private static let reader = JSONReader(
-    maxBytes: CallLimits.maxBodyBytes, maxDepth: CallLimits.maxDepth, maxValues: CallLimits.maxValues)
-
   static let empty = CallBody([:])
 
   init(_ fields: [String: JSONValue], path: String = "") {
@@ -19,15 +16,18 @@ struct CallBody: Sendable, Hashable {
     self.path = path
   }
 
-  init(json: [UInt8]) throws(ProtocolError) {
-    guard json.count <= CallLimits.maxBodyBytes else { throw .bodyTooLarge }
+  init(json: [UInt8], _ limits: BodyLimits = .usual) throws(ProtocolError) {
+    guard json.count <= limits.bytes else { throw .bodyTooLarge(limits) }
     // The protocol takes no body for an empty one.
     guard json.contains(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }) else {
       self.init([:])
       return
     }
     let value: JSONValue
-    do throws(JSONRefusal) { value = try Self.reader.value(of: json) } catch {
+    do throws(JSONRefusal) {
+      value = try JSONReader(maxBytes: limits.bytes, maxDepth: CallLimits.maxDepth, maxValues: limits.values)
+        .value(of: json)
+    } catch {
       throw .badBody("The body \(error).")
     }
     guard let fields = value.members else { throw .badBody("The body must be an object.") }
@@ -107,6 +107,16 @@ struct CallBody: Sendable, Hashable {
     case .object(let fields): return CallBody(fields, path: "\(path)\(name).")
     default: throw .badField(path + name, expected: "an object")
     }
+  }
+
+  /// Objects of a list, each with its place in the path of its errors: `users[3].`.
+  func objects(_ name: String) throws(ProtocolError) -> [CallBody] {
+    var objects: [CallBody] = []
+    for (index, value) in try list(name).enumerated() {
+      guard let fields = value.members else { throw .badField(path + name, expected: "a list of objects") }
+      objects.append(CallBody(fields, path: "\(path)\(name)[\(index)]."))
+    }
+    return objects
   }
 
   func texts(_ name: String) throws(ProtocolError) -> [String] {

@@ -7,8 +7,12 @@ enum CallClass: String, Sendable, CaseIterable {
   case coordinator
   /// Waits for identity providers, by way of `accounts`.
   case providers
+  /// Waits for `accounts` to hash a password.
+  case hashing
   /// Waits for `accounts` alone.
   case accounts
+  /// Administrators' calls, which wait for `accounts`, too: batches take long.
+  case administrators
   /// Waits for no service: projects, public keys, refusals.
   case gateway
 }

@@ -1,12 +1,19 @@
 /// Requests beyond them are refused before anything is done.
 enum CallLimits {
-  /// Maximum bytes of a body: an ID token of several KiB fits many times. The contract's messages have the same limit.
+  /// Maximum bytes of a usual body: an ID token of several KiB fits many times. The contract's messages have the same
+  /// limit.
   static let maxBodyBytes = 64 * 1024
+  /// Maximum bytes of a batch of users: 1,000 of them with everything that a user may have.
+  static let maxBatchBytes = 8 * 1024 * 1024
+  /// Number of batches that are read at a time, since each takes memory before anybody knows who sends it.
+  static let maxBatchesAtOnce = 16
   /// Maximum levels of objects and arrays in each other. The protocol needs four.
   static let maxDepth = 16
   /// Maximum number of values in a body, those in lists and objects included. The protocol's largest calls of apps have
   /// about thirty.
   static let maxValues = 1_000
+  /// Maximum number of values in a batch of users: about fifty a user.
+  static let maxBatchValues = 50_000
   /// Maximum number of fields of a form. The protocol's forms have two.
   static let maxFormFields = 64
   static let maxQueryParameters = 64
@@ -23,4 +30,13 @@ enum CallLimits {
   static let idleTimeout: Duration = .seconds(75)
   /// Maximum bytes of a user agent that is passed on. A longer one is cut.
   static let maxUserAgentBytes = 256
+}
+
+/// Limits of a body, by its route.
+struct BodyLimits: Sendable, Hashable {
+  let bytes: Int
+  let values: Int
+
+  static let usual = BodyLimits(bytes: CallLimits.maxBodyBytes, values: CallLimits.maxValues)
+  static let batch = BodyLimits(bytes: CallLimits.maxBatchBytes, values: CallLimits.maxBatchValues)
 }

@@ -14,17 +14,20 @@ struct CallReader: Sendable {
   ) throws(ProtocolError) -> Call {
     let (route, variables) = try admitted(match, request)
     let query = try CallBody(encoded: Array(request.queryText.utf8), maxFields: CallLimits.maxQueryParameters)
-    try checkBearer(request)
+    let bearer = try Bearer(request, route, isDevelopment: rules.isDevelopment).token
     let key = try query.text("key") ?? request.headers["X-Goog-Api-Key"].flatMap { $0.isEmpty ? nil : $0 }
-    let project = try project(route, variables, key)
-    let caller = try project.map { (project) throws(ProtocolError) in
-      try CallerApp(request, project, isDevelopment: rules.isDevelopment)
-    }
-    let body = try body(of: request, route)
-    try checkTarget(body, request)
+    // The body of an administrator's call may name the project.
+    let named = route.access == .administrator ? try body(of: request, route) : nil
+    let project: Project? =
+      if let named { try administered(variables, named, query, key) } else {
+        try project(route, variables, key, query)
+      }
+    let caller = try caller(request, route, project)
+    let body: CallBody = if let named { named } else { try self.body(of: request, route) }
+    if route.access != .administrator { try checkTarget(body) }
     return Call(
       request: request, name: route.name, variables: variables, projectOrNil: project, app: caller?.app,
-      client: client(request, caller), apiKey: key, query: query, body: body, requestID: requestID,
+      client: client(request, caller), apiKey: key, bearer: bearer, query: query, body: body, requestID: requestID,
       deadline: deadline)
   }
 
@@ -41,28 +44,21 @@ struct CallReader: Sendable {
         // Outside development mode these addresses do not exist.
         guard rules.isDevelopment else { throw .notFound }
         guard LocalRequest.isLocal(request) else { throw .notLocal }
-      case .apiKey, .open: break
+      case .apiKey, .administrator, .page, .open: break
       }
       return (route, variables)
     }
   }
 
-  /// Administrators' bearers are not offered yet. `Bearer owner` of development mode, in any case, is let through from
-  /// this machine.
-  private func checkBearer(_ request: HTTPServerRequest) throws(ProtocolError) {
-    let bearers = request.headers.all("Authorization").map { $0.lowercased() }.filter { $0.hasPrefix("bearer") }
-    guard !bearers.isEmpty else { return }
-    guard rules.isDevelopment, bearers == ["bearer owner"], LocalRequest.isLocal(request) else {
-      throw .unauthenticated
-    }
-  }
-
   private func project(
-    _ route: Route, _ variables: [String: String], _ key: String?
+    _ route: Route, _ variables: [String: String], _ key: String?, _ query: CallBody
   ) throws(ProtocolError) -> Project? {
     let projects = rules.projects.current
     switch route.access {
-    case .open, .notOffered: return nil
+    case .open, .notOffered, .administrator: return nil
+    case .page:
+      guard let key = try query.text("apiKey") else { return nil }
+      return projects.project(ofKey: key)
     case .development:
       guard let name = variables["project"] else { return nil }
       guard let project = projects[name] else { throw .notFound }
@@ -74,16 +70,50 @@ struct CallReader: Sendable {
     }
   }
 
+  /// Project of an administrator's call: of the path, else the one that body or query name, else of the API key, else
+  /// the only one there is.
+  private func administered(
+    _ variables: [String: String], _ body: CallBody, _ query: CallBody, _ key: String?
+  ) throws(ProtocolError) -> Project {
+    let projects = rules.projects.current
+    let target = try (body.has("targetProjectId") ? body : query).text("targetProjectId")
+    if let path = variables["project"], let target, target != path {
+      throw .badField("targetProjectId", expected: "the project of the path")
+    }
+    let project: Project? =
+      if let name = variables["project"] ?? target {
+        projects[name]
+      } else if let key {
+        projects.project(ofKey: key)
+      } else {
+        projects.all.count == 1 ? projects.all.values.first : nil
+      }
+    guard let project else { throw .projectUnknown }
+    return project
+  }
+
+  /// Administrators' calls come from no app, and any page may be left for one of ours.
+  private func caller(
+    _ request: HTTPServerRequest, _ route: Route, _ project: Project?
+  ) throws(ProtocolError) -> CallerApp? {
+    guard let project else { return nil }
+    switch route.access {
+    case .administrator: return nil
+    case .page: return CallerApp(of: project)
+    case .apiKey, .development, .open, .notOffered:
+      return try CallerApp(request, project, isDevelopment: rules.isDevelopment)
+    }
+  }
+
   private func body(of request: HTTPServerRequest, _ route: Route) throws(ProtocolError) -> CallBody {
     guard request.method == "POST" || request.method == "PATCH" else { return .empty }
     if route.takesForm, request.isForm { return try CallBody(form: request.body) }
-    return try CallBody(json: request.body)
+    return try CallBody(json: request.body, route.bodyLimits)
   }
 
-  /// Only administrators may name the project, and they are not offered yet.
-  private func checkTarget(_ body: CallBody, _ request: HTTPServerRequest) throws(ProtocolError) {
-    guard body.has("targetProjectId") else { return }
-    throw request.hasAuthorization ? .administrationNotOffered : .insufficientPermission
+  /// Only administrators may name the project.
+  private func checkTarget(_ body: CallBody) throws(ProtocolError) {
+    if body.has("targetProjectId") { throw .insufficientPermission }
   }
 
   private func client(_ request: HTTPServerRequest, _ caller: CallerApp?) -> CallClient {
@@ -108,7 +138,8 @@ extension HTTPServerRequest {
   /// Percent-encoded as sent.
   var rawPath: Substring { target.prefix { $0 != "?" } }
 
-  var hasAuthorization: Bool { headers["Authorization"] != nil }
+  /// Whether a header says so, whatever its bearer is.
+  var hasBearer: Bool { headers.all("Authorization").contains { $0.lowercased().hasPrefix("bearer") } }
 
   fileprivate var queryText: Substring { target.drop { $0 != "?" }.dropFirst() }
 

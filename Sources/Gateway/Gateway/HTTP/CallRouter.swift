@@ -1,4 +1,5 @@
 import CountersignEncoding
+import HTTPServer
 
 struct CallRouter: Sendable {
   enum Match: Sendable {
@@ -35,18 +36,30 @@ struct CallRouter: Sendable {
     self.patterns = patterns
   }
 
-  func find(_ method: String, _ path: some StringProtocol) -> Match {
+  func find(_ request: HTTPServerRequest) -> Match {
+    find(request.method, request.rawPath, asAdministrator: request.hasBearer)
+  }
+
+  /// - Parameter asAdministrator: whether a call of administrators goes before one of apps, which may have the same
+  ///   path.
+  func find(_ method: String, _ path: some StringProtocol, asAdministrator: Bool = false) -> Match {
     guard path.utf8.count <= Self.maxPathBytes, let segments = Self.segments(path) else { return .unknown }
     let method = method == "HEAD" ? "GET" : method
     if let routes = exact["/" + segments.joined(separator: "/")] {
-      return Self.choose(routes.map { ($0, [:]) }, method)
+      return Self.choose(routes.map { ($0, [:]) }, method, asAdministrator)
     }
     return Self.choose(
-      patterns.compactMap { pattern in Self.variables(pattern.segments, segments).map { (pattern.route, $0) } }, method)
+      patterns.compactMap { pattern in Self.variables(pattern.segments, segments).map { (pattern.route, $0) } }, method,
+      asAdministrator)
   }
 
-  private static func choose(_ routes: [(route: Route, variables: [String: String])], _ method: String) -> Match {
-    let match = routes.first { $0.route.method?.rawValue == method } ?? routes.first { $0.route.method == nil }
+  private static func choose(
+    _ routes: [(route: Route, variables: [String: String])], _ method: String, _ asAdministrator: Bool
+  ) -> Match {
+    let offered = routes.filter { $0.route.method?.rawValue == method }
+    let match =
+      offered.first { ($0.route.access == .administrator) == asAdministrator } ?? offered.first
+      ?? routes.first { $0.route.method == nil }
     if let match { return .found(match.route, variables: match.variables) }
     let methods = Set(routes.compactMap { $0.route.method?.rawValue }).sorted()
     return methods.isEmpty ? .unknown : .wrongMethod(methods)
@@ -72,8 +85,13 @@ struct CallRouter: Sendable {
     var variables: [String: String] = [:]
     for (expected, segment) in zip(isOpen ? pattern.dropLast() : pattern[...], segments) {
       if expected.hasPrefix("{") {
-        guard !segment.isEmpty else { return nil }
-        variables[String(expected.dropFirst().dropLast())] = segment
+        // What follows the name is a part of the segment: `{project}:createSessionCookie`.
+        let parts = expected.dropFirst().split(separator: "}", maxSplits: 1, omittingEmptySubsequences: false)
+        let ending = parts.count == 2 ? parts[1] : ""
+        guard segment.hasSuffix(ending), segment.utf8.count > ending.utf8.count, let name = parts.first else {
+          return nil
+        }
+        variables[String(name)] = String(segment.dropLast(ending.count))
       } else if expected != segment {
         return nil
       }

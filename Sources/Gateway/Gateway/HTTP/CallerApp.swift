@@ -36,6 +36,13 @@ struct CallerApp: Sendable, Hashable {
     }
   }
 
+  /// The project's first web app, of a page that a mail leads to.
+  init(of project: Project) {
+    app = project.firstWebApp
+    name = nil
+    origin = nil
+  }
+
   private static func app(
     _ id: String, _ platform: ProjectApp.Platform, _ kind: String, _ project: Project
   ) throws(ProtocolError) -> ProjectApp {

@@ -42,45 +42,49 @@ final class GatewayEndpoint: Sendable {
       let permission = CrossOrigin.preflight(request, isDevelopment: isDevelopment)
       return note(permission, Name.preflight, requestID, since: start)
     }
-    let match = router.find(request.method, request.rawPath)
+    let match = router.find(request)
     let response: HTTPServerResponse
     do throws(ProtocolError) {
-      let answer = try await places.hold(match.route?.waitsFor ?? .gateway) { () async throws(ProtocolError) in
+      let outcome = try await places.hold(match.route?.waitsFor ?? .gateway) { () async throws(ProtocolError) in
         try await self.answer(request, match, requestID, start)
       }
-      response = Self.response(answer)
+      response = HTTPServerResponse(outcome)
     } catch {
-      response = Self.response(error)
+      response = HTTPServerResponse(error, form: match.errorForm)
     }
     return finish(response, request, match, requestID, since: start)
   }
 
+  /// Maximum bytes of the body of a request, by its route.
+  func maxBodyBytes(of request: HTTPServerRequest) -> Int { router.find(request).bodyLimits.bytes }
+
   /// Answer to a request that the server does not read to its end.
   func refusal(_ request: HTTPServerRequest, _ reason: HTTPServerRefusal) -> HTTPServerResponse {
-    let match = router.find(request.method, request.rawPath)
+    let match = router.find(request)
     let error: ProtocolError =
       switch reason {
-      case .bodyTooLong: .bodyTooLarge
+      case .bodyTooLong: .bodyTooLarge(match.bodyLimits)
+      case .tooManyLongBodies: .unavailable
       case .malformed(let problem): .malformed(problem)
       }
-    return finish(Self.response(error), request, match, MessageID.make(), since: clock.now())
+    return finish(HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(
     _ request: HTTPServerRequest, _ match: CallRouter.Match, _ requestID: String, _ start: MonotonicTime
-  ) async throws(ProtocolError) -> CallAnswer {
+  ) async throws(ProtocolError) -> CallOutcome {
     let call = try reader.call(request, match, requestID: requestID, deadline: start + answerTime)
     guard case .found(let route, _) = match else { throw .notFound }
-    return try await Self.within(answerTime) { () async throws(ProtocolError) -> CallAnswer in
+    return try await Self.within(answerTime) { () async throws(ProtocolError) -> CallOutcome in
       try await route.implementation(call)
     }
   }
 
   /// Ends a call that takes too long: the client is told so before it gives up.
   private static func within(
-    _ time: Duration, _ work: @escaping @Sendable () async throws(ProtocolError) -> CallAnswer
-  ) async throws(ProtocolError) -> CallAnswer {
-    let result = await withTaskGroup(of: Result<CallAnswer, ProtocolError>?.self) { group in
+    _ time: Duration, _ work: @escaping @Sendable () async throws(ProtocolError) -> CallOutcome
+  ) async throws(ProtocolError) -> CallOutcome {
+    let result = await withTaskGroup(of: Result<CallOutcome, ProtocolError>?.self) { group in
       group.addTask {
         do throws(ProtocolError) { return .success(try await work()) } catch { return .failure(error) }
       }
@@ -97,34 +101,15 @@ final class GatewayEndpoint: Sendable {
 
   // MARK: Responses
 
-  private static func response(_ answer: CallAnswer) -> HTTPServerResponse {
-    json(200, answer.json, maxAge: answer.maxAge)
-  }
-
-  private static func response(_ error: ProtocolError) -> HTTPServerResponse {
-    var response = json(error.status, error.json, maxAge: nil)
-    if let seconds = error.retryAfter { response.headers.add(name: "Retry-After", value: String(seconds)) }
-    if !error.allow.isEmpty {
-      response.headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
-    }
-    return response
-  }
-
-  private static func json(_ status: Int, _ body: [UInt8], maxAge: Int?) -> HTTPServerResponse {
-    HTTPServerResponse(
-      status: status,
-      headers: [
-        "Content-Type": "application/json; charset=utf-8", "X-Content-Type-Options": "nosniff",
-        "Cache-Control": maxAge.map { "public, max-age=\($0), must-revalidate" } ?? "no-store",
-      ],
-      body: body)
-  }
-
   private func finish(
     _ response: HTTPServerResponse, _ request: HTTPServerRequest, _ match: CallRouter.Match, _ requestID: String,
     since start: MonotonicTime
   ) -> HTTPServerResponse {
     var response = response
+    // A page is no answer that other pages read.
+    guard match.route?.access != .page else {
+      return note(response, match.route?.name ?? Name.unknown, requestID, since: start)
+    }
     CrossOrigin.add(to: &response, request, keepsUsers: match.route?.keepsUsers ?? false)
     return note(response, match.route?.name ?? Name.unknown, requestID, since: start)
   }
@@ -150,4 +135,8 @@ extension CallRouter.Match {
   fileprivate var route: Route? {
     if case .found(let route, _) = self { route } else { nil }
   }
+
+  fileprivate var errorForm: ErrorForm { route?.errorForm ?? .identityToolkit }
+
+  fileprivate var bodyLimits: BodyLimits { route?.bodyLimits ?? .usual }
 }

@@ -29,12 +29,13 @@ struct GatewayRules: Sendable {
 
   var replyKeyText: String { replyKey.publicKey.jwk }
 
+  /// - Parameter replyKey: public key for the reply of a command that has one only at times.
   func seal<C: Command>(
-    _ secret: Secret, for command: C.Type, _ messageID: String
+    _ secret: Secret, for command: C.Type, _ messageID: String, replyKey: String?
   ) throws(ProtocolError) -> SecretField {
     guard let key = sealingKeys.sealing else { throw .internalError }
     let context = AccountCommandFields.context(
-      of: C.type, messageID: messageID, replyKey: command is any SecretReplyCommand.Type ? replyKeyText : nil)
+      of: C.type, messageID: messageID, replyKey: command is any SecretReplyCommand.Type ? replyKeyText : replyKey)
     do {
       return try PublicSealer(key: key).seal(secret, for: context)
     } catch {

@@ -3,16 +3,11 @@ extension Route {
   static let notOffered: [Route] = appCalls + administratorCalls + pages
 
   private static let appCalls: [Route] = [
-    missing("signInWithPassword", "accounts:signInWithPassword", old: "verifyPassword"),
-    missing("createAuthUri", "accounts:createAuthUri", old: "createAuthUri"),
     missing("sendOobCode", "accounts:sendOobCode", old: "getOobConfirmationCode"),
     missing("resetPassword", "accounts:resetPassword", old: "resetPassword"),
     missing("signInWithEmailLink", "accounts:signInWithEmailLink", old: "emailLinkSignin"),
-    missing("signInWithCustomToken", "accounts:signInWithCustomToken", old: "verifyCustomToken"),
     missing("signInWithGameCenter", "accounts:signInWithGameCenter", old: "signInWithGameCenter"),
     missing("issueSamlResponse", "accounts:issueSamlResponse", old: nil),
-    missing("publicKeys", "publicKeys", old: "publicKeys"),
-    missing("sessionCookiePublicKeys", "sessionCookiePublicKeys", old: nil),
     missing("signOutUser", "accounts:signOutUser", old: "signOutUser"),
     notOffered(
       "v2",
@@ -25,7 +20,7 @@ extension Route {
         "\(HostPrefix.identity)/v2/accounts/passkeyEnrollment:finalize",
         "\(HostPrefix.identity)/v2/accounts/passkeySignIn:start",
         "\(HostPrefix.identity)/v2/accounts/passkeySignIn:finalize",
-        "\(HostPrefix.identity)/v2/passwordPolicy", "\(HostPrefix.identity)/v2/defaultSupportedIdps",
+        "\(HostPrefix.identity)/v2/defaultSupportedIdps",
       ]),
   ]
 
@@ -34,11 +29,7 @@ extension Route {
       "administration",
       [
         "\(HostPrefix.identity)/v1/projects/*", "\(HostPrefix.identity)/v2/projects/*",
-        "\(HostPrefix.identity)/v1/accounts", "\(HostPrefix.identity)/v1/accounts:batchCreate",
-        "\(HostPrefix.identity)/v1/accounts:batchDelete", "\(HostPrefix.identity)/v1/accounts:batchGet",
-        "\(HostPrefix.identity)/v1/accounts:query", "\(HostPrefix.identity)/v1/:createSessionCookie",
-        "\(HostPrefix.relyingParty)/uploadAccount", "\(HostPrefix.relyingParty)/downloadAccount",
-        "\(HostPrefix.relyingParty)/createSessionCookie", "\(HostPrefix.relyingParty)/setProjectConfig",
+        "\(HostPrefix.relyingParty)/setProjectConfig",
       ], .administrationNotOffered)
   ]
 

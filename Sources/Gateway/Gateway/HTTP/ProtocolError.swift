@@ -66,9 +66,13 @@ extension ProtocolError {
     badBody("Invalid value at '\(name)': must be \(expected).")
   }
 
-  static let bodyTooLarge = ProtocolError(
-    status: 413, "Request payload size exceeds the limit: \(CallLimits.maxBodyBytes) bytes.",
-    word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
+  static let bodyTooLarge = bodyTooLarge(.usual)
+
+  static func bodyTooLarge(_ limits: BodyLimits) -> ProtocolError {
+    ProtocolError(
+      status: 413, "Request payload size exceeds the limit: \(limits.bytes) bytes.",
+      word: "INVALID_ARGUMENT", reason: "uploadTooLarge")
+  }
 
   static func malformed(_ problem: String) -> ProtocolError {
     ProtocolError(
@@ -89,6 +93,9 @@ extension ProtocolError {
   static let insufficientPermission = account(
     "INSUFFICIENT_PERMISSION", "Only authenticated requests can specify target_project_id.")
 
+  /// A call of administrators names a project that there is not, or none of several.
+  static let projectUnknown = account("PROJECT_NOT_FOUND", "Name a project, by the path or by targetProjectId.")
+
   static let notFound = ProtocolError(
     status: 404, "The requested URL was not found on this server.", word: "NOT_FOUND", reason: "notFound")
 
@@ -99,8 +106,14 @@ extension ProtocolError {
 
   /// A call of administrators, whose libraries show code and text.
   static let administrationNotOffered = ProtocolError(
-    status: 501, "NOT_IMPLEMENTED : Calls of administrators are not offered.", word: "NOT_IMPLEMENTED",
+    status: 501, "NOT_IMPLEMENTED : This call of administrators is not offered.", word: "NOT_IMPLEMENTED",
     reason: "notImplemented")
+
+  /// A part of a call of administrators that is offered.
+  static func notOffered(part: String) -> ProtocolError {
+    ProtocolError(
+      status: 501, "NOT_IMPLEMENTED : \(part) is not offered.", word: "NOT_IMPLEMENTED", reason: "notImplemented")
+  }
 
   static func wrongMethod(_ allow: [String]) -> ProtocolError {
     ProtocolError(

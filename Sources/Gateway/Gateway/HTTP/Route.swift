@@ -1,8 +1,13 @@
 struct Route: Sendable {
   typealias Implementation = @Sendable (Call) async throws(ProtocolError) -> CallAnswer
+  typealias Outcome = @Sendable (Call) async throws(ProtocolError) -> CallOutcome
 
   enum Access: Sendable, Hashable {
     case apiKey
+    /// A bearer, which `accounts` judges. The project is that of the path, else the one that the body names.
+    case administrator
+    /// A browser that a person has sent here. The project is that of the query's `apiKey`, if there is one.
+    case page
     /// Anyone may call.
     case open
     /// Only in development mode, and only a client on this machine.
@@ -31,11 +36,22 @@ struct Route: Sendable {
   /// (`reloadAndSetCurrentUserOrClear`): any error that it can read signs the user out for good, and what looks
   /// like a missing network does not.
   let keepsUsers: Bool
-  let implementation: Implementation
+  var bodyLimits = BodyLimits.usual
+  var errorForm = ErrorForm.identityToolkit
+  let implementation: Outcome
 
   init(
     _ name: String, _ method: Method?, _ paths: [String], access: Access, waitsFor: CallClass, takesForm: Bool = false,
     keepsUsers: Bool = false, _ implementation: @escaping Implementation
+  ) {
+    self.init(
+      name, method, paths, access: access, waitsFor: waitsFor, takesForm: takesForm, keepsUsers: keepsUsers,
+      outcome: { (call: Call) async throws(ProtocolError) -> CallOutcome in .json(try await implementation(call)) })
+  }
+
+  private init(
+    _ name: String, _ method: Method?, _ paths: [String], access: Access, waitsFor: CallClass, takesForm: Bool,
+    keepsUsers: Bool, outcome: @escaping Outcome
   ) {
     self.name = name
     self.method = method
@@ -44,7 +60,7 @@ struct Route: Sendable {
     self.waitsFor = waitsFor
     self.takesForm = takesForm
     self.keepsUsers = keepsUsers
-    self.implementation = implementation
+    implementation = outcome
   }
 }
 
@@ -53,6 +69,7 @@ enum HostPrefix {
   static let relyingParty = "/www.googleapis.com/identitytoolkit/v3/relyingparty"
   static let secureToken = "/securetoken.googleapis.com"
   static let keys = "/www.googleapis.com"
+  static let oauth = "/oauth2.googleapis.com"
 }
 
 extension Route {
@@ -70,6 +87,29 @@ extension Route {
   ) -> Route {
     Route(
       name, method, ["\(HostPrefix.identity)/v2/\(path)"], access: .apiKey, waitsFor: waitsFor, implementation)
+  }
+
+  /// Page for browsers, which also takes the forms that it shows.
+  static func page(
+    _ name: String, _ method: Method, _ paths: [String], waitsFor: CallClass, _ outcome: @escaping Outcome
+  ) -> Route {
+    Route(
+      name, method, paths, access: .page, waitsFor: waitsFor, takesForm: true, keepsUsers: false, outcome: outcome)
+  }
+
+  /// Call of administrators: below `projects/{project}`, and under the same name without it.
+  /// - Parameters:
+  ///   - path: what follows the project, with the character before it: `/accounts:lookup`, `:createSessionCookie`.
+  ///   - old: name in v3.
+  static func administrators(
+    _ name: String, _ method: Method, _ path: String, old: String?, waitsFor: CallClass = .administrators,
+    _ implementation: @escaping Implementation
+  ) -> Route {
+    let short = path.hasPrefix("/") ? path : "/\(path)"
+    let paths = ["/projects/{project}\(path)", short].map { "\(HostPrefix.identity)/v1\($0)" }
+    return Route(
+      name, method, paths + (old.map { ["\(HostPrefix.relyingParty)/\($0)"] } ?? []), access: .administrator,
+      waitsFor: waitsFor, implementation)
   }
 
   static func token(_ implementation: @escaping Implementation) -> Route {

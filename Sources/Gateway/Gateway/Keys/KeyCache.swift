@@ -4,7 +4,7 @@ import CountersignTelemetry
 import ServiceRuntime
 import Synchronization
 
-/// The public keys of ID tokens, as `accounts` last published them.
+/// The public keys of ID tokens and session cookies, as `accounts` last published them.
 ///
 /// Verifiers get the last good keys for as long as there are any: keys change once a month, and a verifier without keys
 /// refuses every user. Keys that could not be fetched again for ``freshness`` are given out with a short life instead,
@@ -112,7 +112,7 @@ final class KeyCache: Service {
     let now = clock.now()
     let isNew = state.withLock { state in
       defer { (state.keys, state.fetchedAt, state.failedAt, state.fetching) = (keys, now, nil, nil) }
-      return state.keys?.keys != keys.keys
+      return state.keys?.keys != keys.keys || state.keys?.cookieKeys != keys.cookieKeys
     }
     if isNew { log.info("public keys of ID tokens taken") }
   }

@@ -2,10 +2,18 @@ extension Route {
   static func keys(_ cache: KeyCache) -> [Route] {
     [
       open("certificates", ["\(HostPrefix.keys)/robot/v1/metadata/x509/\(tokenIssuer)"]) {
-        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { $0.certificates }
+        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { PublicKeys.certificates($0.keys) }
       },
       open("jwkSet", ["\(HostPrefix.keys)/service_accounts/v1/jwk/\(tokenIssuer)"]) {
-        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { $0.jwkSet }
+        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { PublicKeys.jwkSet($0.keys) }
+      },
+      open("publicKeys", ["\(HostPrefix.relyingParty)/publicKeys", "\(HostPrefix.identity)/v1/publicKeys"]) {
+        (_: Call) async throws(ProtocolError) -> CallAnswer in
+        try await cache.answer { PublicKeys.certificates($0.cookieKeys) }
+      },
+      open("sessionCookiePublicKeys", ["\(HostPrefix.identity)/v1/sessionCookiePublicKeys"]) {
+        (_: Call) async throws(ProtocolError) -> CallAnswer in
+        try await cache.answer { PublicKeys.jwkSet($0.cookieKeys) }
       },
     ]
   }

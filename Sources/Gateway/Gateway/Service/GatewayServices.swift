@@ -110,11 +110,13 @@ final class GatewayPort: Service {
   init(
     _ settings: ListenSettings, proxies: TrustedProxies, _ endpoint: GatewayEndpoint, _ context: ServiceContext
   ) throws(StartError) {
-    let limits = HTTPServerLimits(
+    var limits = HTTPServerLimits(
       connections: UInt32(clamping: settings.connections), connectionsPerClient: settings.connectionsPerClient,
       idleTimeout: CallLimits.idleTimeout, requestTime: CallLimits.requestTime,
       connectionMemoryBytes: CallLimits.maxHeaderBytes,
       isProxy: { IPAddress($0).map(proxies.contains) ?? false })
+    limits.longBodies = HTTPServerLimits.LongBodies(
+      atOnce: CallLimits.maxBatchesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
     listener = try HTTPListener(
       settings.address, section: "listen", metrics: context.metrics, maxBodyBytes: CallLimits.maxBodyBytes,
       limits: limits, refusal: { endpoint.refusal($0, $1) }, handler: { await endpoint.answer($0) })

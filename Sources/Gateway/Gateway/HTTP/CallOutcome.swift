@@ -1,0 +1,20 @@
+/// Outcome of a call: a JSON object for SDKs and libraries, a page or another address for browsers.
+enum CallOutcome: Sendable {
+  case json(CallAnswer)
+  case page(CallPage)
+  /// An address to go on to.
+  case redirect(String)
+}
+
+/// A page of the gateway. Nobody keeps it, and its address, which has a code, is told to nobody.
+struct CallPage: Sendable {
+  var status = 200
+  let html: [UInt8]
+  /// Content Security Policy: all that the page may load, and who may frame it.
+  let policy: String
+
+  init(html: [UInt8], policy: String) {
+    self.html = html
+    self.policy = policy
+  }
+}

@@ -1,0 +1,191 @@
+import CommandEngine
+import CountersignCryptography
+import CountersignMessages
+import CountersignTelemetry
+import PasswordHashing
+import Projects
+import TestSupport
+import Testing
+
+@testable import Accounts
+@testable import CommandEngine
+
+@Suite("Sign-in with a password", .timeLimit(.minutes(10)))
+struct PasswordSignInTests {
+  let bench: AccountsBench
+
+  init() async throws {
+    bench = try await AccountsBench()
+    bench.usePasswords()
+  }
+
+  /// Accounts that a stranger cannot tell from none: one with a password, one of a provider, one without a way in.
+  private func makeUsers() async throws -> [String] {
+    _ = try await bench.signUp("known@example.com")
+    _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: "google@example.com"))
+    let bare = try #require(try await bench.account(of: bench.signIn("p")))
+    try await bench.change(bare) { account, _ in account.email = "bare@example.com" }
+    return ["known@example.com", "google@example.com", "bare@example.com", "nobody@example.com"]
+  }
+
+  @Test func `The right password opens the account, however the address is written`() async throws {
+    let user = try await bench.signUp(AccountsBench.email, name: "Ada")
+    for email in [AccountsBench.email, "ADA@EXAMPLE.COM", " ada@example.com "] {
+      let known = try await bench.signIn(email: email)
+      #expect(known.reply.localID == user.reply.localID && known.reply.isNewUser == false)
+      #expect(known.identity?.email == AccountsBench.email && known.identity?.displayName == "Ada")
+      #expect(known.identity?.providerID == "password" && known.ways?.provider == "password")
+      #expect(try bench.providers(of: "account.signIn") == ["password"])
+    }
+  }
+
+  @Test func `A command that comes again is answered with its session`() async throws {
+    let user = try await bench.signUp(AccountsBench.email)
+    let first = try await bench.signIn(email: AccountsBench.email, id: "a")
+    let again = try await bench.signIn(email: AccountsBench.email, id: "a")
+    #expect(first.reply.localID == user.reply.localID && again.identity?.email == AccountsBench.email)
+    #expect(again.claims?.sessionID == first.claims?.sessionID && bench.events("account.signIn").isEmpty)
+    // With another password it is another command.
+    let other = try await bench.signIn(email: AccountsBench.email, AccountsBench.otherPassword, id: "a")
+    #expect(other.error?.reason == "MESSAGE_ID_REUSED")
+  }
+
+  @Test func `What is missing is told`() async throws {
+    #expect(try await bench.signIn(email: nil).error?.code == .missingEmail)
+    #expect(try await bench.signIn(email: "ada").error?.code == .invalidEmail)
+    #expect(try await bench.signIn(email: AccountsBench.email, nil).error?.code == .missingPassword)
+    #expect(try await bench.signIn(email: AccountsBench.email, "").error?.code == .missingPassword)
+  }
+
+  @Test func `A stranger learns nothing about addresses where they are protected`() async throws {
+    var errors: Set<APIError> = []
+    for email in try await makeUsers() {
+      errors.insert(try #require(try await bench.signIn(email: email, AccountsBench.otherPassword).error))
+      #expect(try await bench.methods(of: email) == MethodsFound())
+    }
+    #expect(errors.map(\.code) == [.invalidLoginCredentials])
+  }
+
+  @Test func `Elsewhere address and password are told apart, and the ways to sign in are told`() async throws {
+    let users = try await makeUsers()
+    bench.usePasswords { $0.protectsAddresses = false }
+    var codes: [APIErrorCode?] = []
+    for email in users {
+      codes.append(try await bench.signIn(email: email, AccountsBench.otherPassword).error?.code)
+    }
+    #expect(codes[0] == .invalidPassword && codes[3] == .emailNotFound)
+    #expect(try await bench.methods(of: "Known@example.com") == MethodsFound(isRegistered: true, methods: ["password"]))
+    #expect(try await bench.methods(of: users[1]) == MethodsFound(isRegistered: true, methods: ["google.com"]))
+    #expect(try await bench.methods(of: users[3]).isRegistered == false)
+  }
+
+  @Test func `That an account is disabled is told to who knows its password`() async throws {
+    let user = try await bench.signUp(AccountsBench.email)
+    let account = try #require(try await bench.account(of: user))
+    try await bench.change(account) { account, _ in account.isDisabled = true }
+    #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .userDisabled)
+    let wrong = try await bench.signIn(email: AccountsBench.email, AccountsBench.otherPassword)
+    #expect(wrong.error?.code == .invalidLoginCredentials)
+  }
+
+  // MARK: Hashes
+
+  @Test func `An imported hash signs in, and is replaced by one of today`() async throws {
+    let user = try await bench.signUp(AccountsBench.email)
+    let account = try #require(try await bench.account(of: user))
+    let sha256 = try ImportAlgorithm(Self.sha256)
+    let digest = Array("salt".utf8) + Array("imported".utf8)
+    try await bench.store(
+      sha256.hash(SHA256.hash(digest), salt: Array("salt".utf8)), of: account)
+    bench.clock.advance(by: .seconds(10))
+    #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .invalidLoginCredentials)
+    #expect(try await bench.passwordHash(of: account)?.isCurrent == false)
+    for _ in 0..<2 {
+      let known = try await bench.signIn(email: AccountsBench.email, "imported")
+      #expect(known.reply.localID == user.reply.localID && bench.events("account.updated").isEmpty)
+      #expect(try await bench.passwordHash(of: account)?.isCurrent == true)
+    }
+    // It is the same password: it was not changed.
+    #expect(try await bench.account(of: user)?.passwordChangedAt == account.passwordChangedAt)
+  }
+
+  private static let sha256: ImportAlgorithm.Fields = {
+    var fields = ImportAlgorithm.Fields("SHA256")
+    fields.rounds = 1
+    fields.passwordHashOrder = "SALT_AND_PASSWORD"
+    return fields
+  }()
+
+  /// Runs the stage, changes something, and carries the command out.
+  private func signIn(
+    _ password: String = AccountsBench.password, between change: () async throws -> Void
+  ) async throws -> AccountsBench.Answer {
+    let id = bench.nextID()
+    let command = try bench.signingIn(AccountsBench.email, password, id: id)
+    let envelope = try Envelope(try bench.message(command, id: id))
+    let kind = try #require(bench.context.registry.commands[SignInWithPassword.type])
+    let stage = try #require(try kind.read(envelope, try command.json(), bench.clock.now(), [:]).stage)
+    let order = try await stage.run(StageAccess(context: bench.context))
+    try await change()
+    let answer = try #require(
+      try await bench.look { set throws(StoreError) in try order.carryOut(envelope, in: &set) })
+    return try bench.answer(Envelope(type: answer.type, messageID: "r").message(body: answer.body), id)
+  }
+
+  @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws {
+    let user = try await bench.signUp(AccountsBench.email)
+    #expect(try await signIn {}.reply.localID == user.reply.localID)
+    let answer = try await signIn {
+      #expect(try await bench.change(user.idToken, password: AccountsBench.otherPassword).error == nil)
+    }
+    #expect(answer.error?.code == .internalError && answer.error?.retryAfter == 1)
+    let late = try await signIn(AccountsBench.otherPassword) {
+      #expect(try await bench.delete(try #require(user.idToken)).type == AccountDeleted.type.text)
+    }
+    #expect(late.error?.code == .internalError && late.reply.tokens == nil)
+  }
+
+  @Test func `A method that goes off while the password is compared lets nobody in`() async throws {
+    _ = try await bench.signUp(AccountsBench.email)
+    let answer = try await signIn { bench.usePasswords { $0.methods.remove(.password) } }
+    #expect(answer.error?.reason == "METHOD_OFF")
+  }
+
+  // MARK: Wrong passwords
+
+  @Test func `Wrong passwords are limited for a network, whether an account has the address or not`() async throws {
+    let users = try await makeUsers()
+    for email in [users[0], users[3]] {
+      let ip = "192.0.2.1"
+      var codes: [APIErrorCode?] = []
+      for _ in 0..<11 {
+        bench.clock.advance(by: WrongPasswords.longestPause + .seconds(2))
+        codes.append(try await bench.signIn(email: email, AccountsBench.otherPassword, ip: ip).error?.code)
+      }
+      #expect(codes == Array(repeating: .invalidLoginCredentials, count: 10) + [.tooManyAttempts])
+      // The same network, and no other.
+      let near = try await bench.signIn(email: email, AccountsBench.otherPassword, ip: "192.0.2.77")
+      #expect(near.error?.code == .tooManyAttempts && (near.error?.retryAfter ?? 0) > 0)
+    }
+    #expect(try await bench.signIn(email: users[0], ip: "198.51.100.1").reply.tokens != nil)
+  }
+
+  @Test func `Strangers who guess from many networks slow an account down, and lock nobody out`() async throws {
+    let user = try await bench.signUp(AccountsBench.email)
+    let home = "203.0.113.1"
+    #expect(try await bench.signIn(email: AccountsBench.email, ip: home).reply.tokens != nil)
+    var limited: APIError?
+    for index in 0..<20 where limited == nil {
+      let ip = "198.51.\(index).1"
+      limited = try await bench.signIn(email: AccountsBench.email, AccountsBench.otherPassword, ip: ip).error
+        .flatMap { $0.code == .tooManyAttempts ? $0 : nil }
+    }
+    let pause = try #require(limited?.retryAfter)
+    #expect((1...30).contains(pause))
+    // Where it has signed in from before, nobody waits.
+    #expect(try await bench.signIn(email: AccountsBench.email, ip: home).reply.localID == user.reply.localID)
+    #expect(try await bench.signIn(email: AccountsBench.email, ip: "203.0.114.1").error?.code == .tooManyAttempts)
+    bench.clock.advance(by: WrongPasswords.longestPause + .seconds(2))
+    #expect(try await bench.signIn(email: AccountsBench.email, ip: "203.0.114.1").reply.tokens != nil)
+  }
+}
