@@ -33,3 +33,15 @@ public struct ContinuePage: Sendable, Hashable {
     ("!"..."~").contains(character) && !"<>\"\\^`{|}".unicodeScalars.contains(character)
   }
 }
+
+extension ContinuePage {
+  /// The address with further parameters, which go before its own: of two with one name the first counts.
+  /// - Parameter parameters: encoded, such as `mode=signIn&lang=en`.
+  public func adding(_ parameters: String) -> String {
+    let fragment = url.drop { $0 != "#" }
+    let rest = url.dropLast(fragment.count)
+    let page = rest.prefix { $0 != "?" }
+    let own = rest.dropFirst(page.count + 1)
+    return "\(page)?\(parameters)\(own.isEmpty ? "" : "&\(own)")\(fragment)"
+  }
+}
