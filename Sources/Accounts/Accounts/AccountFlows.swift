@@ -9,6 +9,7 @@ struct AccountParts: Sendable {
   let rules: AccountRules
   let hashes: AccountHashes
   let idTokens: IDTokens
+  let cookies: SessionCookies
   let sessions: Sessions
   let deletion: Deletion
   let reader: CommandReader
@@ -47,6 +48,8 @@ struct AccountParts: Sendable {
     hashes = secrets.hashes
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
+    cookies = SessionCookies(
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,
@@ -75,6 +78,7 @@ struct AccountFlows: Sendable {
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
+        AdministrationFlow(parts),
         ResetFlow(parts),
       ],
       missingFields: ["idToken": .missingIDToken, "refreshToken": .missingRefreshToken])

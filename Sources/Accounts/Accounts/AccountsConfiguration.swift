@@ -123,7 +123,12 @@ extension AccountRules {
     operators = Set(
       section.strings(
         "operators", default: Self.defaultOperators.sorted(),
-        "Users of the broker whose commands for operators are carried out: keys.rotate."))
+        "Users of the broker whose commands for operators are carried out: keys.rotate, and those of administrators."))
+    tokenURIs = Set(
+      section.section("administrators").strings(
+        "tokenURIs", default: Self.defaultTokenURIs.sorted(),
+        "Addresses that service accounts may name as the audience of their assertions: 'token_uri' of their key files."
+      ))
     let limits = Limits(section.section("limits"))
     self.limits = isDevelopment ? .development : limits
     hashingThreads = section.section("passwords").integer(

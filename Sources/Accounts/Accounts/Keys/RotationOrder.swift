@@ -39,7 +39,7 @@ struct RotationOrder: CommandOrder {
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    let records = try set.group(SigningKeyRecord.group).records
+    let records = try set.group(keys.purpose.group).records
     let current = keys.read(records)
     if !withdraws {
       // A key that cannot be opened here may be the one that signs elsewhere.
@@ -55,7 +55,7 @@ struct RotationOrder: CommandOrder {
     if withdraws {
       for record in records { try set.remove(record.id) }
     } else if var former = records.first(where: { $0.id == current.entries.last?.record.id }) {
-      former.dueAt = placed.signsFrom + keys.rules.afterlife
+      former.dueAt = placed.signsFrom + keys.purpose.afterlife
       try set.put(former)
     }
     try placed.store(isNew: true, dueAt: set.now, in: &set)

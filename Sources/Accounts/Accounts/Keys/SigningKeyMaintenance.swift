@@ -9,20 +9,25 @@ import Synchronization
 /// Any number of processes do so at once: each key has a place that one record holds.
 struct SigningKeyMaintenance: Sendable {
   let keys: SigningKeys
-  let metrics: SigningKeyMetrics
+  /// `nil` for keys that are not measured.
+  let metrics: SigningKeyMetrics?
+  /// Keys of the other purpose, which are announced with these.
+  let others: SigningKeys?
   let logger: Logger
   private let noted = NotedProblems()
   private let sealedAt = SealTimes()
 
-  init(_ keys: SigningKeys, _ metrics: SigningKeyMetrics, _ logger: Logger) {
+  init(_ keys: SigningKeys, _ metrics: SigningKeyMetrics?, _ logger: Logger, beside others: SigningKeys? = nil) {
     self.keys = keys
+    self.others = others
     self.metrics = metrics
     self.logger = logger
   }
 
-  func run(_ store: any Store, at now: UnixTime) async throws(StoreError) {
+  /// - Parameter makesFirst: whether the first key is made, unless there is one.
+  func run(_ store: any Store, at now: UnixTime, makesFirst: Bool = true) async throws(StoreError) {
     var reading = try await read(store, at: now)
-    if let next = Self.next(reading, keys.rules, at: now) {
+    if makesFirst || !reading.entries.isEmpty, let next = Self.next(reading, keys.rules, at: now) {
       try await add(next, behind: reading, store, at: now)
       // Also when another process was faster.
       reading = try await read(store, at: now)
@@ -36,7 +41,7 @@ struct SigningKeyMaintenance: Sendable {
 
   private func read(_ store: any Store, at now: UnixTime) async throws(StoreError) -> SigningKeys.Reading {
     let records = try await store.read(StoreKeys(), at: now) { set throws(StoreError) in
-      try set.group(SigningKeyRecord.group).records
+      try set.group(keys.purpose.group).records
     }
     let reading = keys.read(records)
     keys.take(reading)
@@ -67,7 +72,7 @@ struct SigningKeyMaintenance: Sendable {
     let made: SigningKeyRecord
     do throws(SigningKeyProblem) {
       made = try SigningKeyRecord.make(
-        number: plan.number, publishedAt: now, signsFrom: plan.signsFrom, sealedUnder: keys.ring)
+        keys.purpose, number: plan.number, publishedAt: now, signsFrom: plan.signsFrom, sealedUnder: keys.ring)
     } catch {
       logger.error("a signing key cannot be made", [.error: error.message])
       return
@@ -108,12 +113,12 @@ struct SigningKeyMaintenance: Sendable {
   ) async throws(StoreError) -> Placing {
     do throws(StoreError) {
       let outcome = try await store.transact(at: now) { [keys] set throws(StoreError) in
-        let records = try set.group(SigningKeyRecord.group).records
+        let records = try set.group(keys.purpose.group).records
         let current = keys.read(records)
         guard current.entries.last?.record.id == last, !current.isLost else { return Placing.late }
         try made.store(isNew: true, dueAt: now, in: &set)
         if var former = records.first(where: { $0.id == last }) {
-          former.dueAt = made.signsFrom + keys.rules.afterlife
+          former.dueAt = made.signsFrom + keys.purpose.afterlife
           try set.put(former)
         }
         return .stored
@@ -135,7 +140,7 @@ struct SigningKeyMaintenance: Sendable {
   /// Seals all keys under the first key of the ring, so that the others can be taken out.
   private func sealAgain(_ store: any Store, at now: UnixTime) async throws(StoreError) {
     let outcome = try await store.transact(at: now) { [keys] set throws(StoreError) in
-      let records = try set.group(SigningKeyRecord.group).records
+      let records = try set.group(keys.purpose.group).records
       var names: [String] = []
       // A key that cannot be sealed again stays readable under its earlier key, and the next round tries again.
       for entry in keys.read(records).entries where entry.record.sealedUnder != keys.ring.sealing?.id {
@@ -157,7 +162,7 @@ struct SigningKeyMaintenance: Sendable {
 
   /// Announces a key that is new, or takes one away whose tokens have expired.
   func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
-    var entries = keys.read(try set.group(SigningKeyRecord.group).records).entries
+    var entries = keys.read(try set.group(keys.purpose.group).records).entries
     // One that cannot be opened is put off.
     guard let index = entries.firstIndex(where: { $0.record.id == due.id }) else { return }
     let entry = entries[index]
@@ -172,7 +177,7 @@ struct SigningKeyMaintenance: Sendable {
       record.dueAt = retirement
       try set.put(record)
     }
-    let event = keys.published(entries, at: set.now)
+    let event = try published(entries, in: set)
     let change = isOver ? "retired" : "published"
     try set.send(
       .event(event, id: "\(entry.id).\(change)", correlationID: entry.id, cause: nil, at: set.now))
@@ -181,10 +186,18 @@ struct SigningKeyMaintenance: Sendable {
     }
   }
 
+  private func published(_ entries: [SigningKeys.Entry], in set: WorkingSet) throws(StoreError) -> KeysPublished {
+    guard let others else { return keys.published(entries, at: set.now) }
+    let further = others.read(try set.group(others.purpose.group).records).entries
+    return keys.purpose == .cookies
+      ? others.published(further, cookies: keys.published(entries, at: set.now), at: set.now)
+      : keys.published(entries, cookies: others.published(further, at: set.now), at: set.now)
+  }
+
   // MARK: Report
 
   private func note(_ reading: SigningKeys.Reading, at now: UnixTime) {
-    metrics.set(reading, signing: keys.signing(at: now).flatMap { key in keys.start(of: key.id) }, at: now)
+    metrics?.set(reading, signing: keys.signing(at: now).flatMap { key in keys.start(of: key.id) }, at: now)
     for (id, problem) in noted.new(reading.unreadable) {
       logger.error(
         "a signing key in the database cannot be opened, and is not used",

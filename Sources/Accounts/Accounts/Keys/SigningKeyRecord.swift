@@ -4,19 +4,13 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// A key that signs ID tokens, as it is stored: sealed with its times under the ring of token keys.
+/// A key that signs ID tokens or session cookies, as it is stored: sealed with its times under the ring of token keys.
 ///
 /// The row holds nothing but the sealed text. Number, times, public key and certificate come from what was opened, so
 /// write access to the database does not suffice to make a trusted key.
 struct SigningKeyRecord: Sendable {
-  static let kind = RecordKind("signingKey")
-  static let all = KeySpace(kind, "all")
-  /// Place in the order of the keys: of two processes that make the next key, one does.
-  static let sequence = KeySpace(kind, "sequence")
-
   /// Bytes of the ID, which is in hexadecimal.
   private static let idBytes = 20
-  private static let form = "countersign signing key"
 
   let id: RecordID
   /// From 1.
@@ -27,12 +21,17 @@ struct SigningKeyRecord: Sendable {
   let sealedUnder: String
   let key: SigningKey
 
+  var purpose: SigningKeyPurpose { id.kind == SigningKeyPurpose.cookies.kind ? .cookies : .idTokens }
+
   /// Takes a tenth of a second and more.
   static func make(
-    number: Int, publishedAt: UnixTime, signsFrom: UnixTime, sealedUnder ring: KeyRing
+    _ purpose: SigningKeyPurpose = .idTokens, number: Int, publishedAt: UnixTime, signsFrom: UnixTime,
+    sealedUnder ring: KeyRing
   ) throws(SigningKeyProblem) -> SigningKeyRecord {
     let name = Hexadecimal.encode(SecureRandom.bytes(idBytes))
-    guard let id = RecordID(kind, name) else { throw SigningKeyProblem(message: "the new signing key has no ID") }
+    guard let id = RecordID(purpose.kind, name) else {
+      throw SigningKeyProblem(message: "the new signing key has no ID")
+    }
     let key = try SigningKeyProblem.of { () throws(JOSEError) in try SigningKey.generateRSA(id: name) }
     return try SigningKeyRecord(id, number, publishedAt, signsFrom, key, ring)
   }
@@ -48,7 +47,7 @@ struct SigningKeyRecord: Sendable {
     self.key = key
     sealedUnder = sealing.id
     let header = [
-      Header.form: Self.form, Header.id: id.text, Header.number: String(number),
+      Header.form: id.kind.form, Header.id: id.text, Header.number: String(number),
       Header.publishedAt: String(publishedAt.milliseconds), Header.signsFrom: String(signsFrom.milliseconds),
     ]
     sealed = try SigningKeyProblem.of { () throws(JOSEError) in
@@ -83,13 +82,13 @@ struct SigningKeyRecord: Sendable {
   func store(isNew: Bool = false, dueAt: UnixTime?, in set: inout WorkingSet) throws(StoreError) {
     try set.store(
       id, Sealed(text: sealed), isNew: isNew, dueAt: dueAt, discardAt: nil,
-      uniqueKeys: [try UniqueKey(Self.sequence, Array(String(number).utf8))], groupKeys: [try Self.group])
+      uniqueKeys: [try UniqueKey(purpose.sequence, Array(String(number).utf8))], groupKeys: [try purpose.group])
   }
 
   init(_ id: RecordID, sealed: String, _ ring: KeyRing) throws(SigningKeyProblem) {
     let opened = try SigningKeyProblem.of { () throws(JOSEError) in try JWE.open(sealed, with: ring) }
     let header = opened.header
-    guard header[Header.form] == Self.form, header[Header.id] == id.text, let sealedUnder = header["kid"],
+    guard header[Header.form] == id.kind.form, header[Header.id] == id.text, let sealedUnder = header["kid"],
       let number = header[Header.number].flatMap({ Int($0) }), number > 0,
       let publishedAt = header[Header.publishedAt].flatMap({ Int64($0) }),
       let signsFrom = header[Header.signsFrom].flatMap({ Int64($0) })
@@ -104,13 +103,8 @@ struct SigningKeyRecord: Sendable {
     guard key.algorithm == .rs256 else { throw SigningKeyProblem(message: "the signing key is not one for RS256") }
   }
 
-  static var group: GroupKey {
-    get throws(StoreError) { try GroupKey(all, [1]) }
-  }
-
   // MARK: Public part
 
-  private static let certificateName = "countersign ID tokens"
   /// Some verifiers look at the time of a certificate, and clocks differ.
   private static let certificateSlack: Int64 = 86_400
   private static let certificateSeconds: Int64 = 10 * 365 * 86_400
@@ -123,10 +117,14 @@ struct SigningKeyRecord: Sendable {
     let start = publishedAt.seconds - Self.certificateSlack
     let der = try SigningKeyProblem.of { () throws(JOSEError) in
       try Certificate.selfSigned(
-        key, commonName: Self.certificateName, notBefore: start, notAfter: start + Self.certificateSeconds)
+        key, commonName: purpose.certificateName, notBefore: start, notAfter: start + Self.certificateSeconds)
     }
     return KeysPublished.Key(id: id.text, n: components.n, e: components.e, certificate: Certificate.pem(der))
   }
+}
+
+extension RecordKind {
+  fileprivate var form: String { "countersign \(self == SigningKeyPurpose.cookies.kind ? "cookie" : "signing") key" }
 }
 
 extension SigningKeyRecord.Sealed: StoredRecord {

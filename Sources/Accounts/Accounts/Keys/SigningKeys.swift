@@ -4,7 +4,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Synchronization
 
-/// The keys that sign ID tokens, in memory: what was last read from the store, and could be opened.
+/// The keys of a purpose, in memory: what was last read from the store, and could be opened.
 final class SigningKeys: Sendable {
   struct Entry: Sendable {
     var record: SigningKeyRecord
@@ -24,6 +24,7 @@ final class SigningKeys: Sendable {
 
   let ring: KeyRing
   let rules: SigningKeyRules
+  let purpose: SigningKeyPurpose
   private let instant: @Sendable () -> ContinuousClock.Instant
   private let state = Mutex(State())
 
@@ -33,8 +34,10 @@ final class SigningKeys: Sendable {
   }
 
   init(
-    ring: KeyRing, rules: SigningKeyRules, instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ring: KeyRing, rules: SigningKeyRules, purpose: SigningKeyPurpose = .idTokens,
+    instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
   ) {
+    self.purpose = purpose
     self.ring = ring
     self.rules = rules
     self.instant = instant
@@ -81,9 +84,16 @@ final class SigningKeys: Sendable {
       maxAge: Int(rules.maxAge.components.seconds), publishedAt: now)
   }
 
+  /// - Parameter cookies: the public keys of session cookies.
+  func published(_ entries: [Entry], cookies: KeysPublished, at now: UnixTime) -> KeysPublished {
+    var all = published(entries, at: now)
+    all.cookieKeys = cookies.keys
+    return all
+  }
+
   func retirement(_ index: Int, of entries: [Entry]) -> UnixTime? {
     guard entries.indices.contains(index + 1) else { return nil }
-    return entries[index + 1].record.signsFrom + rules.afterlife
+    return entries[index + 1].record.signsFrom + purpose.afterlife
   }
 
   private func isRetired(_ index: Int, of entries: [Entry], at now: UnixTime) -> Bool {

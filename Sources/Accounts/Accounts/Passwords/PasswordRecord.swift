@@ -45,6 +45,11 @@ extension AccountRecord {
     try set.store(id, PasswordRecord(id: id, hash: hash), isNew: isNew, dueAt: nil, discardAt: nil)
   }
 
+  /// Removes the hash of an account that had a password and has none any longer.
+  func removeLostPassword(of before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    if before.hasPassword, !hasPassword { try set.remove(PasswordRecord.id(of: id)) }
+  }
+
   mutating func removePassword(in set: inout WorkingSet) throws(StoreError) {
     try set.remove(PasswordRecord.id(of: id))
     passwordChangedAt = nil

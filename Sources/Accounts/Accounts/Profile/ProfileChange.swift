@@ -1,4 +1,3 @@
-import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
@@ -14,16 +13,23 @@ struct ProfileChange: Sendable, Hashable {
   private let removesPassword: Bool
 
   init(_ command: UpdateAccount) throws(APIError) {
-    // An attribute that is both set and deleted is deleted; those that accounts does not have are absent anyway.
-    let deleted = Set(command.deleteAttributes ?? [])
-    displayName = deleted.contains("DISPLAY_NAME") ? "" : command.displayName
-    photoURL = deleted.contains("PHOTO_URL") ? "" : command.photoURL
-    unlinks = Set(command.deleteProviders ?? [])
+    try self.init(
+      displayName: command.displayName, photoURL: command.photoURL, without: Set(command.deleteAttributes ?? []),
+      unlinking: Set(command.deleteProviders ?? []))
+  }
+
+  /// - Parameter deleted: names of attributes. One that is both set and deleted is deleted.
+  init(
+    displayName: String?, photoURL: String?, without deleted: Set<String>, unlinking unlinks: Set<String>
+  ) throws(APIError) {
+    self.displayName = deleted.contains("DISPLAY_NAME") ? "" : displayName
+    self.photoURL = deleted.contains("PHOTO_URL") ? "" : photoURL
+    self.unlinks = unlinks
     removesEmail = deleted.contains("EMAIL") || unlinks.contains(SignInProvider.password.name)
     removesPassword = removesEmail || deleted.contains("PASSWORD")
-    try Self.check(displayName, "displayName", max: Self.maxNameBytes)
-    try Self.check(photoURL, "photoURL", max: Self.maxPhotoBytes)
-    guard photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
+    try Self.check(self.displayName, "displayName", max: Self.maxNameBytes)
+    try Self.check(self.photoURL, "photoURL", max: Self.maxPhotoBytes)
+    guard self.photoURL.map({ $0.isEmpty || Self.isWebAddress($0) }) ?? true else {
       throw APIError(.invalidArgument, "photoURL is not an address of http:// or https://", field: "photoURL")
     }
   }
@@ -69,13 +75,14 @@ struct ProfileChange: Sendable, Hashable {
     return acts
   }
 
-  func apply(to account: inout AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+  /// The hash of a password that is lost by it is still to be removed: see ``AccountRecord/removeLostPassword(of:in:)``.
+  func apply(to account: inout AccountRecord) {
     if let displayName { account.displayName = displayName.isEmpty ? nil : displayName }
     if let photoURL { account.photoURL = photoURL.isEmpty ? nil : photoURL }
     // That a number was fictional stays: its sessions go on, and end with the first real proof.
     if unlinks.contains(SignInProvider.phone.name) { account.phoneNumber = nil }
     account.unlink(unlinks)
-    if removesPassword, account.hasPassword { try account.removePassword(in: &set) }
+    if removesPassword { account.passwordChangedAt = nil }
     if removesEmail { account.removeAddress() }
   }
 }

@@ -59,13 +59,14 @@ struct UpdateOrder: CommandOrder {
     if case .failure(let error) = hash { return CommandAnswer(error) }
     if let refusal = try refusal(for: holder, in: set) { return CommandAnswer(refusal) }
     var changed = holder
-    try change.apply(to: &changed.account, in: &set)
+    change.apply(to: &changed.account)
     // Without one, any ID token deletes the account, and its owner has no way back.
     if holder.account.hasTrustedWay(at: set.now), !changed.account.hasTrustedWay(at: set.now),
       let error = try refusal(of: .deletion, holder, at: arrivedAt)
     {
       return CommandAnswer(error)
     }
+    try changed.account.removeLostPassword(of: holder.account, in: &set)
     if let credential {
       try credential.apply(to: &changed.account, hash.flatMap { try? $0.get() }, in: &set)
     }

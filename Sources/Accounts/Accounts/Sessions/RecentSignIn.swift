@@ -16,11 +16,15 @@ enum SensitiveAct: Sendable {
 
   /// An anonymous account has no sign-in that could be repeated, nor has one that lost all ways to sign in, which may
   /// be deleted.
-  func check(on account: AccountRecord, isRecent: Bool, _ rules: Project.RecentLogin) throws(APIError) {
+  ///
+  /// - Parameter hasWayIn: whether the user can sign in again although the account knows no way to.
+  func check(
+    on account: AccountRecord, isRecent: Bool, hasWayIn: Bool = false, _ rules: Project.RecentLogin
+  ) throws(APIError) {
     guard !isRecent, !account.isAnonymous else { return }
     let isRefused =
       switch self {
-      case .deletion: account.hasWayIn
+      case .deletion: account.hasWayIn || hasWayIn
       case .changeOfNumber, .removalOfNumber: rules.phone
       case .changeOfCredential: true
       case .linking: rules.linking
@@ -52,6 +56,6 @@ extension IDTokenCheck.Holder {
   private func isTrusted(from time: UnixTime?) -> Bool { time.map { session.authTime >= $0 } ?? true }
 
   func require(_ act: SensitiveAct, _ rules: Project.RecentLogin, at now: UnixTime) throws(APIError) {
-    try act.check(on: account, isRecent: isRecent(at: now), rules)
+    try act.check(on: account, isRecent: isRecent(at: now), hasWayIn: session.firstFactor == .custom, rules)
   }
 }

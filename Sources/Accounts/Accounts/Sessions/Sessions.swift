@@ -7,14 +7,15 @@ struct Sessions: Sendable {
   /// The oldest sessions make room for it.
   func start(
     for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, _ random: RandomValues,
-    in set: inout WorkingSet
+    claims: String? = nil, in set: inout WorkingSet
   ) throws(StoreError) -> SessionRecord {
     if !isNew { try makeRoom(in: account, &set) }
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
     let now = max(set.now, account.validSince)
-    guard let session = SessionRecord(of: account, by: firstFactor, random, at: now) else {
+    guard var session = SessionRecord(of: account, by: firstFactor, random, at: now) else {
       throw StoreError.unreadableBody
     }
+    session.claims = claims
     try session.store(rules, isNew: true, in: &set)
     account.lastLoginAt = set.now
     return session

@@ -21,11 +21,19 @@ struct AccountRules: Sendable {
   /// Users of the broker whose commands are carried out.
   var requesters = Self.defaultRequesters
 
+  /// Audiences of the assertions of service accounts.
+  var tokenURIs = Self.defaultTokenURIs
+
   /// Users of the broker whose commands for operators are carried out.
   var operators = Self.defaultOperators
 
   static let defaultRequesters: Set<String> = ["gateway"]
   static let defaultOperators: Set<String> = ["operator"]
+  /// Those that libraries write, whatever the key file of the service account says.
+  static let defaultTokenURIs: Set<String> = [
+    "https://oauth2.googleapis.com/token", "https://www.googleapis.com/oauth2/v4/token",
+    "https://accounts.google.com/o/oauth2/token",
+  ]
 
   init(projects: ProjectsSource) {
     self.projects = projects
@@ -55,8 +63,6 @@ struct SigningKeyRules: Sendable, Hashable {
 
   /// Time for which a key is published before it signs.
   var lead: Duration { maxAge + Self.slack }
-  /// Time for which a key stays published after the next one has begun to sign: what it signed expires meanwhile.
-  var afterlife: Duration { IDTokens.lifetime + Self.slack }
 
   init() {}
 }

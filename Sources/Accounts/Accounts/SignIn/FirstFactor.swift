@@ -8,13 +8,16 @@ struct FirstFactor: Sendable {
   let sessions: Sessions
   let random: RandomValues
   let cause: Envelope
+  /// Claims of the session, as a JSON object.
+  var claims: String?
 
   /// Stores the account, with a session of it.
   func finish(
     _ account: AccountRecord, isNewUser: Bool, in set: inout WorkingSet
   ) throws(StoreError) -> IDTokenCheck.Holder {
     var account = account
-    let session = try sessions.start(for: &account, isNew: isNewUser, by: provider, random, in: &set)
+    let session = try sessions.start(
+      for: &account, isNew: isNewUser, by: provider, random, claims: claims, in: &set)
     if isNewUser, account.isAnonymous { account.endsAt = session.end(sessions.rules) }
     try account.store(isNew: isNewUser, in: &set)
     let events = AccountEvents(account, random.eventID, cause)

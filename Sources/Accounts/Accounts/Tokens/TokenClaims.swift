@@ -2,7 +2,7 @@ import CommandEngine
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Claims of an ID token, from the account and the session.
+/// Claims of an ID token or a session cookie, from the account and the session.
 struct TokenClaims {
   /// So much that a signed token stays below ``IDTokens/maxBytes``: base64url takes a third more.
   static let maxBytes = 11_000
@@ -10,6 +10,8 @@ struct TokenClaims {
   let account: AccountRecord
   let session: SessionRecord
   let now: UnixTime
+  /// Time for which a cookie is valid. `nil` for an ID token.
+  var cookieLife: Duration?
 
   /// The claims as JSON. Those of the other identities are left out where they would make the token too long to be
   /// taken back.
@@ -23,17 +25,19 @@ struct TokenClaims {
   private func json(_ identities: [LinkedIdentity]) -> [UInt8] {
     let issuedAt = Int(max(now, account.validSince).seconds)
     let address = account.address
+    let custom = CustomClaims.merged(account.claims, session.claims)
     var claims = JSONObjectWriter(reserving: 640)
-    claims.put("name", account.displayName)
-    claims.put("picture", account.photoURL)
+    if custom["name"] == nil { claims.put("name", account.displayName) }
+    if custom["picture"] == nil { claims.put("picture", account.photoURL) }
+    for (name, value) in custom.sorted(by: { $0.key < $1.key }) { claims.put(named: name, literal: value.json()) }
     if account.isAnonymous { claims.put("provider_id", SignInProvider.anonymous.name) }
-    claims.put("iss", IDTokens.issuer(of: account.project))
+    claims.put("iss", (cookieLife == nil ? IDTokens.issuer : SessionCookies.issuer)(account.project))
     claims.put("aud", account.project)
     claims.put("auth_time", min(Int(session.authTime.seconds), issuedAt))
     claims.put("user_id", account.localID)
     claims.put("sub", account.localID)
     claims.put("iat", issuedAt)
-    claims.put("exp", issuedAt + Int(IDTokens.lifetime.components.seconds))
+    claims.put("exp", issuedAt + Int((cookieLife ?? IDTokens.lifetime).components.seconds))
     claims.put("sid", session.id.text)
     if let address {
       claims.put("email", address.email)

@@ -295,15 +295,15 @@ import Testing
     let ours = try #require(bench.parts.idTokens.keys.reading.entries.first)
     let foreign = try KeyRing(sealing: SymmetricKey(id: "tokens.1", bytes: SecureRandom.bytes(32)))
     let forged = try SigningKeyRecord.make(number: 2, publishedAt: now, signsFrom: now, sealedUnder: foreign)
-    let plain = try #require(RecordID(SigningKeyRecord.kind, "plain"))
-    let renamed = try #require(RecordID(SigningKeyRecord.kind, "renamed"))
+    let plain = try #require(RecordID(SigningKeyPurpose.idTokens.kind, "plain"))
+    let renamed = try #require(RecordID(SigningKeyPurpose.idTokens.kind, "renamed"))
     try await bench.transact { set throws(StoreError) in
       try forged.store(dueAt: set.now, in: &set)
       // A public key in the clear, and our own row under another name.
       for (id, text) in [(plain, ours.published.certificate), (renamed, ours.record.sealed)] {
         try set.store(
           id, SigningKeyRecord.Sealed(text: text), dueAt: set.now, discardAt: nil,
-          groupKeys: [try SigningKeyRecord.group])
+          groupKeys: [try SigningKeyPurpose.idTokens.group])
       }
     }
     let events = try await round(bench)

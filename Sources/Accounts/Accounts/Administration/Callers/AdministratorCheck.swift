@@ -1,6 +1,7 @@
 import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// Caller of an administrator's command: the holder of an access token, or an operator of the broker, who needs none.
 struct AdministratorCheck: Sendable {

@@ -4,7 +4,8 @@ import CountersignEncoding
 /// Name of a service account, with its project.
 struct ServiceAccountName: Sendable, Hashable {
   /// Form of a name, in words.
-  static let form = "6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
+  static let form =
+    "6 to 30 lower case letters, digits and hyphens, beginning with a letter and not ending with a hyphen"
   private static let host = ".iam.gserviceaccount.com"
 
   let name: String

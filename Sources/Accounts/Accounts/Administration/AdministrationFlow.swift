@@ -1,0 +1,79 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+
+/// Commands of administrators and operators, and custom tokens.
+struct AdministrationFlow: Flow {
+  private let parts: AccountParts
+
+  init(_ parts: AccountParts) {
+    self.parts = parts
+  }
+
+  var commands: [CommandKind] { serviceAccounts + users + tokens }
+
+  private var serviceAccounts: [CommandKind] {
+    [
+      CommandKind(SetServiceAccount.self, users: .operators) { [parts] command, envelope, _ throws(APIError) in
+        try SetServiceAccountOrder(command, envelope, parts.reader)
+      },
+      CommandKind(ListServiceAccounts.self, users: .operators, isLook: true) {
+        [parts] command, _, _ throws(APIError) in
+        try ListServiceAccountsOrder(command, parts.reader)
+      },
+      CommandKind(ListActs.self, users: .operators, isLook: true) { [parts] command, _, _ throws(APIError) in
+        try ListActsOrder(command, parts.reader)
+      },
+    ]
+  }
+
+  private var users: [CommandKind] {
+    [
+      CommandKind(CreateAccount.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try WriteOrder(.create, command.user, bearer: command.bearer, project: command.project, envelope, parts)
+      },
+      CommandKind(ChangeAccount.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try WriteOrder(.change, command.user, bearer: command.bearer, project: command.project, envelope, parts)
+      },
+      CommandKind(FindAccounts.self, users: .requestersAndOperators, isLook: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try FindOrder(command, envelope, parts.reader)
+      },
+      CommandKind(ListAccounts.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try ListOrder(command, envelope, parts.reader)
+      },
+      CommandKind(RemoveAccounts.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try RemoveOrder(command, envelope, parts)
+      },
+      CommandKind(ImportAccounts.self, users: .requestersAndOperators) {
+        [parts] command, envelope, _ throws(APIError) in
+        try ImportOrder(command, envelope, parts)
+      },
+      CommandKind(ProjectSettingsCommand.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try SettingsOrder(command, envelope, parts.reader)
+      },
+    ]
+  }
+
+  private var tokens: [CommandKind] {
+    [
+      CommandKind(GrantAccess.self, users: .requesters, isRefusedLate: true) {
+        [parts] command, envelope, now throws(APIError) in
+        try GrantOrder(command, envelope, at: now, parts.reader)
+      },
+      CommandKind(CreateSessionCookie.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, now throws(APIError) in
+        try CookieOrder(command, envelope, at: now, parts)
+      },
+      CommandKind(SignInWithCustomToken.self, users: .requesters, isRefusedLate: true) {
+        [parts] command, envelope, now throws(APIError) in
+        try CustomTokenOrder(command, envelope, at: now, parts.reader)
+      },
+    ]
+  }
+}

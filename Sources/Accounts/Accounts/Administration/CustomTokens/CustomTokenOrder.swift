@@ -1,0 +1,72 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import Projects
+
+/// `account.signInWithCustomToken`: opens the account of the token's user, or makes it. The token may come again until
+/// it expires.
+struct CustomTokenOrder: CommandOrder {
+  let fingerprint: [UInt8]
+  private let former: [[UInt8]]
+  private let project: String
+  private let token: CustomToken
+  private let seal: ReplySeal
+  private let random = RandomValues()
+  private let reader: CommandReader
+
+  init(
+    _ command: SignInWithCustomToken, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
+  ) throws(APIError) {
+    project = try reader.project(command.project).id
+    try reader.requireMethod(.custom, of: project)
+    let text = try reader.open(command.token, "token", of: envelope, replyKey: command.replyKey)
+    seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
+    token = try CustomToken(text, project: project, isDevelopment: reader.rules.isDevelopment, at: now)
+    self.reader = reader
+    (fingerprint, former) = reader.fingerprints(of: command, [project, text.reveal()])
+  }
+
+  func formerFingerprints() -> [[UInt8]] { former }
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if let id = token.signed?.by.id { keys.add(record: id) }
+    guard let id = AccountRecord.id(of: token.localID, project: project) else { return }
+    keys.add(record: id)
+    keys.add(group: try SessionRecord.group(ofAccount: id))
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    if let refusal = try refusalOfSignature(in: set) { return CommandAnswer(refusal) }
+    let found = try AccountRecord.find(token.localID, project: project, in: set)
+    if found?.isDisabled == true { return CommandAnswer(.userDisabled) }
+    var account = if let found { found } else { try AccountRecord(token.localID, project: project, at: set.now) }
+    // It has a way back now.
+    account.isAnonymous = false
+    let first = FirstFactor(
+      provider: .custom, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope,
+      claims: token.claims)
+    let holder = try first.finish(account, isNewUser: found == nil, in: &set)
+    return try answers.tokens(holder, isNewUser: found == nil, at: set.now)
+  }
+
+  private func refusalOfSignature(in set: WorkingSet) throws(StoreError) -> APIError? {
+    guard let (assertion, name) = token.signed else { return nil }
+    guard let account = try ServiceAccountRecord.find(name, in: set), !account.isDisabled,
+      assertion.key(of: account) != nil
+    else { return .invalidCustomToken("its service account or key is unknown, or did not sign it") }
+    guard account.roles.contains(.tokens) else {
+      return .invalidCustomToken("its service account lacks the role \(AdministratorRole.tokens.rawValue)")
+    }
+    return nil
+  }
+
+  private var answers: SignInAnswers { SignInAnswers(idTokens: reader.idTokens, seal: seal) }
+
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    guard case .session(let id, let isNewUser, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
+    switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let holder): return try answers.tokens(holder, isNewUser: isNewUser, at: set.now)
+    }
+  }
+}

@@ -1,0 +1,74 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import PasswordHashing
+
+/// `account.import`: makes or replaces the accounts of a batch, in one transaction. A row that is wrong is refused
+/// alone, and a batch that comes again changes nothing.
+struct ImportOrder: CommandOrder {
+  let fingerprint: [UInt8]
+  private let former: [[UInt8]]
+  private let project: String
+  private let check: AdministratorCheck
+  private let rows: [Result<ImportedUser, APIError>]
+  private let keepsExisting: Bool
+  private let eventID = MessageID.make()
+
+  init(_ command: ImportAccounts, _ envelope: Envelope, _ parts: AccountParts) throws(APIError) {
+    let (reader, project) = (parts.reader, command.project)
+    check = try AdministratorCheck(
+      bearer: command.bearer, project: project, role: .writeUsers, of: envelope, replyKey: nil, reader)
+    let text = try reader.open(command.batch, "batch", of: envelope, replyKey: nil)
+    let batch: UserBatch = try reader.content(of: text)
+    guard (1...UserBatch.maxUsers).contains(batch.users.count) else {
+      throw APIError(.invalidArgument, "a batch has 1 to \(UserBatch.maxUsers) users", field: "batch")
+    }
+    rows = batch.users.map { user in
+      Result { () throws(APIError) in
+        try ImportedUser(user, project: project, hash: parts.passwords.imported(user, batch.hash))
+      }
+    }
+    keepsExisting = batch.keepsExisting ?? false
+    self.project = project
+    (fingerprint, former) = reader.hashes.fingerprints("import accounts", [project, text.reveal()])
+  }
+
+  func formerFingerprints() -> [[UInt8]] { former }
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    check.addKeys(to: &keys)
+    for case .success(let user) in rows { try user.addKeys(to: &keys) }
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    let administrator: Administrator
+    switch try check.administrator(in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let found): administrator = found
+    }
+    var refused: [RefusedUser] = []
+    var known: Set<RecordID> = []
+    for (index, row) in rows.enumerated() {
+      if let refusal = try take(row, &known, in: &set) {
+        refused.append(RefusedUser(index: index, message: "\(refusal.code.rawValue) : \(refusal.message)"))
+      }
+    }
+    if refused.count < rows.count {
+      try ActRecord.note(
+        "import", by: administrator, project: project, localID: nil, count: rows.count - refused.count, id: eventID,
+        cause: envelope, in: &set)
+    }
+    return try CommandAnswer(AccountsImported(refused: refused))
+  }
+
+  private func take(
+    _ row: Result<ImportedUser, APIError>, _ known: inout Set<RecordID>, in set: inout WorkingSet
+  ) throws(StoreError) -> APIError? {
+    switch row {
+    case .failure(let error): return error
+    case .success(let user):
+      guard known.insert(user.id).inserted else { return .localIDTaken }
+      return try user.store(keepsExisting: keepsExisting, in: &set)
+    }
+  }
+}

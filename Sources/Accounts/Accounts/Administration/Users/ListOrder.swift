@@ -1,0 +1,104 @@
+import CommandEngine
+import CountersignMessages
+import CountersignTelemetry
+import PasswordHashing
+
+/// `account.list`: the accounts of a project, page by page. With hashes it is an act.
+struct ListOrder: CommandOrder {
+  private static let limits = 1...1_000
+  /// Accounts that are loaded: more than mostly fit a reply.
+  private static let longestPage = 200
+
+  let fingerprint: [UInt8]
+  private let former: [[UInt8]]
+  private let project: String
+  private let check: AdministratorCheck
+  private let page: StoreKeys.GroupPage
+  private let seal: ReplySeal?
+  private let eventID = MessageID.make()
+
+  init(_ command: ListAccounts, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
+    project = command.project
+    let wantsHashes = command.replyKey != nil
+    check = try AdministratorCheck(
+      bearer: command.bearer, project: project, role: wantsHashes ? .exportUsers : .readUsers, of: envelope,
+      replyKey: command.replyKey, reader)
+    guard Self.limits.contains(command.limit) else {
+      throw APIError(
+        .invalidArgument, "limit must be \(Self.limits.lowerBound) to \(Self.limits.upperBound)", field: "limit")
+    }
+    page = StoreKeys.GroupPage(
+      behind: try ListPlace.read(command.after, AccountRecord.kind), limit: min(command.limit, Self.longestPage))
+    seal = try command.replyKey.map { key throws(APIError) in try ReplySeal(key: key, envelope, AccountsFound.type) }
+    (fingerprint, former) = reader.hashes.fingerprints(
+      "list accounts", [project, command.replyKey ?? "", page.behind, String(page.limit)])
+  }
+
+  func formerFingerprints() -> [[UInt8]] { former }
+
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    check.addKeys(to: &keys)
+    keys.add(group: try AccountRecord.group(ofProject: project), page)
+  }
+
+  func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    switch try check.administrator(in: set) {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let administrator):
+      let (answer, count) = try list(in: set)
+      guard seal != nil else { return answer }
+      try ActRecord.note(
+        "list", by: administrator, project: project, localID: nil, count: count, id: eventID, cause: envelope,
+        in: &set)
+      return answer
+    }
+  }
+
+  /// Neither hashes nor profiles are recorded.
+  func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    switch try check.administrator(in: set) {
+    case .failure(let error): CommandAnswer(error)
+    case .success: try list(in: set).answer
+    }
+  }
+
+  private func list(in set: WorkingSet) throws(StoreError) -> (answer: CommandAnswer, count: Int) {
+    let (records, isComplete) = try set.group(AccountRecord.group(ofProject: project), page)
+    let accounts = try set.each(records) { record throws(StoreError) in try AccountRecord(record) }
+    let hashes =
+      seal == nil
+      ? []
+      : try set.each(accounts) { account throws(StoreError) in
+        try account.hasPassword ? PasswordRecord.find(account.id, in: set) : nil
+      }.enumerated().compactMap { index, record in
+        record.map { PasswordHashes.Entry(localID: accounts[index].localID, stored: $0.hash.stored) }
+      }
+    let stored = Dictionary(hashes.map { ($0.localID, $0) }) { first, _ in first }
+    let views = accounts.map(\.view)
+    let room = ReplyRoom.fitting(
+      try views.map { view throws(StoreError) in try view.size + Self.size(of: stored[view.localID]) })
+    var reply = AccountsFound(accounts: Array(views.prefix(room)))
+    if room < views.count || !isComplete { reply.next = accounts.prefix(room).last?.id.text }
+    if let seal {
+      reply.hashes = try seal.once(PasswordHashes(entries: views.prefix(room).compactMap { stored[$0.localID] }))
+    }
+    var answer = try CommandAnswer(reply)
+    answer.note = [0]
+    return (answer, room)
+  }
+
+  /// Bytes of a hash in the sealed text: base64 of JSON.
+  private static func size(of entry: PasswordHashes.Entry?) -> Int {
+    entry.map { (2 * $0.localID.utf8.count + 2 * $0.stored.utf8.count + 40) * 4 / 3 } ?? 0
+  }
+}
+
+extension ReplySeal {
+  fileprivate func once(_ hashes: PasswordHashes) throws(StoreError) -> SecretField {
+    let text: Secret
+    do throws(ContractProblem) { text = try hashes.text() } catch {
+      throw StoreError(.content, "hashes of passwords cannot be written: \(error)")
+    }
+    return try once(text)
+  }
+}
