@@ -74,6 +74,7 @@ struct AccountFlows: Sendable {
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
         PasswordFlow(parts: parts),
+        MailLinkFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
