@@ -76,6 +76,7 @@ struct AccountFlows: Sendable {
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
         PasswordFlow(parts: parts),
+        MailLinkFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         ErasureFlow(parts),
