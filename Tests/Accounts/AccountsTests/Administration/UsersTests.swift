@@ -228,8 +228,8 @@ import Testing
     for localID in ["a", "b"] {
       _ = try await bench.create(user(localID))
       let made = try #require(try await bench.find(localID))
-      try await bench.change(made) { account, set in
-        var identity = LinkedIdentity(provider: "google.com", subject: account.localID, linkedAt: set.now)
+      try await bench.change(made) { account, _ in
+        var identity = LinkedIdentity(provider: "google.com", subject: account.localID, linkedAt: account.createdAt)
         (identity.email, identity.isEmailVerified) = ("ada@example.com", true)
         account.identities = [identity]
       }
