@@ -33,7 +33,8 @@ struct LongBodyTests {
     #expect(await Self.post("/short", server.port, length: 5).status == 413)
     let chunked = await RawClient.exchange(
       port: server.port,
-      "POST /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n")
+      "POST /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nabcde\r\n0\r\n\r\n"
+    )
     #expect(chunked.status == 413)
     await server.stop()
   }
