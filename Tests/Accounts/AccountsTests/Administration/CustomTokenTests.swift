@@ -1,3 +1,5 @@
+import CountersignAMQP
+import CommandEngine
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages

@@ -1,3 +1,5 @@
+import CountersignCryptography
+import CommandEngine
 import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
