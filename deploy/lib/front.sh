@@ -9,7 +9,7 @@
 # One certificate for all of them; whatever.localhost is this machine (RFC 6761), for libcurl too.
 readonly FRONT_NAMES=(
   localhost api.push.localhost api.sandbox.push.localhost appleid.localhost recaptcha.localhost smtp.localhost
-  auth.localhost identitytoolkit.auth.localhost securetoken.auth.localhost www.auth.localhost
+  auth.localhost identitytoolkit.auth.localhost securetoken.auth.localhost www.auth.localhost oauth2.auth.localhost
 )
 # A certificate that expires sooner is replaced.
 readonly FRONT_RENEW_SECONDS=$((14 * 24 * 3600))

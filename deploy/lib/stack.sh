@@ -339,7 +339,8 @@ stack_start_by_name() {
       stack_start relay "$SMTP_PORT" "$MAIL_PYTHON" "$ROOT/deploy/dev/relay.py" --port "$SMTP_PORT" \
         --maildir "$STACK/mail" --keys "$SECRETS/dkim-records.json" --registered "$MAIL_DOMAIN" \
         --certificate "$SECRETS/front-cert.pem" --certificate-key "$SECRETS/front-key.pem" \
-        --user countersign --password-file "$SECRETS/relay-password"
+        --user countersign --password-file "$SECRETS/relay-password" \
+        --simulator "http://127.0.0.1:$SIMULATOR_PORT"
       ;;
     mail-worker)
       stack_start mail-worker "$MAIL_WORKER_PORT" "$BIN/mail-worker" --config "$STACK/config/mail-worker.json5"

@@ -28,6 +28,7 @@ struct Router: Sendable {
       store: store, faults: faults, receipts: receipts, pushes: Journal(capacity: settings.maxMessages),
       devices: DeviceRegistry(), recaptcha: RecaptchaTokens(), accessTokens: IssuedTokens(), grants: GrantStore(),
       identities: IdentityControl(), revocations: Journal(capacity: settings.maxMessages),
+      mails: Journal(capacity: settings.maxMessages),
       clientIDs: settings.appleID.clientIDs, clock: clock)
     let vonage = VonageStub(settings: settings.vonage, store: store, receipts: receipts, callbacks: callbacks)
     let messageBird = MessageBirdStub(

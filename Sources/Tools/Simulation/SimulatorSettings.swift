@@ -52,7 +52,7 @@ package struct SimulatorSettings: Sendable {
     smpp = SMPPServerSettings(section.section("smpp"))
     maxMessages = section.integer(
       "maxMessages", default: maxMessages, in: 1...10_000_000,
-      "Maximum number of messages kept, and of pushes and revocations; the oldest are forgotten.")
+      "Maximum number of messages kept, and of pushes, revocations and mails; the oldest are forgotten.")
     apns.read(section.section("apns"))
     recaptcha.read(section.section("recaptcha"))
     appleID.read(section.section("appleID"))

@@ -51,7 +51,7 @@ extension Daemon {
     return .YES
   }
 
-  /// Reason against a long body. One in chunks, whose length nobody has told, is never long.
+  /// Reason against a long body. One in chunks, of unknown length, is never admitted.
   private func admitLongBody(
     _ exchange: Exchange, _ length: Int, method: UnsafePointer<CChar>?
   ) -> HTTPServerRefusal? {

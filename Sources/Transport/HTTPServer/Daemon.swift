@@ -24,7 +24,8 @@ final class Daemon: Sendable {
   let refusal: @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse
 
   init(
-    maxBodyBytes: Int, longBodies: HTTPServerLimits.LongBodies?, connections: ConnectionTable, isProxy: @escaping @Sendable (String) -> Bool,
+    maxBodyBytes: Int, longBodies: HTTPServerLimits.LongBodies?, connections: ConnectionTable,
+    isProxy: @escaping @Sendable (String) -> Bool,
     turnedAway: @escaping @Sendable (HTTPServerTurnedAway) -> Void,
     refusal: @escaping @Sendable (HTTPServerRequest, HTTPServerRefusal) -> HTTPServerResponse,
     handler: @escaping @Sendable (HTTPServerRequest) async -> HTTPServerReply

@@ -37,7 +37,8 @@ public final class HTTPServer: Sendable {
     let connections = ConnectionTable(
       maxPerClient: limits.connectionsPerClient, requestTime: limits.requestTime)
     let daemon = Daemon(
-      maxBodyBytes: maxBodyBytes, longBodies: limits.longBodies, connections: connections, isProxy: limits.isProxy, turnedAway: turnedAway,
+      maxBodyBytes: maxBodyBytes, longBodies: limits.longBodies, connections: connections, isProxy: limits.isProxy,
+      turnedAway: turnedAway,
       refusal: refusal, handler: handler)
     guard let handle = DaemonHandle(daemon: daemon, socket: socket.descriptor, limits: limits) else {
       close(socket.descriptor)

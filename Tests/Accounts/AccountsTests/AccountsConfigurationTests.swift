@@ -56,7 +56,7 @@ import Testing
     let loaded = try load("")
     #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())
     #expect(loaded.rules.requesters == ["gateway"] && !loaded.rules.isDevelopment)
-    #expect(loaded.rules.anonymous == AnonymousRules())
+    #expect(loaded.rules.limits == Limits())
     #expect(loaded.rules.engine.requesters == ["gateway"])
     #expect(loaded.rules.engine.commandQueue == "accounts.commands")
     #expect(loaded.rules.engine.reportQueue == "accounts.replies")
@@ -72,10 +72,11 @@ import Testing
     #expect(loaded.rules.isDevelopment && loaded.rules.requesters == ["edge"])
     #expect(loaded.rules.sessions.unusedFor == .seconds(30 * 86_400) && loaded.rules.sessions.perAccount == 5)
     #expect(loaded.rules.keys.rotatedAfter == .seconds(7 * 86_400) && loaded.rules.keys.maxAge == .seconds(600))
-    #expect(loaded.rules.anonymous == .development)
+    #expect(loaded.rules.limits == .development)
     let limits = "limits: { anonymousPerAddressPerHour: 3, networkFactor: 4, anonymousPerDay: 5 }"
-    #expect(
-      try load(limits).rules.anonymous == AnonymousRules(perAddressPerHour: 3, networkFactor: 4, perDay: 5))
+    var figures = Limits()
+    (figures[.anonymousPerAddress], figures[.anonymousPerDay], figures.networkFactor) = (3, 5, 4)
+    #expect(try load(limits).rules.limits == figures)
     for (keys, place) in [
       ("sessions: { perAccount: 101 }", "sessions.perAccount"), ("sessions: { unusedDays: 0 }", "sessions.unusedDays"),
       ("keys: { rotationDays: 0 }", "keys.rotationDays"), ("keys: { maxAgeSeconds: 10 }", "keys.maxAgeSeconds"),
@@ -144,7 +145,7 @@ import Testing
     }.content
     #expect(loaded.rules.sessions == SessionRules() && loaded.rules.keys == SigningKeyRules())
     #expect(loaded.rules.requesters == AccountRules.defaultRequesters && !loaded.rules.isDevelopment)
-    #expect(loaded.rules.anonymous == AnonymousRules())
+    #expect(loaded.rules.limits == Limits())
     #expect(loaded.rules.maxCommandAge == .seconds(30) && loaded.rules.inboxRetention == .seconds(3600))
     #expect(loaded.prefetch == 512 && loaded.maintenanceInterval == .seconds(1))
     #expect(loaded.common.http.port == 8085)

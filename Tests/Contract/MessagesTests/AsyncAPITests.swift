@@ -117,7 +117,7 @@ import Testing
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
       OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
       AccountUpdated.routingKey, AccountDeleted.routingKey, AccountSignIn.routingKey, AccountLinked.routingKey,
-      AccountUnlinked.routingKey, AccountErased.routingKey, KeysPublished.routingKey,
+      AccountUnlinked.routingKey, AccountErased.routingKey, AdministratorActed.routingKey, KeysPublished.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]
@@ -148,6 +148,9 @@ import Testing
       ("PhoneSignInOperation", SignInWithPhone.Operation.allCases.map(\.rawValue)),
       ("AppleErasure", AccountErased.Apple.known.map(\.rawValue)),
       ("PartErasure", AccountErased.Part.known.map(\.rawValue)),
+      ("MailLinkPurpose", MailLinkPurpose.allCases.map(\.rawValue)),
+      ("ServiceAccountAct", SetServiceAccount.Act.allCases.map(\.rawValue)),
+      ("AdministratorRole", AdministratorRole.known.map(\.rawValue)),
       ("ErrorCode", APIErrorCode.known.map(\.rawValue)),
     ])
   func `The words are the same`(schema: String, words: [String]) {

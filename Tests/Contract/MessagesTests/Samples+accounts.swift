@@ -2,13 +2,13 @@ import CountersignMessages
 import CountersignTelemetry
 
 extension Sample {
-  private static let project = "example"
-  private static let account = "Zf3kP0aVqN7cYt5LwJx2RbUe8HsD"
-  private static let replyKey = #"{"kty":"EC","crv":"P-256","kid":"r","x":"…","y":"…"}"#
+  static let project = "example"
+  static let account = "Zf3kP0aVqN7cYt5LwJx2RbUe8HsD"
+  static let replyKey = #"{"kty":"EC","crv":"P-256","kid":"r","x":"…","y":"…"}"#
   private static let tokens = SessionTokens(idToken: secret, refreshToken: secret, expiresIn: 3600)
-  private static let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
+  static let client = StartVerification.Client(ip: "192.0.2.1", userAgent: "a", instance: "i")
 
-  private static var view: AccountView {
+  static var view: AccountView {
     var view = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
     (view.displayName, view.photoURL, view.phoneNumber) = ("Ada", "https://example.com/ada.png", number)
     view.lastRefreshAt = time
@@ -17,6 +17,8 @@ extension Sample {
     (identity.email, identity.displayName) = ("ada@example.com", "Ada")
     identity.photoURL = "https://example.com/ada.png"
     view.identities = [identity, IdentityView(providerID: "google.com", subject: "s", linkedAt: time)]
+    (view.passwordChangedAt, view.signsInByLink) = (time, true)
+    (view.initialEmail, view.customAttributes) = ("ada@example.com", "{}")
     return view
   }
 
@@ -30,10 +32,11 @@ extension Sample {
       return one
     }
     var signUp = SignUp(project: project, replyKey: replyKey)
-    signUp.client = client
+    (signUp.app, signUp.credential, signUp.idToken, signUp.client) = (app, secret, secret, client)
     var update = UpdateAccount(project: project, idToken: secret)
     (update.displayName, update.photoURL) = ("Ada", "https://example.com/ada.png")
     (update.deleteAttributes, update.deleteProviders) = (["DISPLAY_NAME"], ["phone"])
+    (update.credential, update.replyKey, update.client) = (secret, replyKey, client)
     return [
       try Sample(signIns, least: SignInWithPhone(project: project, replyKey: replyKey)),
       try Sample([signUp], least: SignUp(project: project, replyKey: replyKey)),
@@ -45,7 +48,7 @@ extension Sample {
       try Sample([], least: GetKeys()),
       try Sample([], least: RotateKeys(withdraw: true)),
       try Sample([], least: ResetAccounts(project: project)),
-    ]
+    ] + (try passwordCommands()) + (try administratorCommands())
   }
 
   private static func providerSignIn() throws -> Sample {
@@ -79,6 +82,7 @@ extension Sample {
     (identity.fullName, identity.photoURL, identity.rawUserInfo) = ("Ada King", "https://example.com/ada.png", "{}")
     (identity.oauthIDToken, identity.oauthAccessToken, identity.oauthExpiresIn) = ("t", "a", 3600)
     return [("IDPCredential", IDPCredential(), credential), ("SignedInIdentity", least, identity)]
+      + passwordTexts() + administratorTexts()
   }
 
   static func accountReplies() throws -> [Sample] {
@@ -88,17 +92,19 @@ extension Sample {
     (signedIn.identity, signedIn.pendingToken, signedIn.refusal) = (secret, secret, .emailExists)
     (signedIn.needsConfirmation, signedIn.verifiedProviders) = (true, ["phone"])
     let least = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
+    var changed = AccountChanged(account: view)
+    changed.tokens = tokens
     return [
       try Sample([signedIn], least: AccountSignedIn()),
       try Sample([AccountFound(account: view)], least: AccountFound(account: least)),
-      try Sample([AccountChanged(account: view)], least: AccountChanged(account: least)),
+      try Sample([changed], least: AccountChanged(account: least)),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
       try Sample([], least: TokenRevoked(localID: account, operationID: "o")),
       try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),
       try Sample([], least: AccountsReset(deleted: 1)),
       try keysPublished(),
-    ]
+    ] + (try passwordReplies()) + (try administratorReplies())
   }
 
   static func accountEvents() throws -> [Sample] {
@@ -114,7 +120,7 @@ extension Sample {
       try Sample([], least: AccountLinked(project: project, localID: account, provider: "apple.com", linkedAt: time)),
       try Sample(
         [], least: AccountUnlinked(project: project, localID: account, provider: "apple.com", unlinkedAt: time)),
-      try erased(), try keysPublished(),
+      try erased(), try administered(), try keysPublished(),
     ]
   }
 
@@ -126,8 +132,10 @@ extension Sample {
 
   private static func keysPublished() throws -> Sample {
     let key = KeysPublished.Key(id: "k", n: "AQAB", e: "AQAB", certificate: "-----BEGIN CERTIFICATE-----")
+    var published = KeysPublished(keys: [key], maxAge: 3600, publishedAt: time)
+    published.cookieKeys = [key]
     return try Sample(
-      [KeysPublished(keys: [key], maxAge: 3600, publishedAt: time)],
+      [published],
       least: KeysPublished(keys: [], maxAge: 3600, publishedAt: time))
   }
 }

@@ -127,7 +127,7 @@ import Testing
     #expect(instance.utf8.count <= 512)
   }
 
-  @Test func `Only administrators name another project, and they are not offered yet`() async throws {
+  @Test func `Only administrators name another project`() async throws {
     let gateway = try GatewayBench.echo()
     let answer = try await gateway.post(GatewayBench.signUp, #"{"targetProjectId": "example"}"#)
     #expect(answer.isError(400))

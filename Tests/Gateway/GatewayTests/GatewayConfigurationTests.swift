@@ -40,7 +40,7 @@ import Testing
     let loaded = try load([:])
     #expect(loaded.warnings.count == 1 && loaded.warnings.allSatisfy { $0.text.contains("'countersign project add'") })
     #expect(loaded.content.listen.address.port == 9099)
-    #expect(loaded.content.listen.connectionsPerClient == 4_096)
+    #expect(loaded.content.listen.connectionsPerClient == 6_144)
     #expect(!loaded.content.isDevelopment)
     #expect(loaded.content.proxies.ranges.count == 2)
   }
@@ -106,8 +106,8 @@ import Testing
   {
     let listen = try load([:]).content.listen
     #expect(listen.connections >= 2 * CallClass.allCases.count * listen.maxInFlight)
-    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "4095"])
-    #expect(few.contains("must be at least 4096"))
+    let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "6143"])
+    #expect(few.contains("must be at least 6144"))
     #expect(
       problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "128", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }

@@ -154,9 +154,12 @@ final class GatewayBench: Sendable {
       routes(rules, connection), rules, proxies: TrustedProxies(ranges: proxies.compactMap { AddressRange($0) }),
       maxInFlight: maxInFlight, answerTime: answerTime, clock: SystemMonotonicClock(), metrics: metrics,
       logger: logger)
+    var limits = HTTPServerLimits(connections: 256, connectionMemoryBytes: CallLimits.maxHeaderBytes)
+    limits.longBodies = HTTPServerLimits.LongBodies(
+      atOnce: CallLimits.maxBatchesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
     server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: CallLimits.maxBodyBytes,
-      limits: HTTPServerLimits(connections: 256, connectionMemoryBytes: CallLimits.maxHeaderBytes),
+      limits: limits,
       refusal: { endpoint.refusal($0, $1) }, handler: { .respond(await endpoint.answer($0)) })
     client = try HTTPClient()
     (self.broker, self.rules, self.metrics, accountsKey) = (broker, rules, registry, key)

@@ -11,7 +11,7 @@ struct Passwords: Sendable {
   /// Time within which a stage hashes, waiting for its turn included.
   static let longestStage = Duration.seconds(10)
 
-  private let pool: HashingPool
+  let pool: HashingPool
 
   init(_ pool: HashingPool) {
     self.pool = pool

@@ -359,7 +359,7 @@ public struct ProjectSettingsCommand: AdministratorCommand {
   public var bearer: SecretField?
   /// Whether several accounts may have an address, those of providers.
   public var allowsDuplicateEmails: Bool?
-  /// Whether answers tell nobody that an account has an address.
+  /// Whether answers conceal that an account has an address.
   public var protectsAddresses: Bool?
 
   public init(project: String) {

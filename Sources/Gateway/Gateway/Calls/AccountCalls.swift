@@ -27,7 +27,7 @@ struct AccountCalls: Sendable {
 
   private func update(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
-    if try call.body.text("oobCode") != nil { throw .notOffered }
+    if try call.body.text("oobCode") != nil { return try await MailLinkCalls(backend: backend).apply(call) }
     let token = try call.body.requiredIDToken()
     let credential = try PasswordCredential(call.body)
     let replyKey = credential.map { _ in backend.replyKey }

@@ -29,6 +29,8 @@ struct GatewayCalls: Sendable {
     var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
     routes += AccountCalls(backend: backend).routes
     routes += PasswordCalls(backend: backend).routes
+    routes += MailLinkCalls(backend: backend).routes
+    routes += ActionPage(backend: backend, isDevelopment: rules.isDevelopment).routes
     routes += UserCalls(backend: backend).routes
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes
@@ -41,7 +43,7 @@ struct GatewayCalls: Sendable {
       routes +=
         DevelopmentCalls(backend: backend, codes: codes, messages: messages, clock: context.clock, pause: pause).routes
     }
-    self.routes = routes + DevelopmentCalls.notOffered + Route.notOffered
+    self.routes = routes + Route.notOffered
     services = [keys]
     self.keys = keys
   }

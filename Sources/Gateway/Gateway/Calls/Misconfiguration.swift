@@ -52,8 +52,12 @@ enum Misconfiguration: String, Sendable, CaseIterable {
   /// Fields that hold input of clients as it is, with their names in the protocol.
   static let inputs = [
     "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
-    "redirectURI": "redirectUri",
+    "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
+    "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
+    "after": "nextPageToken", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
   ]
+  /// Those of them that only their length and control characters make wrong.
+  static let texts: Set<String> = ["displayName", "photoUrl", "phoneNumber", "token", "redirectUri"]
 
   /// Whether clients get the service's code nevertheless, since it is the protocol's own.
   var isToldToClient: Bool { self == .trustedApp || self == .development }

@@ -6,6 +6,10 @@ enum ProtocolEnumeration {
   static let passwordHashOrder = ["UNSPECIFIED_ORDER", "SALT_AND_PASSWORD", "PASSWORD_AND_SALT"]
   static let argon2Type = ["HASH_TYPE_UNSPECIFIED", "ARGON2_D", "ARGON2_ID", "ARGON2_I"]
   static let argon2Version = ["VERSION_UNSPECIFIED", "VERSION_10", "VERSION_13"]
+  static let mailLink = [
+    "OOB_REQ_TYPE_UNSPECIFIED", "PASSWORD_RESET", "OLD_EMAIL_AGREE", "NEW_EMAIL_ACCEPT", "VERIFY_EMAIL",
+    "RECOVER_EMAIL", "EMAIL_SIGNIN", "VERIFY_AND_CHANGE_EMAIL", "REVERT_SECOND_FACTOR_ADDITION",
+  ]
   static let tokenType = ["TOKEN_TYPE_UNSPECIFIED", "REFRESH_TOKEN", "ACCESS_TOKEN", "CODE"]
   static let userAttribute = [
     "USER_ATTRIBUTE_NAME_UNSPECIFIED", "EMAIL", "DISPLAY_NAME", "PROVIDER", "PHOTO_URL", "PASSWORD", "RAW_USER_INFO",
@@ -21,6 +25,9 @@ enum AnswerKind {
   static let signInWithIDP = "identitytoolkit#VerifyAssertionResponse"
   static let signInWithPassword = "identitytoolkit#VerifyPasswordResponse"
   static let signInWithCustomToken = "identitytoolkit#VerifyCustomTokenResponse"
+  static let sendOobCode = "identitytoolkit#GetOobConfirmationCodeResponse"
+  static let resetPassword = "identitytoolkit#ResetPasswordResponse"
+  static let signInWithEmailLink = "identitytoolkit#EmailLinkSigninResponse"
   static let createAuthURI = "identitytoolkit#CreateAuthUriResponse"
   static let download = "identitytoolkit#DownloadAccountResponse"
   static let upload = "identitytoolkit#UploadAccountResponse"

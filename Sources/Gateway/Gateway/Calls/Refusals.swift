@@ -26,7 +26,10 @@ extension ProtocolError {
     } else if let text = Self.texts[error.code.rawValue] {
       self = .account(error.code.rawValue, Self.text(of: error) ?? text, retryAfter: error.retryAfter)
     } else if error.code == .invalidArgument, let name = error.field.flatMap({ Misconfiguration.inputs[$0] }) {
-      self = .badField(name, expected: "shorter, and without control characters")
+      self = .badField(
+        name,
+        expected: Misconfiguration.texts.contains(name)
+          ? "shorter, and without control characters" : "of the form and within the limits of its call")
     } else if error.code == .internalError, error.retryAfter != nil || error.reason == Self.tooOld {
       self = ProtocolError(
         status: 503, Self.unavailable.message, word: Self.unavailable.word, reason: Self.unavailable.reason,
@@ -49,6 +52,8 @@ extension ProtocolError {
       error.message.isEmpty ? nil : error.message
     case (.operationNotAllowed, _, "UNKNOWN_CLIENT"):
       "Team, key ID and key of Sign in with Apple are not configured for this app."
+    case (.operationNotAllowed, _, "VERIFY_NEW_EMAIL"): "Please verify the new email before changing email."
+    case (.invalidEmail, _, "OTHER_ADDRESS"): "The email provided does not match the sign-in email address."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
     default: nil
     }
@@ -96,7 +101,7 @@ extension ProtocolError {
     "FEDERATED_USER_ID_ALREADY_LINKED": nil,
     "EMAIL_EXISTS": nil,
     // Passwords and links.
-    "INVALID_EMAIL": "The email address is badly formatted, or not the one of the link.",
+    "INVALID_EMAIL": "The email address is badly formatted.",
     "MISSING_EMAIL": nil,
     "MISSING_NEW_EMAIL": nil,
     "MISSING_PASSWORD": nil,

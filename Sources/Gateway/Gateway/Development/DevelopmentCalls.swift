@@ -6,7 +6,7 @@ import Projects
 struct DevelopmentCalls: Sendable {
   let backend: Backend
   let codes: SentCodes
-  /// `nil` without a simulator: codes are then not known.
+  /// SMS and mails. `nil` without a simulator: codes are then not known.
   let messages: (any SentMessages)?
   let clock: any WallClock
   let pause: Pause
@@ -26,13 +26,9 @@ struct DevelopmentCalls: Sendable {
       },
       .development("resetAccounts", .delete, "accounts", deleteAccounts),
       .development("verificationCodes", .get, "verificationCodes", verificationCodes),
+      .development("oobCodes", .get, "oobCodes", mailedCodes),
     ]
   }
-
-  /// Calls of the emulator that are not offered, in any mode.
-  static let notOffered: [Route] = [
-    .notOffered("emulator", ["/emulator/v1/projects/{project}/oobCodes"])
-  ]
 
   /// Deletes all accounts of the project, and what the coordinator keeps of verifications and limits.
   private func deleteAccounts(_ call: Call) async throws(ProtocolError) -> CallAnswer {
@@ -55,6 +51,14 @@ struct DevelopmentCalls: Sendable {
         entry.put("code", code)
         return entry
       }, evenIfEmpty: true)
+    return answer
+  }
+
+  /// Codes of mailed links that are good.
+  private func mailedCodes(_ call: Call) async throws(ProtocolError) -> CallAnswer {
+    var answer = CallAnswer()
+    let codes = try await messages.map { MailedLinks(backend: backend, messages: $0) }?.codes(call)
+    answer.put("oobCodes", objects: codes ?? [], evenIfEmpty: true)
     return answer
   }
 

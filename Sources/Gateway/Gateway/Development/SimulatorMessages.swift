@@ -5,6 +5,8 @@ import HTTPClient
 protocol SentMessages: Sendable {
   /// The newest SMS, oldest first.
   func messages() async throws(ProtocolError) -> [SentMessage]
+  /// The newest mails, oldest first, as plain text.
+  func mails() async throws(ProtocolError) -> [SentMessage]
 }
 
 struct SimulatorMessages: SentMessages {
@@ -19,10 +21,15 @@ struct SimulatorMessages: SentMessages {
 
   init(_ url: String, client: HTTPClient) {
     self.client = client
-    self.url = "\(url)/control/sms?limit=\(Self.limit)"
+    self.url = "\(url)/control"
   }
 
-  func messages() async throws(ProtocolError) -> [SentMessage] {
+  func messages() async throws(ProtocolError) -> [SentMessage] { try await newest("sms") }
+
+  func mails() async throws(ProtocolError) -> [SentMessage] { try await newest("mails") }
+
+  private func newest(_ kind: String) async throws(ProtocolError) -> [SentMessage] {
+    let url = "\(url)/\(kind)?limit=\(Self.limit)"
     let request = HTTPRequest(method: "GET", url: url, isIdempotent: true, maxResponseBytes: Self.maxBytes)
     do {
       let response = try await client.send(request)
@@ -36,6 +43,6 @@ struct SimulatorMessages: SentMessages {
 
 extension ProtocolError {
   static let noMessages = ProtocolError(
-    status: 503, "The simulator shows no SMS: check that it runs, and 'simulatorURL' of the gateway.",
+    status: 503, "The simulator shows no messages: check that it runs, and 'simulatorURL' of the gateway.",
     word: "UNAVAILABLE", reason: "backendError", retryAfter: 1)
 }

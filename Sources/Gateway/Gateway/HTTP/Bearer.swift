@@ -25,7 +25,7 @@ struct Bearer: Sendable {
     token = route.access == .administrator ? (isOwner ? Self.owner : text) : nil
   }
 
-  /// RFC 6750, section 2.1. `nil` for another scheme, several headers, or what is no token.
+  /// RFC 6750, section 2.1. `nil` for another scheme, several headers, or a malformed token.
   private static func text(of request: HTTPServerRequest) -> String? {
     let values = request.headers.all("Authorization")
     guard values.count == 1, values[0].lowercased().hasPrefix("bearer ") else { return nil }

@@ -17,7 +17,7 @@ struct Call: Sendable {
   let app: ProjectApp?
   let client: CallClient
   let apiKey: String?
-  /// Access token of an administrator, judged by nobody yet. `nil` in calls of apps.
+  /// Access token of an administrator, which only `accounts` judges. `nil` in calls of apps.
   let bearer: String?
   let query: CallBody
   /// JSON object or form. Empty for GET.

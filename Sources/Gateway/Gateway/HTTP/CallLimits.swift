@@ -5,7 +5,7 @@ enum CallLimits {
   static let maxBodyBytes = 64 * 1024
   /// Maximum bytes of a batch of users: 1,000 of them with everything that a user may have.
   static let maxBatchBytes = 8 * 1024 * 1024
-  /// Number of batches that are read at a time, since each takes memory before anybody knows who sends it.
+  /// Number of batches that are read at a time: each takes memory before its bearer is judged.
   static let maxBatchesAtOnce = 16
   /// Maximum levels of objects and arrays in each other. The protocol needs four.
   static let maxDepth = 16

@@ -6,7 +6,7 @@ enum CallOutcome: Sendable {
   case redirect(String)
 }
 
-/// A page of the gateway. Nobody keeps it, and its address, which has a code, is told to nobody.
+/// A page of the gateway. Browsers do not keep it, and do not pass its address on, which has a code.
 struct CallPage: Sendable {
   var status = 200
   let html: [UInt8]

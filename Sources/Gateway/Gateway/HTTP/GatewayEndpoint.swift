@@ -67,7 +67,8 @@ final class GatewayEndpoint: Sendable {
       case .tooManyLongBodies: .unavailable
       case .malformed(let problem): .malformed(problem)
       }
-    return finish(HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
+    return finish(
+      HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(
@@ -106,7 +107,7 @@ final class GatewayEndpoint: Sendable {
     since start: MonotonicTime
   ) -> HTTPServerResponse {
     var response = response
-    // A page is no answer that other pages read.
+    // Other pages do not read a page.
     guard match.route?.access != .page else {
       return note(response, match.route?.name ?? Name.unknown, requestID, since: start)
     }

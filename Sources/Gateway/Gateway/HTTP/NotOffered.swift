@@ -3,9 +3,6 @@ extension Route {
   static let notOffered: [Route] = appCalls + administratorCalls + pages
 
   private static let appCalls: [Route] = [
-    missing("sendOobCode", "accounts:sendOobCode", old: "getOobConfirmationCode"),
-    missing("resetPassword", "accounts:resetPassword", old: "resetPassword"),
-    missing("signInWithEmailLink", "accounts:signInWithEmailLink", old: "emailLinkSignin"),
     missing("signInWithGameCenter", "accounts:signInWithGameCenter", old: "signInWithGameCenter"),
     missing("issueSamlResponse", "accounts:issueSamlResponse", old: nil),
     missing("signOutUser", "accounts:signOutUser", old: "signOutUser"),
@@ -34,7 +31,7 @@ extension Route {
   ]
 
   private static let pages: [Route] = [
-    notOffered("pages", ["/__/auth/*", "/emulator/auth/*", "/emulator/action"])
+    notOffered("pages", ["/__/auth/*", "/emulator/auth/*"])
   ]
 
   private static func missing(_ name: String, _ path: String, old: String?) -> Route {

@@ -2,7 +2,8 @@ extension Route {
   static func keys(_ cache: KeyCache) -> [Route] {
     [
       open("certificates", ["\(HostPrefix.keys)/robot/v1/metadata/x509/\(tokenIssuer)"]) {
-        (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { PublicKeys.certificates($0.keys) }
+        (_: Call) async throws(ProtocolError) -> CallAnswer in
+        try await cache.answer { PublicKeys.certificates($0.keys) }
       },
       open("jwkSet", ["\(HostPrefix.keys)/service_accounts/v1/jwk/\(tokenIssuer)"]) {
         (_: Call) async throws(ProtocolError) -> CallAnswer in try await cache.answer { PublicKeys.jwkSet($0.keys) }

@@ -15,6 +15,7 @@ struct ControlAPI: Sendable {
   let grants: GrantStore
   let identities: IdentityControl
   let revocations: Journal<ReceivedRevocation>
+  let mails: Journal<ReceivedMail>
   let clientIDs: Set<String>
   let clock: any WallClock
 
@@ -44,6 +45,8 @@ struct ControlAPI: Sendable {
       let found = revocations.elements(of: request.parameter("token"), limit: try limit(request))
       let code = request.parameter("code")
       return list(found.filter { code == nil || $0.code == code }.map(\.json))
+    case ("GET", "mails"):
+      return list(mails.elements(of: request.parameter("to"), limit: try limit(request)).map(\.json))
     case ("GET", "google/tokens"): return .json(status: 200, "{\"given\":\(accessTokens.given)}")
     case ("GET", "faults"): return .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
     case ("POST", "faults"): return .json(status: 201, try faults.add(.read(request.body)).json)
@@ -52,6 +55,9 @@ struct ControlAPI: Sendable {
       let code = try CodeOrder.read(request.body).code(clients: clientIDs, now: clock.now())
       grants.issue(code)
       return .json(status: 201, code.json)
+    case ("POST", "mails"):
+      let order = try MailOrder.read(request.body)
+      mails.append(ReceivedMail(to: order.to, body: order.body, receivedAt: clock.now()), key: order.to)
     case ("POST", "receipts"): receipts.add(try .read(request.body))
     case ("POST", "recaptcha"): recaptcha.add(try .read(request.body))
     case ("POST", let path) where IdentityControl.paths.contains(path):
@@ -59,6 +65,7 @@ struct ControlAPI: Sendable {
     case ("DELETE", "sms"): store.clear()
     case ("DELETE", "pushes"): pushes.clear()
     case ("DELETE", "devices"): devices.clear()
+    case ("DELETE", "mails"): mails.clear()
     case ("DELETE", "revocations"): revocations.clear()
     case ("DELETE", "receipts"): receipts.clear()
     case ("DELETE", "recaptcha"): recaptcha.clear()
@@ -72,8 +79,8 @@ struct ControlAPI: Sendable {
   }
 
   private static let paths: Set<String> = [
-    "", "sms", "sms/summary", "pushes", "revocations", "google/tokens", "faults", "devices", "apple/codes", "receipts",
-    "recaptcha",
+    "", "sms", "sms/summary", "pushes", "revocations", "mails", "google/tokens", "faults", "devices", "apple/codes",
+    "receipts", "recaptcha",
   ]
 
   private func list(_ elements: [String]) -> HTTPServerResponse {

@@ -29,7 +29,9 @@ package enum SimulatorGuide {
       GET    /control/pushes?deviceToken=   {deviceToken, headers, payload, receivedAt}
       GET    /control/revocations?code=     {clientID, token, tokenTypeHint, code, isKnown, receivedAt}; also ?token=
       GET    /control/google/tokens         {"given": 3}: number of access tokens issued
-      DELETE /control/sms  /control/pushes  /control/revocations   forgets them
+      POST   /control/mails                 {"to", "body"}: a mail that the mail server of the stack has received
+      GET    /control/mails?to=&limit=100   {to, body, receivedAt}, oldest first
+      DELETE /control/sms  /control/pushes  /control/revocations  /control/mails   forgets them
 
     Answers
       POST   /control/devices               {"deviceToken": "…", "topic": "com.example.app"}: registers a device; pushes to

@@ -1,4 +1,4 @@
-import CommandEngine
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import Dispatch

@@ -1,6 +1,8 @@
 import CommandEngine
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import PasswordHashing
 import Projects
 import TestSupport
 import Testing

@@ -32,7 +32,7 @@ final class AccountsBench: EngineBench {
     var clock = ManualClock()
     var secrets: BenchSecrets
     var isDevelopment = false
-    var anonymous = AnonymousRules()
+    var limits = Limits()
     var rotatedAfter = Duration.seconds(30 * 86_400)
     var replyKey: PrivateSealingKey
     let coordinator: ScriptedCoordinator
@@ -49,7 +49,7 @@ final class AccountsBench: EngineBench {
     let logger = Logger(label: "test", sink: logs)
     var rules = AccountRules(projects: ProjectsSource(Self.projects))
     rules.isDevelopment = setting.isDevelopment
-    rules.anonymous = setting.anonymous
+    rules.limits = setting.limits
     rules.keys.rotatedAfter = setting.rotatedAfter
     let parts = try #require(
       AccountParts(

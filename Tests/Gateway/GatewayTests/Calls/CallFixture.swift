@@ -55,52 +55,63 @@ struct CallFixture: Sendable {
   }
 
   func post(
-    _ path: String, _ json: String, locale: String? = nil, withApp: Bool = true
+    _ path: String, _ json: String, locale: String? = nil, withApp: Bool = true, bearer: String? = nil
   ) async throws -> JSONValue {
     try await call(
-      path, .post, body: try CallBody(json: Array(json.utf8)), locale: locale, withApp: withApp)
+      path, .post, body: try CallBody(json: Array(json.utf8), .batch), locale: locale, withApp: withApp, bearer: bearer)
   }
 
   func post(_ path: String, form: String) async throws -> JSONValue {
     try await call(path, .post, body: try CallBody(form: Array(form.utf8)))
   }
 
-  func get(_ path: String, query: String = "") async throws -> JSONValue {
+  func get(_ path: String, query: String = "", bearer: String? = nil) async throws -> JSONValue {
     let query = try CallBody(encoded: Array(query.utf8), maxFields: CallLimits.maxQueryParameters)
-    return try await call(path, .get, query: query)
+    return try await call(path, .get, query: query, bearer: bearer)
   }
 
   func delete(_ path: String) async throws -> JSONValue { try await call(path, .delete) }
 
   func call(
     _ path: String, _ method: Route.Method, query: CallBody = .empty, body: CallBody = .empty, locale: String? = nil,
-    withApp: Bool = true
+    withApp: Bool = true, bearer: String? = nil
   ) async throws -> JSONValue {
     try JSONValue(
       parsing:
-        await answer(path, method, query: query, body: body, locale: locale, withApp: withApp).json)
+        await answer(path, method, query: query, body: body, locale: locale, withApp: withApp, bearer: bearer).json)
   }
 
   func answer(
     _ path: String, _ method: Route.Method, query: CallBody = .empty, body: CallBody = .empty, locale: String? = nil,
-    withApp: Bool = true, userAgent: String = "FirebaseAuth.iOS/11"
+    withApp: Bool = true, userAgent: String = "FirebaseAuth.iOS/11", bearer: String? = nil
   ) async throws -> CallAnswer {
-    let pattern = path.replacing("/projects/example/", with: "/projects/{project}/")
+    let pattern = path.replacing("/projects/example", with: "/projects/{project}")
     let route = try #require(
-      calls.routes.first { $0.paths.contains(pattern) && ($0.method == method || $0.method == nil) })
+      calls.routes.first {
+        $0.paths.contains(pattern) && ($0.method == method || $0.method == nil)
+          && (bearer == nil || $0.access == .administrator)
+      })
     let client = CallClient(
       address: "192.0.2.1", userAgent: userAgent, locale: locale, origin: nil,
       appName: "com.example.push")
-    return try await route.implementation(
+    let outcome = try await route.implementation(
       Call(
         request: HTTPServerRequest(method: method.rawValue, path: path), name: route.name,
         variables: ["project": "example"], projectOrNil: project, app: withApp ? project.apps[0] : nil,
-        client: client, apiKey: "fake-api-key", query: query, body: body, requestID: "r",
+        client: client, apiKey: "fake-api-key", bearer: bearer, query: query, body: body, requestID: "r",
         deadline: clocks.monotonic.now() + .seconds(20)))
+    guard case .json(let answer) = outcome else { throw UnexpectedOutcome() }
+    return answer
   }
 
-  func refusal(_ path: String, _ json: String, withApp: Bool = true) async throws -> ProtocolError {
-    let error = await #expect(throws: ProtocolError.self) { try await post(path, json, withApp: withApp) }
+  struct UnexpectedOutcome: Error {}
+
+  func refusal(
+    _ path: String, _ json: String, withApp: Bool = true, bearer: String? = nil
+  ) async throws -> ProtocolError {
+    let error = await #expect(throws: ProtocolError.self) {
+      try await post(path, json, withApp: withApp, bearer: bearer)
+    }
     return try #require(error)
   }
 

@@ -11,6 +11,7 @@ import Testing
 @Suite struct DevelopmentCallTests {
   private static let accounts = "/emulator/v1/projects/example/accounts"
   private static let codes = "/emulator/v1/projects/example/verificationCodes"
+  private static let mailed = "/emulator/v1/projects/example/oobCodes"
   /// The list that stock tools look in, however short.
   private static let noCodes: JSONValue = ["verificationCodes": []]
   private static let send = CallFixture.v1 + "accounts:sendVerificationCode"
@@ -19,6 +20,7 @@ import Testing
     let sent = Mutex<Result<[SentMessage], ProtocolError>>(.success([]))
 
     func messages() async throws(ProtocolError) -> [SentMessage] { try sent.withLock { $0 }.get() }
+    func mails() async throws(ProtocolError) -> [SentMessage] { try sent.withLock { $0 }.get() }
 
     func add(_ number: String, _ body: String, after seconds: Int64 = 0) {
       let message = SentMessage(to: number, body: body, receivedAt: CallFixture.now + .seconds(seconds))
@@ -85,6 +87,25 @@ import Testing
     #expect(try await fixture.get(Self.codes) == ["verificationCodes": [second]])
     fixture.clocks.advance(by: .seconds(301))
     #expect(try await fixture.get(Self.codes) == Self.noCodes)
+  }
+
+  @Test func `Links of mails are shown while their codes are good`() async throws {
+    let messages = Messages()
+    let fixture = try fixture(messages)
+    fixture.services.on(ApplyMailLink.self) { command, asked in
+      #expect(command.isLook == true)
+      #expect(try asked.open(command.code) == "a+b")
+      return MailLinkApplied(purpose: .resetPassword, email: "ada@example.com")
+    }
+    #expect(try await fixture.get(Self.mailed) == ["oobCodes": []])
+    let link = "http://127.0.0.1:9099/__/auth/action?mode=resetPassword&oobCode=a%2Bb&lang=en"
+    messages.add("ada@example.com", "Hello,\n\nSave:\n\(link)\n\nhttps://example.com/?page=1")
+    let entry: JSONValue = [
+      "email": "ada@example.com", "requestType": "PASSWORD_RESET", "oobCode": "a+b", "oobLink": .text(link),
+    ]
+    #expect(try await fixture.get(Self.mailed) == ["oobCodes": [entry]])
+    fixture.services.refuse(ApplyMailLink.self, APIError(.invalidOobCode, "used"))
+    #expect(try await fixture.get(Self.mailed) == ["oobCodes": []])
   }
 
   private func signIn(_ fixture: CallFixture, _ session: String) async throws {

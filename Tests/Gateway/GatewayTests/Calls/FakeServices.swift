@@ -72,8 +72,18 @@ final class FakeServices: CommandTransport {
     handle(type) { [key] command, message in
       let asked = Asked(
         messageID: message.messageID ?? "", type: C.type, replyType: C.Reply.type, key: key,
-        replyKey: (command as? any SecretReplyCommand)?.replyKey)
+        replyKey: Self.replyKey(of: command))
       return Self.reply(C.Reply.type, try answer(command, asked).json(), to: message)
+    }
+  }
+
+  /// Some commands have a key only at times.
+  private static func replyKey(of command: some Command) -> String? {
+    switch command {
+    case let command as any SecretReplyCommand: command.replyKey
+    case let command as UpdateAccount: command.replyKey
+    case let command as ListAccounts: command.replyKey
+    default: nil
     }
   }
 

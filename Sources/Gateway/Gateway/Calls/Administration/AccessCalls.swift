@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Calls about what service accounts are given: access tokens, and cookies for the sessions of users.
+/// Calls that give service accounts access tokens, and cookies for the sessions of users.
 struct AccessCalls: Sendable {
   let backend: Backend
 

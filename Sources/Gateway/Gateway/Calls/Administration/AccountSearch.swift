@@ -34,7 +34,7 @@ struct AccountSearch: Sendable {
 }
 
 extension AccountSelection {
-  /// What a look-up names. Longer texts are nobody's.
+  /// Accounts that a look-up names. No account has a text that is longer than the words of clients.
   init(lookUp body: CallBody) throws(ProtocolError) {
     self.init()
     localIDs = try Self.words("localId", of: body)
@@ -43,7 +43,7 @@ extension AccountSelection {
     identities = try UserIdentity.list("federatedUserId", of: body)
   }
 
-  /// What the expressions of a query name.
+  /// Accounts that the expressions of a query name.
   init(query expressions: [CallBody]) throws(ProtocolError) {
     self.init()
     for expression in expressions {

@@ -96,7 +96,7 @@ struct BatchCalls: Sendable {
     var errors: [CallAnswer] = []
     for start in stride(from: 0, to: ids.count, by: RemoveAccounts.maxAccounts) {
       let part = ids[start..<min(start + RemoveAccounts.maxAccounts, ids.count)]
-      // Longer ones are nobody's, like those that are not there: nothing is left to delete.
+      // No account has a longer one: nothing is left to delete.
       let indices = part.indices.filter { (1...CallBody.maxWordBytes).contains(ids[$0].utf8.count) }
       guard !indices.isEmpty else { continue }
       let exchange = backend.exchange(RemoveAccounts.self)
@@ -116,7 +116,7 @@ struct BatchCalls: Sendable {
 
   // MARK: query
 
-  /// Users by what they are called, or the first ones of the list. All of them are counted by nobody.
+  /// Users by ID, address or number, or the first ones of the list. A project's users are not counted.
   private func query(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
     let expressions = try call.body.objects("expression")

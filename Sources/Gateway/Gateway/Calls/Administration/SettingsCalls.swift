@@ -2,13 +2,13 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Settings of a project that administrators read and change, and in development mode everybody on this machine.
+/// Settings of a project, for administrators, and in development mode for clients of this machine.
 struct SettingsCalls: Sendable {
   let backend: Backend
 
   private static let duplicates = "signIn.allowDuplicateEmails"
   private static let privacy = "emailPrivacyConfig.enableImprovedEmailPrivacy"
-  /// What `updateMask` may name: the settings, and the objects that hold them.
+  /// Names for `updateMask`: the settings, and the objects that hold them.
   private static let known: Set<String> = ["signIn", duplicates, "emailPrivacyConfig", privacy]
   /// Bearer of development mode.
   private static let owner = "owner"

@@ -81,7 +81,7 @@ struct UserCalls: Sendable {
     return answer
   }
 
-  /// A call has a bearer or an ID token: with both nobody could say whose account is meant.
+  /// Refuses an ID token beside the bearer: they may mean two accounts.
   private static func checkUserless(_ body: CallBody) throws(ProtocolError) {
     try body.checkTenant()
     if body.has("idToken") { throw .account("UNEXPECTED_PARAMETER", "ID token") }
