@@ -145,7 +145,10 @@ class SignatureTest(unittest.TestCase):
 
     def test_every_template_in_every_language(self):
         for language in LANGUAGES:
-            for template in ["revocation-notice", "address-verification", "sign-in-link", "security-notice"]:
+            for template in [
+                "revocation-notice", "address-verification", "sign-in-link", "password-reset", "address-change", "address-recovery",
+                "security-notice",
+            ]:
                 with self.subTest(language=language, template=template):
                     mail = self.preview(
                         "--template", template, "--language", language, "--code", "123456", "--link", "https://example.com/l",

@@ -17,6 +17,7 @@ struct AccountParts: Sendable {
   let sealer: Sealer
   let providers: IdentityProviders
   let passwords: Passwords
+  let mailLinks: MailLinks
   let metrics: MetricsRegistry
   let logger: Logger
   let replyQueue = Self.replyQueue
@@ -59,6 +60,7 @@ struct AccountParts: Sendable {
       rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
       tickets: Tickets(hashes, ring: secrets.tokenKeys), limitMetrics: LimitMetrics(metrics))
     sealer = Sealer(keys: secrets.keys)
+    mailLinks = MailLinks(hashes: hashes, tickets: reader.tickets, sealer: sealer)
   }
 }
 
@@ -74,6 +76,7 @@ struct AccountFlows: Sendable {
         PhoneSignInFlow(parts),
         ProviderSignInFlow(parts),
         PasswordFlow(parts: parts),
+        MailLinkFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         ErasureFlow(parts),

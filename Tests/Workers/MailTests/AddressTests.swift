@@ -47,4 +47,15 @@ import Testing
       "https://example.com/a b", "https://example.com/\"onclick=", "https://example.com/>", "https://user@evil",
     ])
   func `Invalid links are refused`(text: String) { #expect(!MailPlainText.isLink(text)) }
+
+  @Test func `Links of this machine are told from those that only begin like one`() {
+    for text in ["http://localhost/a", "http://127.0.0.1:9099/__/auth/action?mode=signIn&oobCode=a%2C"] {
+      #expect(MailPlainText.isLocalLink(text) && !MailPlainText.isLink(text), "\(text)")
+    }
+    for text in [
+      "http://localhost", "http://localhost.example.com/", "http://127.0.0.1:80@example.com/",
+      "http://127.0.0.1.example/", "http://localhost:a/", "http://localhost/\" x", "http://127.0.0.2/",
+      "https://localhost/", "http://localhost\\@a/", "http://localhost/" + String(repeating: "a", count: 900),
+    ] { #expect(!MailPlainText.isLocalLink(text), "\(text)") }
+  }
 }

@@ -12,7 +12,11 @@ import Testing
   func `Every language has every template`(language: String) throws {
     let templates = try Shipped.templates()
     #expect(templates.languageTags.contains(language))
-    #expect(templates.names == ["address-verification", "revocation-notice", "security-notice", "sign-in-link"])
+    #expect(
+      templates.names == [
+        "address-change", "address-recovery", "address-verification", "password-reset", "revocation-notice",
+        "security-notice", "sign-in-link",
+      ])
     for name in templates.names {
       let mail = try templates.render(name, languageCode: language, variables: Self.variables)
       let html = try #require(mail.html)

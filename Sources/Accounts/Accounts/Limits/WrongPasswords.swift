@@ -4,7 +4,7 @@ import CountersignTelemetry
 /// Limits of guesses at the password of a mail address, whether an account has it or not.
 ///
 /// A network has few wrong ones, for the mail address and in all. Those of all networks together only slow down, so that
-/// strangers who guess lock nobody out: beyond a figure each wrong one costs a pause that doubles. A network that gave
+/// strangers who guess lock no one out: beyond a figure each wrong one costs a pause that doubles. A network that gave
 /// the right password within 30 days neither causes pauses nor waits for them.
 struct WrongPasswords: Sendable {
   static let longestPause = Duration.seconds(30)

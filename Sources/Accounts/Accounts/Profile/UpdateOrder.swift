@@ -16,6 +16,8 @@ struct UpdateOrder: CommandOrder {
   private let eventID = MessageID.make()
   private let reader: CommandReader
   private let passwords: Passwords
+  private let mailLinks: MailLinks
+  private let runs = MailLinkRuns()
   /// Outcome of the stage.
   private var hash: Result<PasswordHash, APIError>?
 
@@ -24,6 +26,7 @@ struct UpdateOrder: CommandOrder {
   ) throws(APIError) {
     reader = parts.reader
     passwords = parts.passwords
+    mailLinks = parts.mailLinks
     let project = try reader.project(command.project)
     self.project = project.id
     arrivedAt = now
@@ -74,6 +77,10 @@ struct UpdateOrder: CommandOrder {
       try endSessions(of: holder, changed.account, in: &set)
       try changed.account.store(in: &set)
       try AccountEvents(changed.account, eventID, envelope).changes(from: holder.account, in: &set)
+      if credential != nil, let project = reader.rules.projects.current[project] {
+        try mailLinks.announceChange(
+          of: holder.account, to: changed.account, project, runs, cause: envelope, in: &set)
+      }
     }
     return try answer(changed, at: set.now)
   }

@@ -2,10 +2,13 @@ import CommandEngine
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// Something that a user has just proven: a number, or an identity at a provider.
 protocol ProvenFactor: Sendable {
   var provider: SignInProvider { get }
+  /// Method that the project must have on.
+  var method: Project.Method { get }
   /// Its part of the answer.
   var identity: SignedInIdentity? { get }
   /// Key of the account that it opens.
@@ -46,6 +49,8 @@ protocol ProvenFactor: Sendable {
 }
 
 extension ProvenFactor {
+  var method: Project.Method { Project.Method(rawValue: provider.name) }
+
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
     keys.add(holderOf: try key(project: project))
     if let key = try addressKey(project: project) { keys.add(holderOf: key) }

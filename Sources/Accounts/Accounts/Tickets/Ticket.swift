@@ -16,6 +16,8 @@ struct Ticket {
     case pendingCredential
     /// Rights of a service account.
     case accessToken
+    /// The link of a mail.
+    case mailLink
   }
 
   static let kind = RecordKind("ticket")
@@ -100,15 +102,20 @@ struct Tickets: Sendable {
 
   // MARK: Tickets
 
-  /// - Parameter seals: sealed contents of the runs of a command.
+  /// - Parameters:
+  ///   - lifetime: time for which it counts.
+  ///   - afterlife: time after that for which it is known, so that its holder is told that it is too old.
+  ///   - seals: sealed contents of the runs of a command.
+  @discardableResult
   func issue(
     _ text: TicketText, _ purpose: Ticket.Purpose, _ content: some FieldCoded, project: String, app: String?,
-    seals: Once<RecordID, String>, in set: inout WorkingSet
+    lifetime: Duration = Ticket.lifetime, afterlife: Duration = .zero, seals: Once<RecordID, String>,
+    in set: inout WorkingSet
   ) throws(StoreError) -> Ticket {
     let sealed = try seals.value(of: text.id) { () throws(StoreError) in try seal(content, text.id, purpose) }
     let ticket = Ticket(
-      id: text.id, purpose: purpose, project: project, app: app, expiresAt: set.now + Ticket.lifetime, sealed: sealed)
-    try set.store(text.id, ticket, isNew: true, dueAt: nil, discardAt: ticket.expiresAt)
+      id: text.id, purpose: purpose, project: project, app: app, expiresAt: set.now + lifetime, sealed: sealed)
+    try set.store(text.id, ticket, isNew: true, dueAt: nil, discardAt: ticket.expiresAt + afterlife)
     return ticket
   }
 
@@ -127,13 +134,14 @@ struct Tickets: Sendable {
   }
 
   /// `nil` for one that is wrong, used, too old, of another purpose or project, or sealed under a key that is gone.
+  /// - Parameter evenExpired: whether one that is too old is found, too.
   func find<Content: FieldCoded>(
-    _ ids: [RecordID], _ purpose: Ticket.Purpose, project: String, in set: WorkingSet
+    _ ids: [RecordID], _ purpose: Ticket.Purpose, project: String, evenExpired: Bool = false, in set: WorkingSet
   ) throws(StoreError) -> OpenTicket<Content>? {
     for record in try set.each(ids, { id throws(StoreError) in try set.record(id) }) {
       guard let record else { continue }
       let ticket = try Ticket(record)
-      guard set.now < ticket.expiresAt, ticket.purpose == purpose, ticket.project == project,
+      guard evenExpired || set.now < ticket.expiresAt, ticket.purpose == purpose, ticket.project == project,
         let content: Content = open(ticket)
       else { continue }
       return OpenTicket(ticket: ticket, content: content)

@@ -50,7 +50,8 @@ public struct MailRelayJob: Job, Hashable {
   public struct Variables: Codable, Sendable, Hashable {
     /// One-time code. Sealed, its recipient is the address.
     public var code: SecretField?
-    /// HTTPS address that proves receipt of the mail when it is opened. Sealed, its recipient is the address.
+    /// HTTPS address, or one of HTTP on the reader's own machine, that proves receipt of the mail when it is opened.
+    /// Sealed, its recipient is the address.
     public var link: SecretField?
     public var appName: String?
     /// Change of the account, a sentence in the reader's language.

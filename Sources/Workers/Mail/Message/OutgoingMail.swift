@@ -55,8 +55,22 @@ enum MailPlainText {
     guard text.utf8.count <= maxLinkBytes, text.hasPrefix(scheme) else { return false }
     let rest = text.dropFirst(scheme.count)
     let host = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" && $0 != ":" }
-    return MailAddress.isDomain(host.lowercased())
-      && rest.utf8.allSatisfy { (0x21...0x7E).contains($0) && !#"<>"\^`{|},"#.utf8.contains($0) }
+    return MailAddress.isDomain(host.lowercased()) && isPlain(rest)
+  }
+
+  /// Whether a text is such an address of `http` on the reader's own machine, as development has them: nothing leaves
+  /// it.
+  static func isLocalLink(_ text: String) -> Bool {
+    guard text.utf8.count <= maxLinkBytes,
+      let start = ["http://localhost", "http://127.0.0.1"].first(where: text.hasPrefix)
+    else { return false }
+    let rest = text.dropFirst(start.count)
+    let path = rest.first == ":" ? rest.dropFirst().drop { ("0"..."9").contains($0) } : rest
+    return path.first == "/" && isPlain(path)
+  }
+
+  private static func isPlain(_ text: Substring) -> Bool {
+    text.utf8.allSatisfy { (0x21...0x7E).contains($0) && !#"<>"\^`{|},"#.utf8.contains($0) }
   }
 
   /// A line of a mail has at most 998 characters (RFC 5322, 2.1.1).

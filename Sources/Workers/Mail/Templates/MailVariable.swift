@@ -15,8 +15,9 @@ enum MailVariable: String, CaseIterable, Sendable {
     case .code:
       Self.isCode(value) ? nil : "must be 1 to \(Self.maxCodeLength) letters (A-Z), digits or hyphens"
     case .link:
-      MailPlainText.isLink(value)
-        ? nil : "must be an https:// address of at most \(MailPlainText.maxLinkBytes) ASCII characters"
+      MailPlainText.isLink(value) || MailPlainText.isLocalLink(value)
+        ? nil
+        : "must be an https:// address, or http:// on localhost, of at most \(MailPlainText.maxLinkBytes) ASCII characters"
     case .appName: Self.problem(value, Self.maxAppNameLength)
     case .change: Self.problem(value, Self.maxChangeLength)
     }
