@@ -39,7 +39,7 @@ struct SendMailLinkTests {
 
   @Test func `Each kind of link has its mode and template`() async throws {
     let user = try await bench.signUp(Self.address)
-    let sent = [
+    let sent: [AccountsBench.Sent] = [
       try await bench.sendLink(.resetPassword, to: Self.address),
       try await bench.sendLink(.verifyAddress, idToken: user.idToken),
       try await bench.sendLink(.changeAddress, newEmail: AccountsBench.otherAddress, idToken: user.idToken),
@@ -80,7 +80,7 @@ struct SendMailLinkTests {
     ] {
       let sent = try await bench.sendLink(.signIn, to: Self.address) { $0.continueURL = page }
       let code = try #require(sent.error?.code)
-      #expect([.unauthorizedDomain, .invalidContinueURI].contains(code), "\(page)")
+      #expect([APIErrorCode.unauthorizedDomain, .invalidContinueURI].contains(code), "\(page)")
     }
     let domain = try await bench.sendLink(.signIn, to: Self.address) { $0.linkDomain = "evil.example" }
     #expect(domain.error?.code == .unauthorizedDomain)

@@ -10,7 +10,6 @@ import Testing
 @testable import Accounts
 
 extension AccountsBench {
-  static let address = "ada@example.com"
   static let otherAddress = "eve@example.com"
   static let authDomain = "example.firebaseapp.com"
 
@@ -56,7 +55,7 @@ extension AccountsBench {
         let context = SealContext(messageType: MailRelayJob.type, messageID: id, recipient: job.to)
         let link = try #require(variables.link)
         return Mail(
-          id: id, job: job, link: try link.open(with: secrets.secrets.keys, for: context, field: "link").reveal(),
+          id: id, job: job, link: try link.open(with: secrets.secrets.keys, for: context).reveal(),
           template: name, languageCode: language, appName: variables.appName)
       }
   }
