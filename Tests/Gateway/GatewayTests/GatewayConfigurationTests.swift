@@ -109,7 +109,7 @@ import Testing
     let few = problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "6143"])
     #expect(few.contains("must be at least 6144"))
     #expect(
-      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "128", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
+      problem(["COUNTERSIGN_LISTEN_CONNECTIONS": "192", "COUNTERSIGN_LISTEN_REQUESTS_IN_FLIGHT": "16"]).isEmpty)
   }
 
   @Test func `Keys of accounts and ports are checked`() {

@@ -40,6 +40,7 @@ struct GatewayCalls: Sendable {
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes
     routes += Route.keys(keys)
     if let codes {
+      routes += SettingsCalls(backend: backend).developmentRoutes
       routes +=
         DevelopmentCalls(backend: backend, codes: codes, messages: messages, clock: context.clock, pause: pause).routes
     }

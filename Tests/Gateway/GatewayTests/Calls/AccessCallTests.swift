@@ -14,7 +14,8 @@ import Testing
   @Test func `An assertion brings an access token`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(GrantAccess.self) { command, asked in
-      #expect(try asked.open(command.assertion) == "eyJ.a.b")
+      let assertion = try asked.open(command.assertion)
+      #expect(assertion == "eyJ.a.b")
       return AccessGranted(accessToken: try asked.seal("ya29.token", to: command.replyKey), expiresIn: 3600)
     }
     let answer = try await fixture.post(Self.token, form: Self.grant)
@@ -45,7 +46,8 @@ import Testing
   func `A session cookie is made for an ID token`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(CreateSessionCookie.self) { command, asked in
-      #expect(try asked.open(command.idToken) == "eyJ.a.b" && asked.open(ifAny: command.bearer) == Self.bearer)
+      let (token, bearer) = (try asked.open(command.idToken), try asked.open(ifAny: command.bearer))
+      #expect(token == "eyJ.a.b" && bearer == Self.bearer)
       #expect(command.validFor == 300 || command.validFor == 1_209_600)
       return SessionCookieCreated(cookie: try asked.seal("cookie", to: command.replyKey))
     }
@@ -58,7 +60,8 @@ import Testing
   @Test func `Settings are shown and changed, as far as the mask names them`() async throws {
     let fixture = try CallFixture(isDevelopment: true)
     fixture.services.on(ProjectSettingsCommand.self) { command, asked in
-      #expect(try ["owner", Self.bearer].contains(asked.open(ifAny: command.bearer)))
+      let bearer = try asked.open(ifAny: command.bearer)
+      #expect(bearer == "owner" || bearer == Self.bearer)
       return ProjectSettingsFound(
         allowsDuplicateEmails: command.allowsDuplicateEmails ?? false,
         protectsAddresses: command.protectsAddresses ?? true)

@@ -33,7 +33,8 @@ import Testing
       let credential = try Self.credential(asked.open(try #require(command.credential)))
       #expect(credential.email == "Ada@example.com" && credential.password == "secret1")
       #expect(credential.displayName == "Ada" && command.app == "com.example.push")
-      #expect(try asked.open(ifAny: command.idToken).map { $0 == "eyJ.a.b" } ?? true)
+      let token = try asked.open(ifAny: command.idToken)
+      #expect(token == nil || token == "eyJ.a.b")
       return try Self.signedIn(asked, command.replyKey)
     }
     for token in ["", #","idToken":"eyJ.a.b""#] {
@@ -118,7 +119,8 @@ import Testing
   func `A custom token signs in`(path: String) async throws {
     let fixture = try CallFixture()
     fixture.services.on(SignInWithCustomToken.self) { command, asked in
-      #expect(try asked.open(command.token) == "eyJ.a.b")
+      let token = try asked.open(command.token)
+      #expect(token == "eyJ.a.b")
       var reply = AccountSignedIn()
       (reply.localID, reply.isNewUser, reply.tokens) = ("local-1", true, try asked.tokens(to: command.replyKey))
       return reply
@@ -144,7 +146,8 @@ import Testing
   @Test func `A change of address or password brings both tokens, of a seal bound to their key`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(UpdateAccount.self) { command, asked in
-      #expect(try asked.open(command.idToken) == "eyJ.a.b")
+      let token = try asked.open(command.idToken)
+      #expect(token == "eyJ.a.b")
       let credential = try Self.credential(asked.open(try #require(command.credential)))
       #expect(credential.email == nil && credential.password == "secret2")
       var account = AccountView(

@@ -17,6 +17,9 @@ import Testing
       "INVALID_ID_TOKEN", "TOKEN_EXPIRED", "USER_NOT_FOUND", "USER_DISABLED", "CREDENTIAL_TOO_OLD_LOGIN_AGAIN",
       "MISSING_REFRESH_TOKEN", "INVALID_REFRESH_TOKEN", "MISSING_OR_INVALID_NONCE", "INVALID_PENDING_TOKEN",
       "INVALID_PROVIDER_ID", "FEDERATED_USER_ID_ALREADY_LINKED", "EMAIL_EXISTS",
+      "INVALID_EMAIL", "MISSING_EMAIL", "MISSING_PASSWORD", "EMAIL_NOT_FOUND", "INVALID_PASSWORD",
+      "INVALID_LOGIN_CREDENTIALS", "INVALID_OOB_CODE", "EXPIRED_OOB_CODE", "UNAUTHORIZED_DOMAIN",
+      "CREDENTIAL_MISMATCH", "DUPLICATE_LOCAL_ID", "CLAIMS_TOO_LARGE", "INVALID_CLAIMS", "INVALID_DURATION",
     ])
   func `Codes of the protocol are passed on with our text`(code: String) {
     let error = ProtocolError(
@@ -29,7 +32,8 @@ import Testing
   @Test(arguments: APIErrorCode.known)
   func `Every code of the contract has its place`(code: APIErrorCode) {
     let ours: [APIErrorCode] = [.invalidArgument, .internalError, .projectNotFound]
-    #expect(ProtocolError(APIError(code, "x")).status == (ours.contains(code) ? 500 : 400))
+    let others: [APIErrorCode: Int] = [.invalidAccessToken: 401, .insufficientPermission: 403]
+    #expect(ProtocolError(APIError(code, "x")).status == (ours.contains(code) ? 500 : others[code] ?? 400))
   }
 
   @Test func `A region that is off is told apart`() {

@@ -10,6 +10,7 @@ struct ActRecord: Sendable {
   /// Time for which rows are kept.
   static let retention = Duration.seconds(400 * 86_400)
   private static let digits = 16
+  private static let secondsOfHour: Int64 = 3600
 
   let id: RecordID
   let act: AdministratorActed
@@ -23,13 +24,36 @@ struct ActRecord: Sendable {
     var acted = AdministratorActed(project: project, by: administrator.name, act: act, actedAt: set.now)
     acted.localID = localID
     acted.count = count
-    // Rows of a group come by the bytes of their IDs: the latest first.
-    let place = Hexadecimal.text(UInt64(bitPattern: Int64.max - set.now.milliseconds), width: digits)
+    try store(acted, id, place(of: id, at: set.now), cause, in: &set)
+  }
+
+  /// Notes an export, once an hour for each administrator: it has thousands of pages.
+  static func noteExport(
+    by administrator: Administrator, project: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let hour = UnixTime(seconds: set.now.seconds / secondsOfHour * secondsOfHour)
+    let name = AccountHashes.digest("export", [project, administrator.name]).prefix(digits)
+    let id = "export.\(hour.seconds).\(Hexadecimal.encode(Array(name)))"
+    let place = try place(of: id, at: hour)
+    guard try set.record(place) == nil else { return }
+    let acted = AdministratorActed(project: project, by: administrator.name, act: "export", actedAt: set.now)
+    try store(acted, id, place, cause, in: &set)
+  }
+
+  /// Rows of a group come by the bytes of their IDs: the latest first.
+  private static func place(of id: String, at time: UnixTime) throws(StoreError) -> RecordID {
+    let place = Hexadecimal.text(UInt64(bitPattern: Int64.max - time.milliseconds), width: digits)
     guard let recordID = RecordID(kind, "\(place).\(id)") else { throw StoreError.unreadableBody }
+    return recordID
+  }
+
+  private static func store(
+    _ act: AdministratorActed, _ id: String, _ place: RecordID, _ cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
     try set.store(
-      recordID, ActRecord(id: recordID, act: acted), isNew: true, dueAt: nil, discardAt: set.now + retention,
-      groupKeys: [try group(project)])
-    var message = try OutgoingMessage.event(acted, id: "act.\(id)", correlationID: id, cause: cause, at: set.now)
+      place, ActRecord(id: place, act: act), isNew: true, dueAt: nil, discardAt: set.now + retention,
+      groupKeys: [try group(act.project)])
+    var message = try OutgoingMessage.event(act, id: "act.\(id)", correlationID: id, cause: cause, at: set.now)
     message.causationID = nil
     try set.send(message)
   }

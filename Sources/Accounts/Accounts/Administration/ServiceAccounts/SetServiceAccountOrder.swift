@@ -43,6 +43,11 @@ struct SetServiceAccountOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    if let id = name.id { keys.add(record: id) }
+    keys.add(group: try ServiceAccountRecord.group(name.project))
+  }
+
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     guard let id = name.id else { return CommandAnswer(.noServiceAccount) }
     let found = try ServiceAccountRecord.find(name, in: set)

@@ -15,7 +15,6 @@ struct ListOrder: CommandOrder {
   private let check: AdministratorCheck
   private let page: StoreKeys.GroupPage
   private let seal: ReplySeal?
-  private let eventID = MessageID.make()
 
   init(_ command: ListAccounts, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
     project = command.project
@@ -45,12 +44,10 @@ struct ListOrder: CommandOrder {
     switch try check.administrator(in: set) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let administrator):
-      let (answer, count) = try list(in: set)
-      guard seal != nil else { return answer }
-      try ActRecord.note(
-        "list", by: administrator, project: project, localID: nil, count: count, id: eventID, cause: envelope,
-        in: &set)
-      return answer
+      if seal != nil {
+        try ActRecord.noteExport(by: administrator, project: project, cause: envelope, in: &set)
+      }
+      return try list(in: set)
     }
   }
 
@@ -58,11 +55,11 @@ struct ListOrder: CommandOrder {
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
     switch try check.administrator(in: set) {
     case .failure(let error): CommandAnswer(error)
-    case .success: try list(in: set).answer
+    case .success: try list(in: set)
     }
   }
 
-  private func list(in set: WorkingSet) throws(StoreError) -> (answer: CommandAnswer, count: Int) {
+  private func list(in set: WorkingSet) throws(StoreError) -> CommandAnswer {
     let (records, isComplete) = try set.group(AccountRecord.group(ofProject: project), page)
     let accounts = try set.each(records) { record throws(StoreError) in try AccountRecord(record) }
     let hashes =
@@ -84,7 +81,7 @@ struct ListOrder: CommandOrder {
     }
     var answer = try CommandAnswer(reply)
     answer.note = [0]
-    return (answer, room)
+    return answer
   }
 
   /// Bytes of a hash in the sealed text: base64 of JSON.

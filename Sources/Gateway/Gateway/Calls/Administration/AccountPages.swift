@@ -19,21 +19,19 @@ struct AccountPages: Sendable {
   func page(_ size: Int, after: String?, withHashes: Bool) async throws(ProtocolError) -> Page {
     var page = Page(next: after)
     var withHashes = withHashes
-    repeat {
+    while true {
       let count = size - page.users.count
       switch try await accounts(count, after: page.next, withHashes: withHashes) {
       case .success(let part):
         guard part.users.count <= count, !part.users.isEmpty || part.next == nil else { throw .internalError }
         page.users += part.users
         page.next = part.next
+        if page.users.count == size || page.next == nil { return page }
       case .failure(let error):
         guard withHashes, error.status == 403 else { throw error }
         withHashes = false
-        page.next = page.users.isEmpty ? after : page.next
-        continue
       }
-    } while page.users.count < size && page.next != nil
-    return page
+    }
   }
 
   private func accounts(

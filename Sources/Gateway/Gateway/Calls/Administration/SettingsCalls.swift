@@ -18,6 +18,11 @@ struct SettingsCalls: Sendable {
     return [
       Route("projectConfig", .get, [path], access: .administrator, waitsFor: .administrators, show),
       Route("updateProjectConfig", .patch, [path], access: .administrator, waitsFor: .administrators, change),
+    ]
+  }
+
+  var developmentRoutes: [Route] {
+    [
       .development("emulatorConfig", .get, "config", show),
       .development("updateEmulatorConfig", .patch, "config", change),
     ]
