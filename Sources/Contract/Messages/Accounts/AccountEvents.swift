@@ -7,7 +7,7 @@ public struct AccountCreated: Event, Hashable {
   public var project: String
   public var localID: String
   public var createdAt: UnixTime
-  /// `phone`, `anonymous`, or the ID of an identity provider.
+  /// `phone`, `anonymous`, `password`, `custom`, `administrator`, or the ID of an identity provider.
   public var provider: String
 
   public init(project: String, localID: String, createdAt: UnixTime, provider: String) {
@@ -57,7 +57,7 @@ public struct AccountSignIn: Event, Hashable {
 
   public var project: String
   public var localID: String
-  /// First factor: `phone`, `anonymous`, or the ID of an identity provider.
+  /// First factor: `phone`, `anonymous`, `password`, `custom`, or the ID of an identity provider.
   public var provider: String
   public var signedInAt: UnixTime
   public var isNewUser: Bool

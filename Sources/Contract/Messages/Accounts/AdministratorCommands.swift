@@ -511,7 +511,7 @@ public struct AdministratorActed: Event, Hashable {
   public var project: String
   /// Address of the service account, or the broker's user.
   public var by: String
-  /// Command without `account.`: `create`, `change`.
+  /// Command without `account.`: `create`, `change`. For a list with hashes `export`, once an hour.
   public var act: String
   /// The account that it was about. Absent for a batch.
   public var localID: String?

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding
@@ -40,7 +41,7 @@ extension AccountsBench {
   static let administrator = "operator"
   static let tokenURI = "https://oauth2.googleapis.com/token"
 
-  static func email(_ name: String = service, _ project: String = project) -> String {
+  static func email(_ name: String = service, project: String = project) -> String {
     "\(name)@\(project).iam.gserviceaccount.com"
   }
 

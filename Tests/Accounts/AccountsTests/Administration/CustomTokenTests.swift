@@ -1,5 +1,5 @@
-import CountersignAMQP
 import CommandEngine
+import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages

@@ -1,3 +1,4 @@
+import CommandEngine
 import CountersignAMQP
 import CountersignCryptography
 import CountersignEncoding

@@ -1,6 +1,6 @@
-import CountersignCryptography
 import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry

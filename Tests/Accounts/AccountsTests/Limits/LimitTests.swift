@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `Mails are limited for their address, the network and the project`() async throws {
-    try await with(.mailLinksPerProject, 56) { bench in
+    try await with(.mailLinksPerProject, 56) { bench async throws in
       for number in 1...5 {
         #expect(try await act(Limit.mailLinks, subject(ip: "198.51.\(number).1"), bench) == nil)
       }
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `A refusal is counted by its limit`() async throws {
-    try await AccountsBench.with { bench in
+    try await AccountsBench.with { bench async throws in
       let reader = bench.parts.reader
       let refusal = LimitRefusal(limit: .mailLinksPerProject, wait: .milliseconds(1_001))
       try await bench.transact { set throws(StoreError) in _ = reader.refuse(refusal, in: &set) }
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func `A network has ten wrong passwords an hour for a mail address`() async throws {
-    try await with(.slowingPasswords, 1_000) { bench in
+    try await with(.slowingPasswords, 1_000) { bench async throws in
       for number in 1...10 { #expect(try await guess("192.0.2.\(number)", bench) == nil) }
       let refusal = try await guess("192.0.2.200", isRight: true, bench)
       #expect(refusal?.limit == .wrongPasswordsPerNetworkAndMailAddress)
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test func `A network that guesses at many mail addresses is refused`() async throws {
-    try await with(.wrongPasswordsPerNetwork, 20) { bench in
+    try await with(.wrongPasswordsPerNetwork, 20) { bench async throws in
       for number in 1...20 { #expect(try await guess("192.0.2.1", mail: "\(number)@a.example", bench) == nil) }
       #expect(try await guess("192.0.2.2", mail: "new@a.example", bench)?.limit == .wrongPasswordsPerNetwork)
       #expect(try await guess("192.0.3.2", mail: "new@a.example", bench) == nil)
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test func `Guesses of many networks only slow down, up to 30 s`() async throws {
-    try await AccountsBench.with { bench in
+    try await AccountsBench.with { bench async throws in
       for number in 1...5 { #expect(try await guess("198.51.\(number).1", bench) == nil) }
       for (number, pause) in [1, 2, 4, 8, 16, 30, 30, 30].enumerated() {
         let refusal = try #require(try await guess("203.0.\(number).1", isRight: true, bench))
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `A network of the right password neither waits for others nor slows them down, for 30 days`() async throws
   {
-    try await AccountsBench.with { bench in
+    try await AccountsBench.with { bench async throws in
       #expect(try await guess("192.0.2.1", isRight: true, bench) == nil)
       bench.clock.advance(by: .seconds(29 * 86_400))
       for number in 1...5 { #expect(try await guess("198.51.\(number).1", bench) == nil) }
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func `Without an address of the client nobody is known`() async throws {
-    try await AccountsBench.with { bench in
+    try await AccountsBench.with { bench async throws in
       #expect(try await guess(nil, isRight: true, bench) == nil)
       for _ in 1...5 { #expect(try await guess(nil, bench) == nil) }
       #expect(try await guess(nil, isRight: true, bench)?.limit == .slowingPasswords)

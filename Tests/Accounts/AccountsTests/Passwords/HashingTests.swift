@@ -39,7 +39,7 @@ struct HashingTests {
   @Test func `An address is hashed for whether or not an account has it, so that time tells nothing`() async throws {
     _ = try await bench.signUp("known@example.com")
     _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: "google@example.com"))
-    try await whileBusy {
+    try await whileBusy { () async throws in
       for email in ["known@example.com", "google@example.com", "nobody@example.com"] {
         let busy = try await bench.signIn(email: email).error
         #expect(busy?.code == .internalError && busy?.reason == "BUSY" && busy?.retryAfter == 1, "\(email)")
@@ -59,7 +59,7 @@ struct HashingTests {
       _ = try await bench.signIn(email: AccountsBench.email, AccountsBench.otherPassword, ip: ip)
     }
     let token = try await bench.refresh(user.refreshToken)
-    try await whileBusy {
+    try await whileBusy { () async throws in
       #expect(try await bench.signIn(email: AccountsBench.email, ip: ip).error?.code == .tooManyAttempts)
       #expect(try await bench.signUp("bo@example.com", "12345").error?.code == .weakPassword)
       #expect(try await bench.signUp("bo@example.com", idToken: Secret("x")).error?.code == .invalidIDToken)

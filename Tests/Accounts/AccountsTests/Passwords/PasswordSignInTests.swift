@@ -135,11 +135,11 @@ struct PasswordSignInTests {
   @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws {
     let user = try await bench.signUp(AccountsBench.email)
     #expect(try await signIn {}.reply.localID == user.reply.localID)
-    let answer = try await signIn {
+    let answer = try await signIn { () async throws in
       #expect(try await bench.change(user.idToken, password: AccountsBench.otherPassword).error == nil)
     }
     #expect(answer.error?.code == .internalError && answer.error?.retryAfter == 1)
-    let late = try await signIn(AccountsBench.otherPassword) {
+    let late = try await signIn(AccountsBench.otherPassword) { () async throws in
       #expect(try await bench.delete(try #require(user.idToken)).type == AccountDeleted.type.text)
     }
     #expect(late.error?.code == .internalError && late.reply.tokens == nil)

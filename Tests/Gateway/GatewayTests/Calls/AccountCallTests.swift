@@ -156,7 +156,7 @@ import Testing
     #expect(answer["idToken"] == nil && fixture.services.problems == [])
   }
 
-  @Test func `Codes of links are not offered, and unknown attributes are refused`() async throws {
+  @Test func `Unknown attributes are refused`() async throws {
     let fixture = try CallFixture()
     let error = try await fixture.refusal(Self.v1 + "update", #"{"idToken":"t","deleteAttribute":["SOUL"]}"#)
     #expect(error.status == 400 && error.word == "INVALID_ARGUMENT")
