@@ -134,7 +134,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     return nil
   }
 
-  /// Whoever has the mail owns the address. Who made the account without proving it does not stay in.
+  /// The reader of the mail owns the address. The maker of the account, who did not prove it, does not stay in.
   private func reset(
     _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
   ) throws(StoreError) -> APIError? {
@@ -174,7 +174,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     return nil
   }
 
-  /// The former address is back, whatever was done since, and nobody stays signed in.
+  /// The former address is back, whatever was done since, and all sessions end.
   private func recover(
     _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
   ) throws(StoreError) -> APIError? {

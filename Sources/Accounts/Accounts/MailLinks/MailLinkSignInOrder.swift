@@ -108,7 +108,7 @@ struct MailLinkSignInOrder: CommandOrder {
     return .success(found.ticket)
   }
 
-  /// Whoever made an account and never proved its address had no right to it: what else opens it goes.
+  /// The maker of an account who never proved its address had no right to it: what else opens it goes.
   private func disown(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let holder = try holder(in: set), !holder.isDisabled, holder.hasUnproven(email) else { return }
     var account = holder

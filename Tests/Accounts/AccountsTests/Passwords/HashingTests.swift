@@ -24,7 +24,8 @@ struct HashingTests {
   /// Sends commands while every thread and place of the pool is taken.
   private func whileBusy(_ body: () async throws -> Void) async throws {
     let (gate, pool) = (gate, bench.parts.passwords.pool)
-    let taken = AccountRules(projects: ProjectsSource(AccountsBench.projects)).hashingThreads
+    let taken =
+      AccountRules(projects: ProjectsSource(AccountsBench.projects)).hashingThreads
       + AccountRules.hashingPlaces
     try await withThrowingTaskGroup(of: Void.self) { group in
       for _ in 0..<taken {

@@ -132,7 +132,8 @@ struct PasswordSignInTests {
     return try bench.answer(Envelope(type: answer.type, messageID: "r").message(body: answer.body), id)
   }
 
-  @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws {
+  @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws
+  {
     let user = try await bench.signUp(AccountsBench.email)
     #expect(try await signIn {}.reply.localID == user.reply.localID)
     let answer = try await signIn { () async throws in
