@@ -59,6 +59,7 @@ struct MailLinkSignInOrder: CommandOrder {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }
     keys.add(holderOf: try AccountRecord.key(ofEmail: email, project: project.id))
+    ProjectSettings.addKeys(of: project.id, to: &keys)
     try request.addKeys(to: &keys)
   }
 
