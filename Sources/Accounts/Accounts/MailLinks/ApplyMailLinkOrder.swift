@@ -146,7 +146,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     case .failure(let error): return error
     case .success(let hash): made = hash
     }
-    if account.hasUnproven(content.email) { try account.disown(in: &set) }
+    if account.hasUnproven(content.email) { account.disownOthers() }
     account.prove(content.email)
     account.isAnonymous = false
     try account.setPassword(made, in: &set)

@@ -64,6 +64,11 @@ extension AccountRecord {
   /// are to be ended.
   mutating func disown(in set: inout WorkingSet) throws(StoreError) {
     try removePassword(in: &set)
+    disownOthers()
+  }
+
+  /// The same but for the password, which is about to be replaced.
+  mutating func disownOthers() {
     phoneNumber = nil
     isNumberFictional = false
     numberTrustedFrom = nil
