@@ -55,7 +55,7 @@ extension AccountRecord {
     passwordChangedAt = nil
   }
 
-  /// Whether its own address was never proven: whoever made the account may have typed anybody's.
+  /// Whether its own address was never proven: its maker may have typed anyone's.
   func hasUnproven(_ address: String) -> Bool {
     !isEmailVerified && email?.normalizedAddress == address.normalizedAddress
   }
