@@ -53,6 +53,22 @@ struct ApplyMailLinkTests {
     #expect(try await bench.apply(code, newPassword: AccountsBench.password).error == .invalidOobCode)
   }
 
+  @Test(arguments: [false, true])
+  func `A reset takes from an account that never proved its address what else opens it`(isProven: Bool) async throws {
+    let user = try await user()
+    if isProven { try await bench.verifyEmail(of: user) }
+    try await bench.change(try #require(try await bench.account(of: user))) { account, set in
+      account.phoneNumber = AccountsBench.number
+      account.add(LinkedIdentity(provider: "google.com", subject: "maker", linkedAt: set.now))
+    }
+    let code = try await bench.sendLink(.resetPassword, to: Self.address).code
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.apply(code, newPassword: AccountsBench.otherPassword).error == nil)
+    let account = try #require(try await bench.account(of: user))
+    #expect(account.isEmailVerified && account.ways == (isProven ? ["google.com", "phone", "password"] : ["password"]))
+    #expect(try await bench.signIn(email: Self.address, AccountsBench.otherPassword).error == nil)
+  }
+
   @Test func `A reset is over after an hour, and void after a change of the password`() async throws {
     let user = try await user()
     let code = try await bench.sendLink(.resetPassword, to: Self.address).code
