@@ -109,7 +109,7 @@ struct MailLinkSignInOrder: CommandOrder {
     return .success(found.ticket)
   }
 
-  /// The maker of an account who never proved its address had no right to it: what else opens it goes.
+  /// An account whose maker never proved its address loses what else opens it.
   private func disown(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let holder = try holder(in: set), !holder.isDisabled, holder.hasUnproven(email) else { return }
     var account = holder
