@@ -159,7 +159,7 @@ struct MailLinkCode: Sendable {
     self.backend = backend
   }
 
-  /// What the code stands for. It stays good.
+  /// Looks at what the code stands for. It stays good.
   func look() async throws(ProtocolError) -> MailLinkApplied {
     try await ask(newPassword: nil, isLook: true)
   }

@@ -43,7 +43,7 @@ struct ActionView: Sendable {
 
   // MARK: Pages
 
-  /// What the link does, with the button that does it.
+  /// Page that says what the link does, with the button that does it.
   func page(_ link: MailLinkApplied, isWeak: Bool = false) -> CallPage {
     var content = paragraph(link.newEmail ?? link.email)
     switch link.purpose {
@@ -56,7 +56,7 @@ struct ActionView: Sendable {
     return page(link.purpose.title, content, status: isWeak ? 400 : 200)
   }
 
-  /// What the link has done, with a way on.
+  /// Page that says what the link has done, with a way on.
   func done(_ link: MailLinkApplied) -> CallPage {
     let text: ActionText =
       switch link.purpose {
@@ -126,7 +126,7 @@ struct ActionView: Sendable {
 
   // MARK: The way on
 
-  /// Whoever has the link can write another page into it.
+  /// Only on a host of the project: anybody who has the link can write another page into it.
   private var continuePage: ContinuePage? {
     guard let project, let url = Self.text("continueUrl", of: query) else { return nil }
     return try? ContinuePage(url, of: project)

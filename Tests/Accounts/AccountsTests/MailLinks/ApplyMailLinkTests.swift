@@ -18,7 +18,7 @@ struct ApplyMailLinkTests {
     bench.useLinks()
   }
 
-  private func user() async throws -> AccountsBench.Answer { try await bench.signUp(Self.address) }
+  private func user() async throws -> AccountsBench.Answer { try await bench.signUp(email: Self.address) }
 
   private func changeCode(_ user: AccountsBench.Answer) async throws -> String? {
     try await bench.sendLink(.changeAddress, newEmail: Self.other, idToken: user.idToken).code
@@ -87,12 +87,12 @@ struct ApplyMailLinkTests {
     #expect(try await bench.signIn(email: Self.other).error == nil)
     // The old address is told, and is free.
     #expect(applied.mails.map(\.job.to) == [Self.address] && applied.mails.first?.mode == "recoverEmail")
-    #expect(try await bench.signUp(Self.address).reply.isNewUser == true)
+    #expect(try await bench.signUp(email: Self.address).reply.isNewUser == true)
   }
 
   @Test func `A new address that somebody took meanwhile is refused`() async throws {
     let code = try await changeCode(user())
-    _ = try await bench.signUp(Self.other)
+    _ = try await bench.signUp(email: Self.other)
     #expect(try await bench.apply(code).error == .emailExists)
   }
 
@@ -125,7 +125,7 @@ struct ApplyMailLinkTests {
     let user = try await user()
     try await bench.verifyEmail(of: user)
     let recover = try await bench.apply(changeCode(user)).mails.first?.code
-    _ = try await bench.signUp(Self.address)
+    _ = try await bench.signUp(email: Self.address)
     #expect(try await bench.apply(recover).error == .emailExists)
   }
 

@@ -84,7 +84,7 @@ struct MailLinkSignInTests {
   }
 
   @Test func `Whoever made the account without the address loses it`() async throws {
-    let early = try await bench.signUp(Self.address)
+    let early = try await bench.signUp(email: Self.address)
     _ = try await bench.signIn("p", idToken: early.idToken)
     bench.clock.advance(by: .seconds(10))
     let owner = try await bench.signInByLink()
@@ -98,7 +98,7 @@ struct MailLinkSignInTests {
   }
 
   @Test func `A proven account keeps its password, whose change voids links of before`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     try await bench.verifyEmail(of: user)
     let code = try await bench.sendLink(.signIn, to: Self.address).code
     #expect(try await bench.signInByLink().reply.localID == user.reply.localID)

@@ -39,7 +39,7 @@ struct SendMailLinkTests {
   }
 
   @Test func `Each kind of link has its mode and template`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     let sent: [AccountsBench.Sent] = [
       try await bench.sendLink(.resetPassword, to: Self.address),
       try await bench.sendLink(.verifyAddress, idToken: user.idToken),
@@ -109,8 +109,8 @@ struct SendMailLinkTests {
   }
 
   @Test func `Nobody learns by a change that an address is taken, unless the project tells`() async throws {
-    _ = try await bench.signUp(Self.address)
-    let user = try await bench.signUp(AccountsBench.otherAddress)
+    _ = try await bench.signUp(email: Self.address)
+    let user = try await bench.signUp(email: AccountsBench.otherAddress)
     let protected = try await bench.sendLink(.changeAddress, newEmail: Self.address, idToken: user.idToken)
     #expect(protected.email == Self.address && protected.mails.isEmpty)
     bench.useLinks { $0.protectsAddresses = false }
@@ -119,7 +119,7 @@ struct SendMailLinkTests {
   }
 
   @Test func `What is missing is named`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     let anonymous = try await bench.signUp("guest")
     #expect(try await bench.sendLink(.signIn).error?.code == .missingEmail)
     #expect(try await bench.sendLink(.resetPassword, to: "ada").error?.code == .invalidEmail)
@@ -131,7 +131,7 @@ struct SendMailLinkTests {
   }
 
   @Test func `A change needs a recent sign-in`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     bench.clock.advance(by: .seconds(301))
     let late = try await bench.sendLink(.changeAddress, newEmail: AccountsBench.otherAddress, idToken: user.idToken)
     #expect(late.error?.code == .credentialTooOld && late.mails.isEmpty)
@@ -171,7 +171,7 @@ struct SendMailLinkTests {
       try await bench.sendLink(.signIn, to: Self.address) { $0.returnsLink = true }.error?.code == .invalidAccessToken)
     let bench = try await AccountsBench { $0.isDevelopment = true }
     bench.useLinks()
-    _ = try await bench.signUp(Self.address)
+    _ = try await bench.signUp(email: Self.address)
     func link(_ purpose: MailLinkPurpose, _ email: String, id: String) async throws -> AccountsBench.Sent {
       try await bench.sendLink(purpose, to: email, id: id) {
         $0.bearer = try bench.sealBound(Secret("owner"), SendMailLink.self, id)

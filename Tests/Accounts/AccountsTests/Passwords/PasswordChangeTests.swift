@@ -27,7 +27,7 @@ struct PasswordChangeTests {
   // MARK: Password
 
   @Test func `A new password ends the other sessions, and answers with tokens of this one`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let other = try await bench.signIn(email: AccountsBench.email)
     let before = try #require(try await bench.account(of: user))
     bench.clock.advance(by: .seconds(10))
@@ -49,7 +49,7 @@ struct PasswordChangeTests {
   }
 
   @Test func `Tokens come both or not at all, and have the new name`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let profile = try await bench.update(user.idToken) { $0.displayName = "Ada" }
     #expect(try AccountChanged(json: profile.body).tokens == nil)
     let changed = try await bench.change(user.idToken, password: AccountsBench.otherPassword) { $0.displayName = "Bo" }
@@ -57,7 +57,7 @@ struct PasswordChangeTests {
   }
 
   @Test func `A weak password changes nothing`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let other = try await bench.signIn(email: AccountsBench.email)
     let refused = try await bench.change(user.idToken, password: "12345")
     #expect(refused.error?.code == .weakPassword && refused.error?.message.contains("12345") == false)
@@ -80,7 +80,7 @@ struct PasswordChangeTests {
   }
 
   @Test func `An ID token alone takes neither address nor password over`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     bench.usePasswords { $0.protectsAddresses = false }
     bench.clock.advance(by: Self.old)
     let token = try await bench.refresh(user.refreshToken)
@@ -103,7 +103,7 @@ struct PasswordChangeTests {
   // MARK: Address
 
   @Test func `Where addresses are protected a new one is proven first`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let refused = try await bench.change(user.idToken, email: "bo@example.com")
     #expect(refused.error?.code == .operationNotAllowed)
     #expect(try await bench.lookUp(try #require(user.idToken)).get().email == AccountsBench.email)
@@ -111,9 +111,9 @@ struct PasswordChangeTests {
 
   @Test func `Elsewhere it is changed, is not verified, and ends the other sessions`() async throws {
     bench.usePasswords { $0.protectsAddresses = false }
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let other = try await bench.signIn(email: AccountsBench.email)
-    _ = try await bench.signUp("taken@example.com")
+    _ = try await bench.signUp(email: "taken@example.com")
     try await bench.verifyEmail(of: user)
     #expect(try await bench.change(user.idToken, email: "Taken@example.com").error?.code == .emailExists)
     #expect(try await bench.change(user.idToken, email: "bo").error?.code == .invalidEmail)
@@ -126,12 +126,12 @@ struct PasswordChangeTests {
     #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .emailNotFound)
     #expect(try await bench.signIn(email: "bo@example.com").reply.localID == user.reply.localID)
     // The one of before is free.
-    #expect(try await bench.signUp(AccountsBench.email).reply.isNewUser == true)
+    #expect(try await bench.signUp(email: AccountsBench.email).reply.isNewUser == true)
   }
 
   @Test func `The same address in other letters stays verified`() async throws {
     bench.usePasswords { $0.protectsAddresses = false }
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     try await bench.verifyEmail(of: user)
     let changed = try await bench.change(user.idToken, email: "ada@example.com", password: AccountsBench.otherPassword)
     #expect(changed.account?.emailVerified == true)
@@ -143,7 +143,7 @@ struct PasswordChangeTests {
   func `Address and password go, with the sessions that they began, and the account stays`(
     providers: [String], attributes: [String]
   ) async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let other = try await bench.signIn(email: AccountsBench.email)
     let reply = try await bench.update(user.idToken) {
       $0.deleteProviders = providers
@@ -155,23 +155,23 @@ struct PasswordChangeTests {
     #expect(try await bench.passwordHash(of: #require(try await bench.account(of: user))) == nil)
     #expect(try await bench.refusal(of: other.idToken)?.code == .tokenExpired)
     #expect(try await !canSignIn(AccountsBench.email))
-    let next = try await bench.signUp(AccountsBench.email)
+    let next = try await bench.signUp(email: AccountsBench.email)
     #expect(next.reply.isNewUser == true && next.reply.localID != user.reply.localID)
   }
 
   @Test func `A password alone goes, and its address stays taken`() async throws {
     let user = try await bench.signIn("p")
-    _ = try await bench.signUp(AccountsBench.email, idToken: user.idToken)
+    _ = try await bench.signUp(email: AccountsBench.email, idToken: user.idToken)
     let reply = try await bench.update(user.idToken) { $0.deleteAttributes = ["PASSWORD"] }
     let account = try AccountChanged(json: reply.body).account
     #expect(account.email == AccountsBench.email && account.passwordChangedAt == nil)
     #expect(try await !canSignIn(AccountsBench.email))
-    #expect(try await bench.signUp(AccountsBench.email).error?.code == .emailExists)
+    #expect(try await bench.signUp(email: AccountsBench.email).error?.code == .emailExists)
   }
 
   @Test func `An account with a number keeps it when the password goes`() async throws {
     let user = try await bench.signIn("p")
-    _ = try await bench.signUp(AccountsBench.email, idToken: user.idToken)
+    _ = try await bench.signUp(email: AccountsBench.email, idToken: user.idToken)
     #expect(try await bench.unlink("password", idToken: user.idToken).type == AccountChanged.type.text)
     #expect(try await bench.signIn("q").reply.localID == user.reply.localID)
   }

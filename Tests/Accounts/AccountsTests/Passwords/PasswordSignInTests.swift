@@ -21,7 +21,7 @@ struct PasswordSignInTests {
 
   /// Accounts that a stranger cannot tell from none: one with a password, one of a provider, one without a way in.
   private func makeUsers() async throws -> [String] {
-    _ = try await bench.signUp("known@example.com")
+    _ = try await bench.signUp(email: "known@example.com")
     _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: "google@example.com"))
     let bare = try #require(try await bench.account(of: bench.signIn("p")))
     try await bench.change(bare) { account, _ in account.email = "bare@example.com" }
@@ -29,7 +29,7 @@ struct PasswordSignInTests {
   }
 
   @Test func `The right password opens the account, however the address is written`() async throws {
-    let user = try await bench.signUp(AccountsBench.email, name: "Ada")
+    let user = try await bench.signUp(email: AccountsBench.email, name: "Ada")
     for email in [AccountsBench.email, "ADA@EXAMPLE.COM", " ada@example.com "] {
       let known = try await bench.signIn(email: email)
       #expect(known.reply.localID == user.reply.localID && known.reply.isNewUser == false)
@@ -40,7 +40,7 @@ struct PasswordSignInTests {
   }
 
   @Test func `A command that comes again is answered with its session`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let first = try await bench.signIn(email: AccountsBench.email, id: "a")
     let again = try await bench.signIn(email: AccountsBench.email, id: "a")
     #expect(first.reply.localID == user.reply.localID && again.identity?.email == AccountsBench.email)
@@ -80,7 +80,7 @@ struct PasswordSignInTests {
   }
 
   @Test func `That an account is disabled is told to who knows its password`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let account = try #require(try await bench.account(of: user))
     try await bench.change(account) { account, _ in account.isDisabled = true }
     #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .userDisabled)
@@ -91,7 +91,7 @@ struct PasswordSignInTests {
   // MARK: Hashes
 
   @Test func `An imported hash signs in, and is replaced by one of today`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let account = try #require(try await bench.account(of: user))
     let sha256 = try ImportAlgorithm(Self.sha256)
     let digest = Array("salt".utf8) + Array("imported".utf8)
@@ -132,8 +132,9 @@ struct PasswordSignInTests {
     return try bench.answer(Envelope(type: answer.type, messageID: "r").message(body: answer.body), id)
   }
 
-  @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+  @Test func `A password that is changed while it is compared opens nothing, and counts as no wrong one`() async throws
+  {
+    let user = try await bench.signUp(email: AccountsBench.email)
     #expect(try await signIn {}.reply.localID == user.reply.localID)
     let answer = try await signIn { () async throws in
       #expect(try await bench.change(user.idToken, password: AccountsBench.otherPassword).error == nil)
@@ -146,7 +147,7 @@ struct PasswordSignInTests {
   }
 
   @Test func `A method that goes off while the password is compared lets nobody in`() async throws {
-    _ = try await bench.signUp(AccountsBench.email)
+    _ = try await bench.signUp(email: AccountsBench.email)
     let answer = try await signIn { bench.usePasswords { $0.methods.remove(.password) } }
     #expect(answer.error?.reason == "METHOD_OFF")
   }
@@ -171,7 +172,7 @@ struct PasswordSignInTests {
   }
 
   @Test func `Strangers who guess from many networks slow an account down, and lock nobody out`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let home = "203.0.113.1"
     #expect(try await bench.signIn(email: AccountsBench.email, ip: home).reply.tokens != nil)
     var limited: APIError?

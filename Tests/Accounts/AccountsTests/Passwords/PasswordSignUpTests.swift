@@ -23,7 +23,7 @@ struct PasswordSignUpTests {
   // MARK: New accounts
 
   @Test func `Address and password make an account, once for a message`() async throws {
-    let user = try await bench.signUp(AccountsBench.email, id: "a", name: "Ada King")
+    let user = try await bench.signUp(email: AccountsBench.email, id: "a", name: "Ada King")
     #expect(user.reply.isNewUser == true && user.identity?.email == AccountsBench.email)
     #expect(user.ways?.provider == "password" && user.ways?.firebase.identities == ["email": [AccountsBench.email]])
     #expect(user.ways?.email == AccountsBench.email && user.ways?.isEmailVerified == false)
@@ -32,13 +32,13 @@ struct PasswordSignUpTests {
     let view = try await bench.lookUp(try #require(user.idToken)).get()
     #expect(view.email == AccountsBench.email && view.emailVerified == false && view.displayName == "Ada King")
     #expect(view.passwordChangedAt == bench.clock.now() && view.initialEmail == AccountsBench.email)
-    let again = try await bench.signUp(AccountsBench.email, id: "a", name: "Ada King")
+    let again = try await bench.signUp(email: AccountsBench.email, id: "a", name: "Ada King")
     #expect(again.claims?.sessionID == user.claims?.sessionID && again.identity?.email == AccountsBench.email)
     #expect(again.reply.isNewUser == true && bench.events("account.created").isEmpty)
   }
 
   @Test func `The hash is a record of its own, by today's algorithm`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let account = try #require(try await bench.account(of: user))
     let hash = try #require(try await bench.passwordHash(of: account))
     #expect(try hash.isCurrent && hash.matches(Secret(AccountsBench.password)))
@@ -55,7 +55,8 @@ struct PasswordSignUpTests {
     ("ada@example..com", "correct horse", .invalidEmail), ("a\n@example.com", "correct horse", .invalidEmail),
     (String(repeating: "a", count: 300) + "@example.com", "correct horse", .invalidEmail),
     ("ada@example.com", nil, .missingPassword), ("ada@example.com", "", .missingPassword),
-    ("ada@example.com", "12345", .weakPassword), ("ada@example.com", String(repeating: "x", count: 4097), .weakPassword),
+    ("ada@example.com", "12345", .weakPassword),
+    ("ada@example.com", String(repeating: "x", count: 4097), .weakPassword),
     ("ada@example.com", String(repeating: "é", count: 2049), .weakPassword),
   ]
 
@@ -63,14 +64,14 @@ struct PasswordSignUpTests {
   func `Addresses that are none, and passwords that are none or weak, make none`(
     email: String?, password: String?, code: APIErrorCode
   ) async throws {
-    let refused = try await bench.signUp(email, password)
+    let refused = try await bench.signUp(email: email, password)
     #expect(refused.error?.code == code)
     #expect(bench.events("account.created").isEmpty)
   }
 
   @Test(arguments: ["      ", "pass wörd 日本語", "👩‍👩‍👧‍👦👩‍👩‍👧‍👦", String(repeating: "x", count: 4096)])
   func `Any other password is one, to the last letter`(password: String) async throws {
-    let user = try await bench.signUp(AccountsBench.email, password)
+    let user = try await bench.signUp(email: AccountsBench.email, password)
     #expect(try await bench.signIn(email: AccountsBench.email, password).reply.localID == user.reply.localID)
     let refused = try await bench.signIn(email: AccountsBench.email, password.dropLast() + "?")
     #expect(refused.error?.code == .invalidLoginCredentials)
@@ -89,20 +90,20 @@ struct PasswordSignUpTests {
       "aaaaaaA1": "non-alphanumeric",
     ]
     for (password, text) in refusals {
-      let error = try #require(try await bench.signUp(AccountsBench.email, password).error)
+      let error = try #require(try await bench.signUp(email: AccountsBench.email, password).error)
       #expect(error.code == .weakPassword && error.message.contains(text), "\(error.message)")
       #expect(!error.message.contains(password))
     }
     for password in ["aaaaaA1!", "aaaaaA1 ", "aaaaaA1€"] {
-      #expect(try await bench.signUp("\(bench.nextID())@example.com", password).reply.isNewUser == true)
+      #expect(try await bench.signUp(email: "\(bench.nextID())@example.com", password).reply.isNewUser == true)
     }
   }
 
   @Test func `An address has one account, however it is written, and whoever vouches for it`() async throws {
-    _ = try await bench.signUp(AccountsBench.email)
+    _ = try await bench.signUp(email: AccountsBench.email)
     _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: "bo@example.com"))
     for email in ["ada@example.com", " ADA@EXAMPLE.COM ", "Bo@example.com"] {
-      let refused = try await bench.signUp(email, AccountsBench.otherPassword)
+      let refused = try await bench.signUp(email: email, AccountsBench.otherPassword)
       #expect(refused.error?.code == .emailExists && refused.error?.field == "email")
     }
     let user = try await bench.signIn(email: AccountsBench.email)
@@ -122,20 +123,22 @@ struct PasswordSignUpTests {
   }
 
   @Test func `Accounts of an address are limited, and tries at addresses that are taken count`() async throws {
-    try await AccountsBench.with({ $0.limits[.passwordAccountsPerAddress] = 3 }) { bench in
+    func setLimit(_ setting: inout AccountsBench.Setting) { setting.limits[.passwordAccountsPerAddress] = 3 }
+    try await AccountsBench.with(setLimit) { bench in
       bench.usePasswords()
       let ip = "192.0.2.1"
-      #expect(try await bench.signUp("a@example.com", ip: ip).reply.isNewUser == true)
-      #expect(try await bench.signUp("a@example.com", ip: ip).error?.code == .emailExists)
+      #expect(try await bench.signUp(email: "a@example.com", ip: ip).reply.isNewUser == true)
+      #expect(try await bench.signUp(email: "a@example.com", ip: ip).error?.code == .emailExists)
       let guest = try await bench.signUp("guest")
-      #expect(try await bench.signUp("a@example.com", idToken: guest.idToken, ip: ip).error?.code == .emailExists)
+      #expect(
+        try await bench.signUp(email: "a@example.com", idToken: guest.idToken, ip: ip).error?.code == .emailExists)
       for idToken in [nil, guest.idToken] {
-        let refused = try await bench.signUp("b@example.com", idToken: idToken, ip: ip).error
+        let refused = try await bench.signUp(email: "b@example.com", idToken: idToken, ip: ip).error
         #expect(refused?.code == .tooManyAttempts && (3600...3660).contains(refused?.retryAfter ?? 0))
       }
-      #expect(try await bench.signUp("b@example.com", ip: "198.51.100.1").reply.isNewUser == true)
+      #expect(try await bench.signUp(email: "b@example.com", ip: "198.51.100.1").reply.isNewUser == true)
       bench.clock.advance(by: .seconds(3660))
-      #expect(try await bench.signUp("c@example.com", ip: ip).reply.isNewUser == true)
+      #expect(try await bench.signUp(email: "c@example.com", ip: ip).reply.isNewUser == true)
     }
   }
 
@@ -143,7 +146,7 @@ struct PasswordSignUpTests {
 
   @Test func `An anonymous account becomes permanent under its ID`() async throws {
     let guest = try await bench.signUp("g")
-    let linked = try await bench.signUp(AccountsBench.email, idToken: guest.idToken)
+    let linked = try await bench.signUp(email: AccountsBench.email, idToken: guest.idToken)
     #expect(linked.reply.localID == guest.reply.localID && linked.reply.isNewUser == false)
     #expect(linked.claims?.sessionID == guest.claims?.sessionID && linked.ways?.provider == "password")
     #expect(linked.ways?.providerID == nil && linked.ways?.email == AccountsBench.email)
@@ -159,9 +162,9 @@ struct PasswordSignUpTests {
   }
 
   @Test func `An address of another account is put on none`() async throws {
-    _ = try await bench.signUp(AccountsBench.email)
+    _ = try await bench.signUp(email: AccountsBench.email)
     let guest = try await bench.signUp("g")
-    let refused = try await bench.signUp("ada@example.com", idToken: guest.idToken)
+    let refused = try await bench.signUp(email: "ada@example.com", idToken: guest.idToken)
     #expect(refused.error?.code == .emailExists)
     let account = try #require(try await bench.account(of: guest))
     #expect(account.isAnonymous && account.email == nil && !account.hasPassword)
@@ -170,7 +173,7 @@ struct PasswordSignUpTests {
   @Test func `Google and a password of the same address lead to one account, and Google vouches for it`() async throws {
     let google = FakeProvider.Token("g", email: "ada@example.com")
     let user = try await bench.signIn(at: "google.com", google)
-    let linked = try await bench.signUp(AccountsBench.email, idToken: user.idToken)
+    let linked = try await bench.signUp(email: AccountsBench.email, idToken: user.idToken)
     #expect(linked.reply.localID == user.reply.localID && linked.ways?.isEmailVerified == true)
     #expect(try await bench.signIn(email: AccountsBench.email).reply.localID == user.reply.localID)
     #expect(try await bench.signIn(at: "google.com", google).reply.localID == user.reply.localID)
@@ -182,7 +185,7 @@ struct PasswordSignUpTests {
   @Test func `A password that was linked without a recent sign-in is not trusted for a day`() async throws {
     let victim = try await bench.signIn("p")
     bench.clock.advance(by: Self.old)
-    _ = try await bench.signUp("thief@example.com", idToken: victim.idToken)
+    _ = try await bench.signUp(email: "thief@example.com", idToken: victim.idToken)
     let thief = try await bench.signIn(email: "thief@example.com")
     #expect(thief.reply.localID == victim.reply.localID)
     let token = try #require(thief.idToken)
@@ -193,7 +196,7 @@ struct PasswordSignUpTests {
     let owner = try await bench.signIn("q")
     #expect(try await bench.unlink("password", idToken: owner.idToken).type == AccountChanged.type.text)
     #expect(try await bench.refusal(of: thief.idToken)?.code == .tokenExpired)
-    _ = try await bench.signUp("thief@example.com", idToken: victim.idToken)
+    _ = try await bench.signUp(email: "thief@example.com", idToken: victim.idToken)
     bench.clock.advance(by: SensitiveAct.distrust)
     let late = try #require(try await bench.signIn(email: "thief@example.com").idToken)
     #expect(try await bench.delete(late).type == AccountDeleted.type.text)
@@ -203,33 +206,34 @@ struct PasswordSignUpTests {
     bench.usePasswords { $0.recentLogin.linking = true }
     let user = try await bench.signIn("p")
     bench.clock.advance(by: Self.old)
-    let refused = try await bench.signUp(AccountsBench.email, idToken: user.idToken)
+    let refused = try await bench.signUp(email: AccountsBench.email, idToken: user.idToken)
     #expect(refused.error?.code == .credentialTooOld)
   }
 
   @Test func `A sign-up does not change the password of an account that has one, unless the sign-in is recent`()
     async throws
   {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     bench.clock.advance(by: Self.old)
-    let refused = try await bench.signUp(AccountsBench.email, AccountsBench.otherPassword, idToken: user.idToken)
+    let refused = try await bench.signUp(email: AccountsBench.email, AccountsBench.otherPassword, idToken: user.idToken)
     #expect(refused.error?.code == .credentialTooOld)
     let fresh = try await bench.signIn(email: AccountsBench.email)
-    let changed = try await bench.signUp(AccountsBench.email, AccountsBench.otherPassword, idToken: fresh.idToken)
+    let changed = try await bench.signUp(
+      email: AccountsBench.email, AccountsBench.otherPassword, idToken: fresh.idToken)
     #expect(changed.reply.localID == user.reply.localID)
     #expect(try await bench.refusal(of: user.idToken)?.code == .tokenExpired)
     #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .invalidLoginCredentials)
     // Another address is a change of address.
-    let other = try await bench.signUp("bo@example.com", idToken: changed.idToken)
+    let other = try await bench.signUp(email: "bo@example.com", idToken: changed.idToken)
     #expect(other.error?.code == .operationNotAllowed)
   }
 
   @Test func `A project without passwords makes, links and opens none`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let guest = try await bench.signUp("g")
     bench.usePasswords { $0.methods.remove(.password) }
-    #expect(try await bench.signUp("bo@example.com").error?.reason == "METHOD_OFF")
-    #expect(try await bench.signUp("bo@example.com", idToken: guest.idToken).error?.reason == "METHOD_OFF")
+    #expect(try await bench.signUp(email: "bo@example.com").error?.reason == "METHOD_OFF")
+    #expect(try await bench.signUp(email: "bo@example.com", idToken: guest.idToken).error?.reason == "METHOD_OFF")
     for password in [AccountsBench.password, AccountsBench.otherPassword] {
       #expect(try await bench.signIn(email: AccountsBench.email, password).error?.reason == "METHOD_OFF")
     }
@@ -240,14 +244,14 @@ struct PasswordSignUpTests {
   // MARK: Deletion
 
   @Test func `A deletion takes the hash, frees the address and has its mail forgotten`() async throws {
-    let user = try await bench.signUp(AccountsBench.email)
+    let user = try await bench.signUp(email: AccountsBench.email)
     let account = try #require(try await bench.account(of: user))
     #expect(try await bench.delete(try #require(user.idToken)).type == AccountDeleted.type.text)
     let job = try #require(bench.sink.published.first { $0.message.type == MailForgetJob.type.text })
     #expect(try MailForgetJob(json: job.message.body).addresses == [AccountsBench.email])
     #expect(try await bench.passwordHash(of: account) == nil)
     #expect(try await bench.signIn(email: AccountsBench.email).error?.code == .invalidLoginCredentials)
-    let next = try await bench.signUp(AccountsBench.email)
+    let next = try await bench.signUp(email: AccountsBench.email)
     #expect(next.reply.isNewUser == true && next.reply.localID != user.reply.localID)
   }
 }

@@ -28,7 +28,7 @@ struct ProvenAddressTests {
 
   @Test(arguments: ["google.com", "apple.com"])
   func `Whoever made the account without the address loses it`(provider: String) async throws {
-    let early = try await bench.signUp(" Ada@Example.com")
+    let early = try await bench.signUp(email: " Ada@Example.com")
     _ = try await bench.signIn("p", idToken: early.idToken)
     bench.clock.advance(by: .seconds(10))
     let owner = try await bench.signIn(at: provider, token("owner"))
@@ -48,7 +48,7 @@ struct ProvenAddressTests {
   }
 
   @Test func `So it is with an identity of the same provider that was put there before`() async throws {
-    let early = try await bench.signUp(Self.address)
+    let early = try await bench.signUp(email: Self.address)
     _ = try await bench.signIn(at: "google.com", token("thief", "thief@example.com"), idToken: early.idToken)
     bench.clock.advance(by: .seconds(10))
     let owner = try await bench.signIn(at: "google.com", token("owner"))
@@ -59,7 +59,7 @@ struct ProvenAddressTests {
   }
 
   @Test func `An address that was proven keeps its password, and joins`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     try await bench.verifyEmail(of: user)
     let joined = try await bench.signIn(at: "google.com", token("g"))
     #expect(joined.reply.localID == user.reply.localID)
@@ -72,7 +72,7 @@ struct ProvenAddressTests {
   @Test func `What joins is worth no more than an address that was linked without a recent sign-in`() async throws {
     let victim = try await bench.signIn("p")
     bench.clock.advance(by: .seconds(301))
-    let linked = try await bench.signUp(Self.address, idToken: victim.idToken)
+    let linked = try await bench.signUp(email: Self.address, idToken: victim.idToken)
     try await bench.verifyEmail(of: linked)
     let thief = try await bench.signIn(at: "google.com", token("thief"))
     #expect(thief.reply.localID == victim.reply.localID)
@@ -81,7 +81,7 @@ struct ProvenAddressTests {
   }
 
   @Test func `A provider that is not believed asks the owner`() async throws {
-    _ = try await bench.signUp(Self.address)
+    _ = try await bench.signUp(email: Self.address)
     let refused = try await bench.signIn(at: "facebook.com", token("f"))
     #expect(refused.reply.needsConfirmation == true && refused.reply.verifiedProviders == ["password"])
     #expect(refused.reply.tokens == nil)
@@ -89,14 +89,14 @@ struct ProvenAddressTests {
   }
 
   @Test func `A link of the identity that has the address proves it, and keeps the password`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     let linked = try await bench.signIn(at: "google.com", token("g"), idToken: user.idToken)
     #expect(linked.reply.localID == user.reply.localID && linked.ways?.isEmailVerified == true)
     #expect(try await bench.signIn(email: Self.address).reply.localID == user.reply.localID)
   }
 
   @Test func `A disabled account stays as it is`() async throws {
-    let user = try await bench.signUp(Self.address)
+    let user = try await bench.signUp(email: Self.address)
     let account = try #require(try await bench.account(of: user))
     try await bench.change(account) { account, _ in account.isDisabled = true }
     #expect(try await bench.signIn(at: "google.com", token("g")).error?.code == .userDisabled)

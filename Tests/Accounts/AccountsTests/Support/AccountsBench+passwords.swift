@@ -45,7 +45,7 @@ extension AccountsBench {
 
   /// Makes an account with a password, or adds one to that of an ID token.
   func signUp(
-    _ email: String?, _ password: String? = password, id: String? = nil, idToken: Secret? = nil, name: String? = nil,
+    email: String?, _ password: String? = password, id: String? = nil, idToken: Secret? = nil, name: String? = nil,
     ip: String? = nil
   ) async throws -> Answer {
     let id = id ?? nextID()

@@ -17,8 +17,9 @@ import Testing
   private func sent() -> JSONValue { fixture.services.bodies.last ?? .null }
 
   /// Answers as `accounts` does, to who tells it apart.
-  private func expectMail(_ check: @escaping @Sendable (SendMailLink, MailLinkAddresses, String?) -> Void = { _, _, _ in })
-  {
+  private func expectMail(
+    _ check: @escaping @Sendable (SendMailLink, MailLinkAddresses, String?) -> Void = { _, _, _ in }
+  ) {
     fixture.services.on(SendMailLink.self) { command, asked in
       let addresses = try MailLinkAddresses(text: Secret(asked.open(command.addresses)))
       check(command, addresses, try asked.open(ifAny: command.idToken))
@@ -113,7 +114,8 @@ import Testing
 
   @Test(arguments: [
     (APIErrorCode.invalidContinueURI, "INVALID_CONTINUE_URI"),
-    (.unauthorizedDomain, "UNAUTHORIZED_DOMAIN : Domain not allowlisted by project"), (.emailNotFound, "EMAIL_NOT_FOUND"),
+    (.unauthorizedDomain, "UNAUTHORIZED_DOMAIN : Domain not allowlisted by project"),
+    (.emailNotFound, "EMAIL_NOT_FOUND"),
   ])
   func `Refusals of accounts keep their codes`(code: APIErrorCode, message: String) async throws {
     fixture.services.refuse(SendMailLink.self, APIError(code, "for operators"))
