@@ -46,9 +46,12 @@ extension WorkingSet {
     try record.check()
     if unreadable.contains(record.id) { throw Self.unreadable(record.id.kind) }
     let known = records[record.id]
+    var record = record
     if let known {
+      // One that was removed in this set is replaced.
+      if known.current == nil, record.version == 0 { record.version = known.stored?.version ?? 0 }
       // A new record may also follow a look that found none.
-      guard record.version == known.current?.version ?? 0, known.current != nil || known.stored == nil else {
+      guard record.version == (known.current ?? known.stored)?.version ?? 0 else {
         throw StoreError(.misuse, "a record of the kind \(record.id) is not the one that was loaded")
       }
     } else if record.version != 0 {

@@ -95,7 +95,9 @@ import Testing
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
         "account.revokeToken": 3, "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
       ])
-    let elsewhere = Self.administrators.union([SignInWithPhone.type.name, SignInWithIDP.type.name])
+    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
+      SignInWithPhone.type.name, SignInWithIDP.type.name,
+    ])
     #expect(
       Set(others.keys).union(elsewhere) == Set(bench.context.registry.commandKinds.map(\.type.name)))
   }
@@ -105,6 +107,38 @@ import Testing
     "account.create", "account.change", "account.find", "account.list", "account.remove", "account.import",
     "account.settings", "account.signInWithCustomToken", "session.createCookie",
   ]
+
+  private static let passwordsAndLinks: Set<String> = [
+    "account.signInWithPassword", "account.findMethods", "account.sendMailLink", "account.applyMailLink",
+    "account.signInWithMailLink",
+  ]
+
+  @Test func `Each command of passwords and links takes so many loads`() async throws {
+    let bench = try await AccountsBench()
+    bench.useLinks()
+    var loads: [String: Int] = [:]
+    func note(_ name: String, _ error: APIError? = nil) {
+      #expect(error == nil, "\(name)")
+      loads[name] = bench.store.rounds.last
+    }
+    let email = AccountsBench.address
+    #expect(try await bench.signUp(email: email).error == nil)
+    note("account.signInWithPassword", try await bench.signIn(email: email).error)
+    _ = try await bench.methods(of: email)
+    note("account.findMethods")
+    let sent = try await bench.sendLink(.signIn, to: email)
+    note("account.sendMailLink", sent.error)
+    note("account.signInWithMailLink", try await bench.signIn(link: sent.code).error)
+    let reset = try await bench.sendLink(.resetPassword, to: email)
+    #expect(try await bench.apply(reset.code, newPassword: "a new one").error == nil)
+    note("account.applyMailLink")
+    #expect(
+      loads == [
+        "account.signInWithPassword": 2, "account.findMethods": 1, "account.sendMailLink": 1,
+        "account.signInWithMailLink": 2, "account.applyMailLink": 2,
+      ])
+    #expect(Set(loads.keys) == Self.passwordsAndLinks)
+  }
 
   @Test func `Each command of administrators takes so many loads`() async throws {
     let bench = try await AccountsBench()

@@ -32,6 +32,23 @@ import Testing
   }
 
   @Test(arguments: StoreUnderTest.allCases)
+  func `A record that is removed and made anew in one set is replaced`(_ kind: StoreUnderTest) async throws {
+    try await kind.withStore { store in
+      let old = Record(try id("a"), body: [1], uniqueKeys: [try holder("x")], groupKeys: [try owner("z")])
+      try await store.put(old)
+      let load = keys(records: [old.id], holders: [try holder("x"), try holder("y")])
+      let outcome = try await store.transact(load, at: start) { set throws(StoreError) in
+        try set.remove(old.id)
+        try set.put(Record(old.id, body: [2], uniqueKeys: [try holder("y")]))
+      }
+      _ = try stored(outcome)
+      let found = try #require(try await store.found(old.id))
+      #expect(found.version == 2 && found.body == [2] && found.groupKeys.isEmpty)
+      #expect(found.uniqueKeys == [try holder("y")])
+    }
+  }
+
+  @Test(arguments: StoreUnderTest.allCases)
   func `IDs differ by their bytes, and belong to a kind`(_ kind: StoreUnderTest) async throws {
     try await kind.withStore { store in
       try await store.put(Record(try id("abc"), body: [1]))

@@ -69,7 +69,10 @@ private struct ResetOrder: CommandOrder {
     return try await access.transact { [deletion] set throws(StoreError) in
       let records = try set.group(group, StoreKeys.GroupPage(limit: Self.batch)).records
       var keys = StoreKeys()
-      for record in records { keys.add(group: try SessionRecord.group(ofAccount: record.id)) }
+      for record in records {
+        keys.add(group: try SessionRecord.group(ofAccount: record.id))
+        keys.add(record: try PasswordRecord.id(of: record.id))
+      }
       try set.require(keys)
       for record in records {
         try deletion.delete(AccountRecord(record), cause: nil, in: &set)

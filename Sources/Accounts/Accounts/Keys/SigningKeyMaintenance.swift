@@ -162,7 +162,10 @@ struct SigningKeyMaintenance: Sendable {
 
   /// Announces a key that is new, or takes one away whose tokens have expired.
   func end(_ due: Record, in set: inout WorkingSet) throws(StoreError) {
-    var entries = keys.read(try set.group(keys.purpose.group).records).entries
+    let readings = try set.each([keys] + [others].compactMap(\.self)) { keys throws(StoreError) in
+      keys.read(try set.group(keys.purpose.group).records).entries
+    }
+    var entries = readings[0]
     // One that cannot be opened is put off.
     guard let index = entries.firstIndex(where: { $0.record.id == due.id }) else { return }
     let entry = entries[index]
@@ -177,7 +180,7 @@ struct SigningKeyMaintenance: Sendable {
       record.dueAt = retirement
       try set.put(record)
     }
-    let event = try published(entries, in: set)
+    let event = published(entries, beside: readings.dropFirst().first, at: set.now)
     let change = isOver ? "retired" : "published"
     try set.send(
       .event(event, id: "\(entry.id).\(change)", correlationID: entry.id, cause: nil, at: set.now))
@@ -186,12 +189,13 @@ struct SigningKeyMaintenance: Sendable {
     }
   }
 
-  private func published(_ entries: [SigningKeys.Entry], in set: WorkingSet) throws(StoreError) -> KeysPublished {
-    guard let others else { return keys.published(entries, at: set.now) }
-    let further = others.read(try set.group(others.purpose.group).records).entries
+  private func published(
+    _ entries: [SigningKeys.Entry], beside further: [SigningKeys.Entry]?, at now: UnixTime
+  ) -> KeysPublished {
+    guard let others, let further else { return keys.published(entries, at: now) }
     return keys.purpose == .cookies
-      ? others.published(further, cookies: keys.published(entries, at: set.now), at: set.now)
-      : keys.published(entries, cookies: others.published(further, at: set.now), at: set.now)
+      ? others.published(further, cookies: keys.published(entries, at: now), at: now)
+      : keys.published(entries, cookies: others.published(further, at: now), at: now)
   }
 
   // MARK: Report

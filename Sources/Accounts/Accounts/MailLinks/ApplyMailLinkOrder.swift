@@ -116,7 +116,7 @@ struct ApplyMailLinkOrder: CommandOrder {
       case .resetPassword: try reset(&account, found.content, in: &set)
       case .verifyAddress: verify(&account, found.content)
       case .changeAddress: try change(&account, found.content, envelope, in: &set)
-      case .recoverAddress: try recover(&account, found.content, in: &set)
+      case .recoverAddress: try recover(&account, found, in: &set)
       case .signIn: .invalidOobCode
       }
     // The code stays good.
@@ -134,7 +134,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     return nil
   }
 
-  /// Whoever has the mail owns the address. Who made the account without proving it does not stay in.
+  /// The reader of the mail owns the address. A user who made the account without proving it does not stay in.
   private func reset(
     _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
   ) throws(StoreError) -> APIError? {
@@ -146,7 +146,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     case .failure(let error): return error
     case .success(let hash): made = hash
     }
-    if account.hasUnproven(content.email) { try account.disown(in: &set) }
+    if account.hasUnproven(content.email) { account.disownOthers() }
     account.prove(content.email)
     account.isAnonymous = false
     try account.setPassword(made, in: &set)
@@ -174,11 +174,19 @@ struct ApplyMailLinkOrder: CommandOrder {
     return nil
   }
 
-  /// The former address is back, whatever was done since, and nobody stays signed in.
+  /// The former address is back, and all sessions end. Whatever else opens the account since the change goes: a thief
+  /// may have put it there.
   private func recover(
-    _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
+    _ account: inout AccountRecord, _ found: Found, in set: inout WorkingSet
   ) throws(StoreError) -> APIError? {
+    let content = found.content
     guard try isFree(content.email, for: account, in: set) else { return .addressTaken }
+    if account.hasPassword, account.passwordChangedAt != content.passwordChangedAt {
+      try account.removePassword(in: &set)
+    }
+    if account.phoneNumber != content.phoneNumber { account.phoneNumber = nil }
+    let changedAt = found.ticket.expiresAt - content.purpose.lifetime
+    account.unlink(Set(account.identities.filter { $0.linkedAt >= changedAt }.map(\.provider)))
     account.takeAddress(content.email)
     account.isEmailVerified = true
     account.emailTrustedFrom = nil

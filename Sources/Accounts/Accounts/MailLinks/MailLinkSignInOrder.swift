@@ -59,6 +59,7 @@ struct MailLinkSignInOrder: CommandOrder {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     for id in ids { keys.add(record: id) }
     keys.add(holderOf: try AccountRecord.key(ofEmail: email, project: project.id))
+    ProjectSettings.addKeys(of: project.id, to: &keys)
     try request.addKeys(to: &keys)
   }
 
@@ -108,7 +109,7 @@ struct MailLinkSignInOrder: CommandOrder {
     return .success(found.ticket)
   }
 
-  /// Whoever made an account and never proved its address had no right to it: what else opens it goes.
+  /// An account whose maker never proved its address loses what else opens it.
   private func disown(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let holder = try holder(in: set), !holder.isDisabled, holder.hasUnproven(email) else { return }
     var account = holder

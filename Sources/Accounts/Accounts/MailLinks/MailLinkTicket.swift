@@ -15,6 +15,8 @@ struct MailLinkTicket: Sendable, Hashable {
   var passwordChangedAt: UnixTime?
   /// Session that asked for it, which goes on after a change.
   var session: String?
+  /// Number of the account when its address was changed, for a recovery.
+  var phoneNumber: String?
 
   /// Time for which one that is too old is still known.
   static let afterlife = Duration.seconds(7 * 86_400)
@@ -34,7 +36,9 @@ struct MailLinkTicket: Sendable, Hashable {
     guard account == nil || account == found?.id.text else { return true }
     // A thief's change of the password must not take the way back from the owner.
     if purpose == .recoverAddress { return found == nil }
-    if purpose != .verifyAddress, passwordChangedAt != found?.passwordChangedAt { return true }
+    // Anyone may have signed up with the address since: the sign-in shuts out who never proved it.
+    let isOfNewUser = purpose == .signIn && account == nil
+    if purpose != .verifyAddress, !isOfNewUser, passwordChangedAt != found?.passwordChangedAt { return true }
     guard let found else { return purpose != .signIn }
     switch purpose {
     case .signIn: return false
@@ -65,5 +69,6 @@ extension MailLinkTicket: FieldCoded {
     account = fields.optional(4, ticket?.account)
     passwordChangedAt = fields.optional(5, ticket?.passwordChangedAt)
     session = fields.optional(6, ticket?.session)
+    phoneNumber = fields.optional(7, ticket?.phoneNumber)
   }
 }

@@ -114,8 +114,8 @@ struct MailLinks: Sendable {
       // Without a page for links there is no mail: the change stands.
       return
     }
-    var content = MailLinkTicket(.recoverAddress, email: old, of: account)
-    content.newEmail = new
+    var content = MailLinkTicket(.recoverAddress, email: old, of: before)
+    (content.newEmail, content.phoneNumber) = (new, before.phoneNumber)
     try issue(content, text, project, runs, in: &set)
     try mail(url, .recoverAddress, to: old, project, languageCode, runs, cause, in: &set)
   }

@@ -111,7 +111,7 @@ struct SendMailLinkOrder: CommandOrder {
         token, project: command.project, of: envelope, at: now, replyKey: command.replyKey, reader))
   }
 
-  /// What can be refused without the store.
+  /// Refusals that need no store.
   private func checkForm() throws(APIError) {
     // Codes have one length.
     _ = try parts.mailLinks.url(purpose, code: Secret(String(repeating: "0", count: 43)), project, request)

@@ -39,7 +39,8 @@ struct CredentialChange: Sendable {
       holderOf: AccountRecord.key(ofEmail: address, project: self.project), in: set)
     if let holder, holder.id != account.id { return .addressTaken }
     // Whoever types an address learns whether an account has it: where that is a secret, a mail has to prove it first.
-    let isChange = email != nil && account.address.map { $0.email.normalizedAddress != address.normalizedAddress } ?? true
+    let isChange =
+      email != nil && account.address.map { $0.email.normalizedAddress != address.normalizedAddress } ?? true
     guard isChange, email != nil, account.address != nil else { return nil }
     return try ProjectSettings.find(project, in: set).protectsAddresses ? .unverifiedAddress : nil
   }

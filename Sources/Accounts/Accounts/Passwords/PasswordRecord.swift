@@ -55,7 +55,7 @@ extension AccountRecord {
     passwordChangedAt = nil
   }
 
-  /// Whether its own address was never proven: whoever made the account may have typed anybody's.
+  /// Whether its own address was never proven: its maker may have typed anyone's.
   func hasUnproven(_ address: String) -> Bool {
     !isEmailVerified && email?.normalizedAddress == address.normalizedAddress
   }
@@ -64,6 +64,11 @@ extension AccountRecord {
   /// are to be ended.
   mutating func disown(in set: inout WorkingSet) throws(StoreError) {
     try removePassword(in: &set)
+    disownOthers()
+  }
+
+  /// The same but for the password, which is about to be replaced.
+  mutating func disownOthers() {
     phoneNumber = nil
     isNumberFictional = false
     numberTrustedFrom = nil

@@ -98,6 +98,7 @@ struct PasswordSignInOrder: CommandOrder {
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     try attempts.addKeys(to: &keys, at: now)
     keys.add(holderOf: try AccountRecord.key(ofEmail: email, project: project.id))
+    ProjectSettings.addKeys(of: project.id, to: &keys)
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {

@@ -37,7 +37,9 @@ struct Passwords: Sendable {
     guard !rules.needsDigit || bytes.contains(where: { (0x30...0x39).contains($0) }) else {
       throw .weak("must contain a numeric character")
     }
-    guard !rules.needsSymbol || text.unicodeScalars.contains(where: { !$0.properties.isAlphabetic && $0.properties.numericType == nil })
+    guard
+      !rules.needsSymbol
+        || text.unicodeScalars.contains(where: { !$0.properties.isAlphabetic && $0.properties.numericType == nil })
     else { throw .weak("must contain a non-alphanumeric character") }
   }
 

@@ -57,6 +57,7 @@ struct CheckReply: Report {
     guard let approval else { return }
     if let used = UsedCredential(verification: approval.verificationID) { keys.add(record: used.id) }
     keys.add(holderOf: try AccountRecord.key(ofNumber: approval.phoneNumber, project: project))
+    ProjectSettings.addKeys(of: project, to: &keys)
   }
 
   /// Has loaded at once what the waiting commands look up in turn.

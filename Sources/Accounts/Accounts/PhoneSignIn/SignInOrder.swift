@@ -80,6 +80,7 @@ struct SignInOrder: CommandOrder {
     case .temporaryProof(let ids, let number):
       for id in ids { keys.add(record: id) }
       keys.add(holderOf: try AccountRecord.key(ofNumber: number, project: project))
+      ProjectSettings.addKeys(of: project, to: &keys)
     }
   }
 

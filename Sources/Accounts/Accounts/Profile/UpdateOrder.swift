@@ -69,10 +69,10 @@ struct UpdateOrder: CommandOrder {
     {
       return CommandAnswer(error)
     }
-    try changed.account.removeLostPassword(of: holder.account, in: &set)
     if let credential {
       try credential.apply(to: &changed.account, hash.flatMap { try? $0.get() }, in: &set)
     }
+    try changed.account.removeLostPassword(of: holder.account, in: &set)
     if changed.account != holder.account {
       try endSessions(of: holder, changed.account, in: &set)
       try changed.account.store(in: &set)

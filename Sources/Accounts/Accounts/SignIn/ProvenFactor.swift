@@ -52,6 +52,7 @@ extension ProvenFactor {
   var method: Project.Method { Project.Method(rawValue: provider.name) }
 
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
+    ProjectSettings.addKeys(of: project, to: &keys)
     keys.add(holderOf: try key(project: project))
     if let key = try addressKey(project: project) { keys.add(holderOf: key) }
   }

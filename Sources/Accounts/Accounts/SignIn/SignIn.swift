@@ -47,8 +47,8 @@ struct SignIn<Factor: ProvenFactor> {
       neighbor: allowsDuplicates
         ? nil
         : try factor.addressKey(project: project).flatMap { key throws(StoreError) in
-        try AccountRecord.find(holderOf: key, in: set)
-      })
+          try AccountRecord.find(holderOf: key, in: set)
+        })
     if let holder = step.holder, factor.supersedes(holder), request.caller?.account != holder.id {
       (step.holder, step.superseded) = (nil, holder)
     }

@@ -45,7 +45,8 @@ struct ActionView: Sendable {
 
   /// Page that says what the link does, with the button that does it.
   func page(_ link: MailLinkApplied, isWeak: Bool = false) -> CallPage {
-    var content = paragraph(link.newEmail ?? link.email)
+    // The address that is the account's afterwards: not the one that a thief has put there.
+    var content = paragraph(link.purpose == .changeAddress ? link.newEmail ?? link.email : link.email)
     switch link.purpose {
     case .verifyAddress: content += form(.verifyButton)
     case .changeAddress: content += form(.changeButton)

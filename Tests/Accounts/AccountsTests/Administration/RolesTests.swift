@@ -161,7 +161,7 @@ import Testing
     let header = Base64URL.encode(Array(#"{"alg":"none","kid":"key-own"}"#.utf8))
     for hostile in [
       "", ".", "..", "a.b.c", "\(header).\(parts[1]).", "\(header).\(parts[1]).\(parts[2])", text + "A",
-      "\(parts[0]).\(parts[1])", String(repeating: "a", count: 70_000),
+      "\(parts[0]).\(parts[1])", String(repeating: "a", count: 9_000),
     ] {
       #expect(try code(try await bench.grant(Secret(hostile))) == .invalidGrant, "\(hostile.prefix(40))")
     }

@@ -53,6 +53,22 @@ struct ApplyMailLinkTests {
     #expect(try await bench.apply(code, newPassword: AccountsBench.password).error == .invalidOobCode)
   }
 
+  @Test(arguments: [false, true])
+  func `A reset takes from an account that never proved its address what else opens it`(isProven: Bool) async throws {
+    let user = try await user()
+    if isProven { try await bench.verifyEmail(of: user) }
+    try await bench.change(try #require(try await bench.account(of: user))) { account, set in
+      account.phoneNumber = AccountsBench.number
+      account.add(LinkedIdentity(provider: "google.com", subject: "maker", linkedAt: set.now))
+    }
+    let code = try await bench.sendLink(.resetPassword, to: Self.address).code
+    bench.clock.advance(by: .seconds(1))
+    #expect(try await bench.apply(code, newPassword: AccountsBench.otherPassword).error == nil)
+    let account = try #require(try await bench.account(of: user))
+    #expect(account.isEmailVerified && account.ways == (isProven ? ["google.com", "phone", "password"] : ["password"]))
+    #expect(try await bench.signIn(email: Self.address, AccountsBench.otherPassword).error == nil)
+  }
+
   @Test func `A reset is over after an hour, and void after a change of the password`() async throws {
     let user = try await user()
     let code = try await bench.sendLink(.resetPassword, to: Self.address).code
@@ -101,7 +117,7 @@ struct ApplyMailLinkTests {
     #expect(applied.error == nil && applied.mails.isEmpty)
   }
 
-  @Test func `The old address takes a change back, although the thief has changed the password`() async throws {
+  @Test func `The old address takes a change back, and shuts the thief out`() async throws {
     let user = try await user()
     try await bench.verifyEmail(of: user)
     let recover = try await bench.apply(changeCode(user)).mails.first?.code
@@ -109,16 +125,35 @@ struct ApplyMailLinkTests {
     let thief = try await bench.signIn(email: Self.other)
     let changed = try await bench.change(thief.idToken, password: AccountsBench.otherPassword)
     #expect(changed.error == nil)
+    try await bench.change(try #require(try await bench.account(of: user))) { account, set in
+      account.phoneNumber = AccountsBench.number
+      account.add(LinkedIdentity(provider: "google.com", subject: "thief", linkedAt: set.now))
+    }
     bench.clock.advance(by: .seconds(29 * 86_400))
     #expect(try await bench.apply(recover, isLook: true).reply?.email == Self.address)
     let applied = try await bench.apply(recover)
     #expect(applied.reply?.purpose == .recoverAddress && applied.reply?.email == Self.address)
     let account = try #require(try await bench.account(of: user))
-    #expect(account.email == Self.address && account.isEmailVerified && account.hasPassword)
+    #expect(account.email == Self.address && account.isEmailVerified && !account.hasPassword && account.ways.isEmpty)
     #expect(try await bench.sessions(of: account).isEmpty)
-    // The password stays, so the answer tells the owner to choose another one.
-    #expect(try await bench.signIn(email: Self.address, AccountsBench.otherPassword).error == nil)
+    #expect(try await bench.signIn(email: Self.address, AccountsBench.otherPassword).error != nil)
+    let reset = try await bench.sendLink(.resetPassword, to: Self.address).code
+    #expect(try await bench.apply(reset, newPassword: AccountsBench.password).error == nil)
     #expect(try await bench.apply(recover).error == .invalidOobCode)
+  }
+
+  @Test func `A change that is taken back leaves the password, number and identities of before`() async throws {
+    let user = try await user()
+    try await bench.verifyEmail(of: user)
+    try await bench.change(try #require(try await bench.account(of: user))) { account, set in
+      account.phoneNumber = AccountsBench.number
+      account.add(LinkedIdentity(provider: "google.com", subject: "owner", linkedAt: set.now))
+    }
+    bench.clock.advance(by: .seconds(1))
+    let recover = try await bench.apply(changeCode(user)).mails.first?.code
+    #expect(try await bench.apply(recover).error == nil)
+    #expect(try await bench.account(of: user)?.ways == ["google.com", "phone", "password"])
+    #expect(try await bench.signIn(email: Self.address).error == nil)
   }
 
   @Test func `An address that somebody else has now does not come back`() async throws {

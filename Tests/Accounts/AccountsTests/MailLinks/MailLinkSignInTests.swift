@@ -30,6 +30,16 @@ struct MailLinkSignInTests {
     #expect(again.reply.localID == user.reply.localID && again.reply.isNewUser == false)
   }
 
+  @Test func `A stranger who signs up with the address neither voids the link nor stays in`() async throws {
+    let code = try await bench.sendLink(.signIn, to: Self.address).code
+    let stranger = try await bench.signUp(email: Self.address)
+    bench.clock.advance(by: .seconds(1))
+    let user = try await bench.signIn(link: code)
+    #expect(user.error == nil && user.reply.localID == stranger.reply.localID)
+    #expect(try await bench.account(of: user)?.hasPassword == false)
+    #expect(try await bench.refusal(of: stranger.idToken)?.code == .tokenExpired)
+  }
+
   @Test func `The same message gets its tokens again`() async throws {
     let code = try await bench.sendLink(.signIn, to: Self.address).code
     let first = try await bench.signIn(link: code, id: "m")

@@ -176,7 +176,7 @@ import Testing
   @Test func `Outside development mode nothing is remembered, and there is nothing to call`() throws {
     let paths = try CallFixture().calls.routes.filter { $0.access == .development }
     #expect(paths.isEmpty)
-    #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 5)
+    #expect(try CallFixture(isDevelopment: true).calls.routes.filter { $0.access == .development }.count == 6)
   }
 
   @Test func `No more sessions are remembered than named`() {

@@ -48,7 +48,7 @@ enum ListPlace {
 
 /// Room for the elements of a list in a reply.
 enum ReplyRoom {
-  /// What the rest of the body takes at most.
+  /// Maximum size of the rest of the body.
   private static let rest = 4_096
 
   /// Number of elements that fit, by their bytes: at least one.

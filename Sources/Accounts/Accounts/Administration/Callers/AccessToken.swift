@@ -40,7 +40,7 @@ struct PresentedAccessToken: Sendable {
   private let account: RecordID
   private let tickets: [RecordID]
 
-  /// - Returns: `nil` for a text that is no token.
+  /// - Returns: `nil` for a text that is not a token.
   init?(_ token: Secret, project: String, _ tickets: Tickets) {
     let text = token.reveal()
     guard text.utf8.count <= Self.maxBytes, let end = text.lastIndex(of: Self.separator) else { return nil }

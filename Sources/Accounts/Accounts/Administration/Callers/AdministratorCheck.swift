@@ -14,7 +14,7 @@ struct AdministratorCheck: Sendable {
 
   private enum Caller: Sendable {
     case known(Administrator)
-    /// `nil` for a text that is no token.
+    /// `nil` for a text that is not a token.
     case token(PresentedAccessToken?, Tickets)
   }
 

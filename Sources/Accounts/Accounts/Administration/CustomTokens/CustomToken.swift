@@ -6,12 +6,12 @@ import CountersignTelemetry
 struct CustomToken: Sendable {
   static let audience =
     "https://identitytoolkit.googleapis.com/google.identity.identitytoolkit.v1.IdentityToolkit"
-  /// Issuer of those that nobody signs, in development.
+  /// Issuer of unsigned ones, in development.
   private static let emulator = "firebase-auth-emulator@example.com"
 
   let localID: String
   let claims: String?
-  /// Signature to look at, with the account that it is of. `nil` for one that nobody signs.
+  /// Signature to look at, with the account that it is of. `nil` for an unsigned one.
   let signed: (assertion: AccountAssertion, by: ServiceAccountName)?
 
   /// - Throws: `INVALID_CUSTOM_TOKEN`, `CREDENTIAL_MISMATCH`, or what is wrong with its claims.

@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// A token that a service account has signed, or says that it has: nobody has looked at its signature yet.
+/// A token that a service account has signed, or says that it has: its signature is still to be verified.
 struct AccountAssertion: Sendable {
   static let maxBytes = 8_192
   /// Longest time between issue and expiry.

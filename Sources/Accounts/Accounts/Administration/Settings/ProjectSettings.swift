@@ -11,7 +11,7 @@ struct ProjectSettings: Sendable, Hashable {
   var allowsDuplicateEmails: Bool
   var protectsAddresses: Bool
 
-  /// As the record has them. Those that nobody has set are absent.
+  /// As the record has them. Those that were never set are absent.
   struct Changes: Sendable, Hashable {
     var allowsDuplicateEmails: Bool?
     var protectsAddresses: Bool?

@@ -17,13 +17,13 @@ struct AccountChange: Sendable {
     if let conflict = link(to: &account, at: set.now) { return conflict }
     let before = account
     fields.profile.apply(to: &account)
-    try account.removeLostPassword(of: before, in: &set)
     setAddress(of: &account)
     if let number = fields.phoneNumber {
       account.phoneNumber = number
       (account.isNumberFictional, account.numberTrustedFrom) = (false, nil)
     }
     if let password { try account.setPassword(password, in: &set) }
+    try account.removeLostPassword(of: before, in: &set)
     if let isDisabled = fields.isDisabled { account.isDisabled = isDisabled }
     if fields.setsClaims { account.claims = fields.claims }
     if account.hasWayIn || account.email != nil { account.isAnonymous = false }

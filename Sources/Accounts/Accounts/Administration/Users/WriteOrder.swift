@@ -65,7 +65,10 @@ struct WriteOrder: CommandOrder {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)
-    if let id = AccountRecord.id(of: localID, project: project) { keys.add(record: id) }
+    if let id = AccountRecord.id(of: localID, project: project) {
+      keys.add(record: id)
+      keys.add(group: try SessionRecord.group(ofAccount: id))
+    }
     try fields.addKeys(in: project, to: &keys)
   }
 
