@@ -174,4 +174,21 @@ extension ImportTests {
     #expect(try await bench.find(localID)?.ways == ["phone"])
     #expect(try AccountsRemoved(json: try await bench.remove([localID], isForced: true).body).refused.isEmpty)
   }
+
+  @Test func `A password that is taken and set by one command is replaced`() async throws {
+    let bench = try await AccountsBench()
+    bench.usePasswords()
+    let user = try await bench.signUp(email: "ada@example.com")
+    let own = try await bench.change(user.idToken, password: AccountsBench.otherPassword) {
+      $0.deleteProviders = ["password"]
+    }
+    #expect(own.error == nil)
+    let localID = try #require(user.reply.localID)
+    let reply = try await bench.change(
+      self.user(localID) { fields in
+        (fields.email, fields.password, fields.deleteProviders) = ("eve@example.com", "one more horse", ["password"])
+      })
+    #expect(try code(reply) == nil)
+    #expect(try await bench.signIn(email: "eve@example.com", "one more horse").reply.localID == localID)
+  }
 }
