@@ -47,8 +47,6 @@ SCOPES = ["https://www.googleapis.com/auth/cloud-platform", "https://www.googlea
 BATCH = 1000
 # A hash that is not shown.
 REDACTED = "UkVEQUNURUQ="
-# What users have now, and the description of v3 does not know.
-SINCE_V3 = {"initialEmail", "emailLinkSignin", "lastRefreshAt"}
 # UIDs of other systems, with all that they may have.
 FOREIGN_IDS = ["42", "user@example.org", "a/b?c=d&e#f%20", "日本語のユーザー", " spaced ", "-", "x" * 128]
 
@@ -547,10 +545,7 @@ class DiscoveryTest(Assertions, unittest.TestCase):
 
     def run_call(self, version, request, schema):
         answer = request.execute()
-        known = answer
-        if version == "v3" and "users" in answer:
-            known = {**answer, "users": [{name: user[name] for name in user.keys() - SINCE_V3} for user in answer["users"]]}
-        google_schemas.require_type(version, {"$ref": schema}, known, schema)
+        google_schemas.require_type(version, {"$ref": schema}, answer, schema)
         return answer
 
     def test_v1(self):
@@ -621,19 +616,21 @@ class DiscoveryTest(Assertions, unittest.TestCase):
 
     def test_v3(self):
         """By the bearer alone, where there is one project only."""
+        # The description of v3 lacks what the service has shown since. Names and types are those of v1.
+        prefix = "GoogleCloudIdentitytoolkitV1"
         party, email = self.service("v3").relyingparty(), new_email()
-        uid = self.run_call("v3", party.signupNewUser(body={"email": email, "password": PASSWORD}), "SignupNewUserResponse")["localId"]
-        found = self.run_call("v3", party.getAccountInfo(body={"email": [email]}), "GetAccountInfoResponse")
+        uid = self.run_call("v1", party.signupNewUser(body={"email": email, "password": PASSWORD}), f"{prefix}SignUpResponse")["localId"]
+        found = self.run_call("v1", party.getAccountInfo(body={"email": [email]}), f"{prefix}GetAccountInfoResponse")
         self.assertEqual([user["localId"] for user in found["users"]], [uid])
-        changed = self.run_call("v3", party.setAccountInfo(body={"localId": uid, "displayName": "Ada"}), "SetAccountInfoResponse")
+        changed = self.run_call("v1", party.setAccountInfo(body={"localId": uid, "displayName": "Ada"}), f"{prefix}SetAccountInfoResponse")
         self.assertEqual(changed["displayName"], "Ada")
-        page = self.run_call("v3", party.downloadAccount(body={"maxResults": 2}), "DownloadAccountResponse")
+        page = self.run_call("v1", party.downloadAccount(body={"maxResults": 2}), f"{prefix}DownloadAccountResponse")
         self.assertLessEqual(len(page["users"]), 2)
-        imported = self.run_call("v3", party.uploadAccount(body={"users": [{"localId": new_id()}]}), "UploadAccountResponse")
+        imported = self.run_call("v1", party.uploadAccount(body={"users": [{"localId": new_id()}]}), f"{prefix}UploadAccountResponse")
         self.assertFalse(imported.get("error"))
         keys = party.getPublicKeys().execute()
         self.assertTrue(all(text.startswith("-----BEGIN CERTIFICATE-----") for text in keys.values()))
-        self.run_call("v3", party.deleteAccount(body={"localId": uid}), "DeleteAccountResponse")
+        self.run_call("v1", party.deleteAccount(body={"localId": uid}), f"{prefix}DeleteAccountResponse")
         self.assertNotIn("users", party.getAccountInfo(body={"email": [email]}).execute())
 
     def test_a_refusal_is_read(self):
