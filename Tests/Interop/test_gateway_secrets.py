@@ -227,7 +227,8 @@ class SecretsTest(Assertions, unittest.TestCase):
             ("POST", lookup, f'{{"idToken": "{token}", nonsense', {}), ("POST", lookup, json.dumps({"idToken": [token]}), {}),
             ("POST", lookup, json.dumps({"idToken": {token: token}}), {}), ("POST", lookup, token, {}),
             ("POST", f"{lookup}&idToken={token}&access_token={token}", "{}", {}),
-            ("POST", lookup, "{}", {"Authorization": f"Bearer {token}", "Cookie": f"session={token}", "X-Firebase-AppCheck": token}),
+            ("POST", lookup, '{"localId": ["x"]}', {
+                "Authorization": f"Bearer {token}", "Cookie": f"session={token}", "X-Firebase-AppCheck": token}),
             ("GET", f"/{token}/{token}?x={token}", None, {}), ("POST", self.web.path(f"accounts:{token}"), "{}", {}),
             ("POST", lookup.replace("key=", f"key={token}"), "{}", {}), (token, lookup, "{}", {}),
             ("POST", lookup, "{}", {"Origin": f"http://{token}.example", "User-Agent": "curl", "X-Firebase-Locale": token,
