@@ -12,6 +12,8 @@ enum CallLimits {
   /// Maximum number of values in a body, those in lists and objects included. The protocol's largest calls of apps have
   /// about thirty.
   static let maxValues = 1_000
+  /// Maximum number of values in a body with a list of 1,000 IDs, the protocol's longest.
+  static let maxListValues = 1_100
   /// Maximum number of values in a batch of users: about fifty a user.
   static let maxBatchValues = 50_000
   /// Maximum number of fields of a form. The protocol's forms have two.
@@ -38,5 +40,6 @@ struct BodyLimits: Sendable, Hashable {
   let values: Int
 
   static let usual = BodyLimits(bytes: CallLimits.maxBodyBytes, values: CallLimits.maxValues)
+  static let list = BodyLimits(bytes: CallLimits.maxBodyBytes, values: CallLimits.maxListValues)
   static let batch = BodyLimits(bytes: CallLimits.maxBatchBytes, values: CallLimits.maxBatchValues)
 }

@@ -20,8 +20,11 @@ struct BatchCalls: Sendable {
     var create = Route.administrators(
       "importUsers", .post, "/accounts:batchCreate", old: "uploadAccount", batchCreate)
     create.bodyLimits = .batch
+    var delete = Route.administrators("deleteUsers", .post, "/accounts:batchDelete", old: nil, batchDelete)
+    delete.bodyLimits = .list
     return [
       create,
+      delete,
       .administrators("listUsers", .get, "/accounts:batchGet", old: nil) {
         (call) async throws(ProtocolError) in try await list(call, call.query)
       },
@@ -30,7 +33,6 @@ struct BatchCalls: Sendable {
         "listUsers", .post, ["\(HostPrefix.relyingParty)/downloadAccount"], access: .administrator,
         waitsFor: .administrators
       ) { (call: Call) async throws(ProtocolError) -> CallAnswer in try await list(call, call.body) },
-      .administrators("deleteUsers", .post, "/accounts:batchDelete", old: nil, batchDelete),
       .administrators("queryUsers", .post, "/accounts:query", old: nil, query),
     ]
   }
