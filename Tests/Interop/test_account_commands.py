@@ -21,9 +21,10 @@ import unittest
 
 import hash_vectors
 import stack
-from gateway_client import PASSWORD, PROJECT, Administrator, Assertions, Web, new_email, new_number
+from gateway_client import PASSWORD, PROJECT, Administrator, Assertions, Web, new_email, new_number, send
 from identities import ApplePerson, GooglePerson
 from process import BINARIES, countersign
+from waiting import eventually
 
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
 ROWS = 100_000 if IS_LONG else 15_000
@@ -298,6 +299,15 @@ class RoundTripTest(CommandTest):
 
 
 class KillTest(CommandTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.addClassCleanup(eventually, "all users are gone", cls.reset, IMPORT_SECONDS)
+
+    @staticmethod
+    def reset():
+        """Whether all is gone, so that other modules do not have to do it: thousands take longer than a call."""
+        return send(os.environ["COUNTERSIGN_GATEWAY_URL"], "DELETE", f"/emulator/v1/projects/{PROJECT}/accounts").status == 200
+
     def big_file(self, mark, count):
         made = hash_vectors.text(hash_vectors.chain("sha256", hash_vectors.SALT + PASSWORD.encode(), 1))
         return self.users_file([
