@@ -10,6 +10,8 @@ final class Daemon: Sendable {
     var running: [ObjectIdentifier: (exchange: Exchange, task: Task<Void, Never>?)] = [:]
     var isStopping = false
     var isCancelled = false
+    /// Whether every request that was running when it was canceled has its end.
+    var isClosed = false
     var onIdle: [CheckedContinuation<Void, Never>] = []
   }
 
@@ -104,7 +106,7 @@ final class Daemon: Sendable {
     await withCheckedContinuation { continuation in
       let isIdle = state.withLock { state in
         state.isStopping = true
-        if state.running.isEmpty || state.isCancelled { return true }
+        if state.running.isEmpty || state.isClosed { return true }
         state.onIdle.append(continuation)
         return false
       }
@@ -114,15 +116,20 @@ final class Daemon: Sendable {
 
   /// Their connections are closed without waiting for them.
   func cancelAll() {
-    let (running, idle) = state.withLock { state in
+    let running = state.withLock { state in
       state.isStopping = true
       state.isCancelled = true
-      defer { state.onIdle = [] }
-      return (Array(state.running.values), state.onIdle)
+      return Array(state.running.values)
     }
     for (exchange, task) in running {
       task?.cancel()
       exchange.complete(.close)
+    }
+    // Only now: libmicrohttpd aborts the process when it is stopped while a connection is suspended.
+    let idle = state.withLock { state in
+      state.isClosed = true
+      defer { state.onIdle = [] }
+      return state.onIdle
     }
     for waiter in idle { waiter.resume() }
   }

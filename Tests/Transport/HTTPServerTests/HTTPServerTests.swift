@@ -182,6 +182,27 @@ struct HTTPServerTests {
     #expect(await answer.body == "done")
   }
 
+  @Test func `A grace that is over at once closes every request before the server ends`() async throws {
+    for _ in 0..<20 {
+      let (started, starter) = AsyncStream<Void>.makeStream()
+      let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in
+        starter.yield()
+        try? await Task.sleep(for: .seconds(600))
+        return .close
+      }
+      await withTaskGroup { group in
+        let port = server.port
+        for _ in 0..<16 { group.addTask { _ = await RawClient.get(port: port, "/") } }
+        var count = 0
+        for await _ in started {
+          count += 1
+          if count == 16 { break }
+        }
+        await server.stop(grace: .zero)
+      }
+    }
+  }
+
   @Test func `Stop cancels handlers after the grace and is repeatable`() async throws {
     let (started, starter) = AsyncStream<Void>.makeStream()
     let server = try HTTPServer(host: "127.0.0.1", port: 0, maxBodyBytes: 1) { _ in

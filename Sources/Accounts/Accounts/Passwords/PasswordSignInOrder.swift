@@ -99,6 +99,9 @@ struct PasswordSignInOrder: CommandOrder {
     try attempts.addKeys(to: &keys, at: now)
     keys.add(holderOf: try AccountRecord.key(ofEmail: email, project: project.id))
     ProjectSettings.addKeys(of: project.id, to: &keys)
+    guard case .success(let comparison) = comparison, let account = comparison.account else { return }
+    keys.add(record: try PasswordRecord.id(of: account))
+    keys.add(group: try SessionRecord.group(ofAccount: account))
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
