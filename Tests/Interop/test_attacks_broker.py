@@ -56,7 +56,7 @@ class RightsTest(AttackTest):
     def test_a_command_that_there_is_not_comes_back_to_who_sent_it(self):
         channel = broker.channel(self, "service")
         with self.assertRaises(pika.exceptions.UnroutableError):
-            channel.basic_publish("countersign.commands", "account.create", b"{}", mandatory=True)
+            channel.basic_publish("countersign.commands", "account.invent", b"{}", mandatory=True)
 
     def test_nobody_reads_anothers_replies(self):
         name = f"countersign.reply.sender.{uuid.uuid4().hex}"

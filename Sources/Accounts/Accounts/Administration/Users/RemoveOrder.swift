@@ -35,6 +35,8 @@ struct RemoveOrder: CommandOrder {
     for localID in localIDs {
       guard let id = AccountRecord.id(of: localID, project: project) else { continue }
       keys.add(record: id)
+      // All at once: a load for each account would be too many.
+      keys.add(record: try PasswordRecord.id(of: id))
       keys.add(group: try SessionRecord.group(ofAccount: id))
     }
   }
