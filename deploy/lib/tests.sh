@@ -162,7 +162,7 @@ tests_run_swift_quietly() {
 
 # Starts all Swift tests beside the interop tests, which get the processors first: they measure more time than these.
 tests_start_swift() {
-  step "Running the Swift tests, beside what follows"
+  step "Running the Swift tests"
   tests_beside tests_run_swift_quietly
   TEST_SWIFT=${TEST_BESIDE[-1]}
   renice -n 5 -g "$TEST_SWIFT" >/dev/null
