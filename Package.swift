@@ -328,9 +328,9 @@ let testTargets: [Target] = [
   tests(
     "Accounts", at: "Accounts/Accounts",
     [
-      "CommandEngine", "CountersignAMQP", "CountersignCryptography", "CountersignEncoding", "CountersignMessages",
-      "CountersignTelemetry", "HTTPClient", "PasswordHashing", "PostgreSQL", "Projects", "RecordStore",
-      "ServiceRuntime",
+      "CommandEngine", "CountersignAMQP", "CountersignConcurrency", "CountersignCryptography", "CountersignEncoding",
+      "CountersignMessages", "CountersignTelemetry", "HTTPClient", "PasswordHashing", "PostgreSQL", "Projects",
+      "RecordStore", "ServiceRuntime",
     ]),
   tests(
     "Gateway", at: "Gateway/Gateway",

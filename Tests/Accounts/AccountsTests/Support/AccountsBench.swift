@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignConcurrency
 import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
@@ -65,8 +66,14 @@ final class AccountsBench: EngineBench {
         AccountFlows(parts).registry, store: self.store, rules: rules.engine, sink: sink, author: Self.author,
         clock: setting.clock, metrics: EngineMetrics(metrics), logger: logger),
       clock: setting.clock, sink: sink, registry: metrics, logs: logs, user: "gateway", isTimed: true)
+    await Self.window.enter()
+    defer { Self.window.leave() }
     try await maintenance.begin()
   }
+
+  /// One at a time makes its signing keys: that computes, and tests beside it wait for answers of sockets on the same
+  /// threads.
+  private static let window = Window(1)
 
   /// On a file of its own, which goes with the bench.
   convenience init(_ change: (inout Setting) throws -> Void = { _ in }) async throws {
