@@ -35,14 +35,15 @@ struct CredentialChange: Sendable {
   ) throws(StoreError) -> APIError? {
     guard project.methods.contains(.password) || password == nil else { return .methodOff(.password) }
     guard let address = email ?? account.address?.email else { return .missingEmail }
+    // A refusal tells that an account has the address: where that is a secret, a mail has to prove it first.
+    if let present = account.address?.email, present.normalizedAddress != address.normalizedAddress,
+      try ProjectSettings.find(project, in: set).protectsAddresses
+    {
+      return .unverifiedAddress
+    }
     let holder = try AccountRecord.find(
       holderOf: AccountRecord.key(ofEmail: address, project: self.project), in: set)
-    if let holder, holder.id != account.id { return .addressTaken }
-    // Whoever types an address learns whether an account has it: where that is a secret, a mail has to prove it first.
-    let isChange =
-      email != nil && account.address.map { $0.email.normalizedAddress != address.normalizedAddress } ?? true
-    guard isChange, email != nil, account.address != nil else { return nil }
-    return try ProjectSettings.find(project, in: set).protectsAddresses ? .unverifiedAddress : nil
+    return holder.map { $0.id == account.id } ?? true ? nil : .addressTaken
   }
 
   func apply(

@@ -59,7 +59,12 @@ struct UpdateOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let found): holder = found
     }
-    if case .failure(let error) = hash { return CommandAnswer(error) }
+    let made: PasswordHash?
+    switch hash {
+    case nil: made = nil
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let hash): made = hash
+    }
     if let refusal = try refusal(for: holder, in: set) { return CommandAnswer(refusal) }
     var changed = holder
     change.apply(to: &changed.account)
@@ -70,7 +75,7 @@ struct UpdateOrder: CommandOrder {
       return CommandAnswer(error)
     }
     if let credential {
-      try credential.apply(to: &changed.account, hash.flatMap { try? $0.get() }, in: &set)
+      try credential.apply(to: &changed.account, made, in: &set)
     }
     try changed.account.removeLostPassword(of: holder.account, in: &set)
     if changed.account != holder.account {

@@ -85,7 +85,7 @@ struct CallRouter: Sendable {
     var variables: [String: String] = [:]
     for (expected, segment) in zip(isOpen ? pattern.dropLast() : pattern[...], segments) {
       if expected.hasPrefix("{") {
-        // What follows the name is a part of the segment: `{project}:createSessionCookie`.
+        // The rest of the segment follows the name: `{project}:createSessionCookie`.
         let parts = expected.dropFirst().split(separator: "}", maxSplits: 1, omittingEmptySubsequences: false)
         let ending = parts.count == 2 ? parts[1] : ""
         guard segment.hasSuffix(ending), segment.utf8.count > ending.utf8.count, let name = parts.first else {

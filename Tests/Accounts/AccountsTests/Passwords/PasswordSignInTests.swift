@@ -183,7 +183,7 @@ struct PasswordSignInTests {
     }
     let pause = try #require(limited?.retryAfter)
     #expect((1...30).contains(pause))
-    // Where it has signed in from before, nobody waits.
+    // A network that it has signed in from before does not wait.
     #expect(try await bench.signIn(email: AccountsBench.email, ip: home).reply.localID == user.reply.localID)
     #expect(try await bench.signIn(email: AccountsBench.email, ip: "203.0.114.1").error?.code == .tooManyAttempts)
     bench.clock.advance(by: WrongPasswords.longestPause + .seconds(2))

@@ -237,7 +237,7 @@ struct PasswordSignUpTests {
     for password in [AccountsBench.password, AccountsBench.otherPassword] {
       #expect(try await bench.signIn(email: AccountsBench.email, password).error?.reason == "METHOD_OFF")
     }
-    // Who is signed in stays it.
+    // The session goes on.
     #expect(try await bench.refusal(of: bench.refresh(user.refreshToken)) == nil)
   }
 

@@ -101,9 +101,9 @@ extension ServiceAccountRecord.Key: FieldCoded {
     }
   }
 
-  /// `nil` for a text that is no RSA key.
+  /// `nil` for a text without an RSA key.
   var verifying: VerifyingKey? {
-    // Whatever is wrong with it, it verifies nothing.
+    // It is checked when it is added. One that cannot be read any longer verifies nothing.
     guard let key = try? VerifyingKey(file: Array(text.utf8)), key.algorithm == .rs256 else { return nil }
     return key
   }
