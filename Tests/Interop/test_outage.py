@@ -106,7 +106,7 @@ class Traffic:
 
     def send(self):
         index = len(self.sent)
-        job = {"to": f"+4916{20_000_000 + index}", "text": f"{self.run} {index}", "onUnknown": "report"}
+        job = {"to": f"+49163{index:07d}", "text": f"{self.run} {index}", "onUnknown": "report"}
         seconds = LONG_SECONDS
         if index % PINNED_EVERY == 0:
             job["lane"] = "twilio"
