@@ -141,10 +141,32 @@ public struct Project: Sendable, Hashable {
     public var clientIDs: [String]
     /// The app at the provider whose access tokens are taken.
     public var appID: String?
+    /// Facts of an OpenID Connect provider. `nil` for the others.
+    public var openID: OpenID?
 
     public init(clientIDs: [String] = [], appID: String? = nil) {
       self.clientIDs = clientIDs
       self.appID = appID
+    }
+  }
+
+  /// OpenID Connect provider that stands in the project's file: `oidc.example`.
+  public struct OpenID: Sendable, Hashable {
+    /// Name for people.
+    public var displayName: String?
+    /// As its ID tokens have it.
+    public var issuer: String
+    /// Platforms that clients are for, by client ID. Others are for any.
+    public var platforms: [String: ProjectApp.Platform] = [:]
+    /// Whether its page is used with the code flow. Otherwise with the implicit flow.
+    public var usesCodeFlow = true
+    /// Scopes beside `openid`.
+    public var scopes: [String] = []
+    /// Parameters of its page.
+    public var parameters: [String: String] = [:]
+
+    public init(issuer: String) {
+      self.issuer = issuer
     }
   }
 

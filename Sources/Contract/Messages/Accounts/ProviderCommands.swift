@@ -28,7 +28,7 @@ public struct SignInWithIDP: SecretReplyCommand {
 
 /// Credential of an identity provider, as the app got it. Its fields are those of `postBody`.
 public struct IDPCredential: SealedText, Hashable {
-  /// `apple.com`, `google.com`, `facebook.com`.
+  /// `apple.com`, `google.com`, `facebook.com`, `oidc.example`. What a page brings names it by its state.
   public var providerID: String?
   public var idToken: String?
   public var accessToken: String?
@@ -38,6 +38,16 @@ public struct IDPCredential: SealedText, Hashable {
   public var user: String?
   /// Token of an earlier answer, in place of a credential that counts once. It alone counts where it is there.
   public var pendingToken: String?
+  /// Authorization code that the provider's page gave.
+  public var code: String?
+  /// State of the page's flow, as ``IDPSignInStarted`` put it into the address.
+  public var state: String?
+  /// Issuer that the page names beside the code (RFC 9207).
+  public var issuer: String?
+  /// Address that the provider has led back to, without query and fragment.
+  public var redirectURI: String?
+  /// Session ID whose hash began the flow.
+  public var sessionID: String?
 
   public init(providerID: String? = nil) {
     self.providerID = providerID

@@ -120,7 +120,8 @@ public enum Topology {
     SignInWithMailLink.routingKey, GrantAccess.routingKey, CreateAccount.routingKey, ChangeAccount.routingKey,
     FindAccounts.routingKey, ListAccounts.routingKey, RemoveAccounts.routingKey, ImportAccounts.routingKey,
     CreateSessionCookie.routingKey, ProjectSettingsCommand.routingKey, SetServiceAccount.routingKey,
-    ListServiceAccounts.routingKey, ListActs.routingKey,
+    ListServiceAccounts.routingKey, ListActs.routingKey, StartIDPSignIn.routingKey, SetProvider.routingKey,
+    FindProviders.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.
