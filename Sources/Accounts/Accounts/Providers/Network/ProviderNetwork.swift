@@ -53,7 +53,7 @@ struct ProviderNetwork: Sendable {
   private func call(
     _ method: String, _ url: String, _ headers: HTTPHeaders, body: [UInt8]? = nil
   ) async throws(TransportError) -> HTTPResponse {
-    guard url.hasPrefix("https://") || isConfigured(url) else {
+    guard mayCall(url) else {
       throw TransportError(kind: .invalidRequest, requestMayHaveLeft: false, description: "the address is not https://")
     }
     var headers = headers
@@ -63,6 +63,9 @@ struct ProviderNetwork: Sendable {
         method: method, url: url, headers: headers, body: body, timeouts: Self.timeouts, isIdempotent: body == nil,
         maxResponseBytes: Self.maxBytes))
   }
+
+  /// Whether an address has the form of one to call. Where its name leads is seen on connecting.
+  func mayCall(_ url: String) -> Bool { url.hasPrefix("https://") || isConfigured(url) }
 
   private func isConfigured(_ url: String) -> Bool {
     let address = url.prefix { $0 != "?" }
