@@ -120,6 +120,8 @@ public struct AccountsFound: MessageBody, Hashable {
   public var hashes: SecretField?
   /// Place to go on from, opaque. Absent after the last account.
   public var next: String?
+  /// Number of accounts up to there, if the command asked for that alone.
+  public var count: Int?
 
   public init(accounts: [AccountView]) {
     self.accounts = accounts
@@ -159,6 +161,8 @@ public struct ListAccounts: AdministratorCommand {
   public var after: String?
   /// Public key for the hashes of the passwords, if they are wanted. The role `users.export` is needed then.
   public var replyKey: String?
+  /// Whether accounts are counted rather than listed, as many as a command counts. ``limit`` has no effect then.
+  public var countsOnly: Bool?
 
   public init(project: String, limit: Int) {
     self.project = project

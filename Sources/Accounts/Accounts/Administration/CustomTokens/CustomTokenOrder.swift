@@ -9,7 +9,7 @@ struct CustomTokenOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
   private let project: String
-  /// What is wrong with it refuses the command unless it was answered before.
+  /// A fault of it refuses the command unless it was answered before.
   private let token: Result<CustomToken, APIError>
   private let seal: ReplySeal
   private let random = RandomValues()
