@@ -50,7 +50,8 @@ struct AccountParts: Sendable {
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     cookies = SessionCookies(
-      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, logger)
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, metrics,
+      logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,

@@ -27,6 +27,7 @@ public enum AccountsServices {
     let services = try await EngineServices.open(configuration.service, configuration.rules.engine, context)
     let engine = try await services.begin(flows.registry, EngineMetrics(context.metrics, of: "accounts"))
     context.health.register("signingKeys") { parts.idTokens.keys.health }
+    context.health.register("cookieKeys") { parts.cookies.keys.health }
     warn(configuration, context.logger)
     let projects = FileWatcher.projects(configuration.projects.directory, configuration.rules.projects, context)
     return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]

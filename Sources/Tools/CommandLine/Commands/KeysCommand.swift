@@ -84,7 +84,7 @@ enum KeysCommand {
       let withdraw: Bool
 
       init(_ reader: OptionReader) {
-        withdraw = reader.flag("withdraw", "Deletes all other keys, which ends every ID token.")
+        withdraw = reader.flag("withdraw", "Deletes all other keys, which ends every ID token and session cookie.")
       }
     }
 

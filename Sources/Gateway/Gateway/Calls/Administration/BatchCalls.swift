@@ -118,7 +118,7 @@ struct BatchCalls: Sendable {
 
   // MARK: query
 
-  /// Users by ID, address or number, or the first ones of the list. A project's users are not counted.
+  /// Users by ID, address or number, or the first ones of the list, or the number of all.
   private func query(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
     let expressions = try call.body.objects("expression")
@@ -126,7 +126,10 @@ struct BatchCalls: Sendable {
     var answer = CallAnswer()
     let users: [CallAnswer]
     if expressions.isEmpty {
-      guard returnsUsers else { throw .notOffered(part: "The number of all users") }
+      guard returnsUsers else {
+        answer.put("recordsCount", asText: try await AccountPages(backend: backend, call: call).count())
+        return answer
+      }
       users = try await firstUsers(call)
     } else {
       users = try await AccountSearch(backend: backend, call: call)
