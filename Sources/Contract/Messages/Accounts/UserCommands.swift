@@ -170,7 +170,8 @@ public struct ListAccounts: AdministratorCommand {
   }
 }
 
-/// Command `account.remove`, for administrators: deletes accounts, at most ``maxAccounts``.
+/// Command `account.remove`, for administrators: deletes accounts, at most ``maxAccounts``. With none it checks the
+/// caller.
 public struct RemoveAccounts: AdministratorCommand {
   public typealias Reply = AccountsRemoved
   public static let type = MessageType("account.remove")

@@ -44,7 +44,8 @@ public struct HashParameters: SealedText, Hashable {
   }
 }
 
-/// Command `account.import`, for administrators: makes or replaces accounts, at most ``UserBatch/maxUsers``.
+/// Command `account.import`, for administrators: makes or replaces accounts, at most ``UserBatch/maxUsers``. With none
+/// it checks the caller.
 public struct ImportAccounts: AdministratorCommand {
   public typealias Reply = AccountsImported
   public static let type = MessageType("account.import")

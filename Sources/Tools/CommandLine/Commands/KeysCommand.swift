@@ -89,6 +89,7 @@ enum KeysCommand {
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      try await context.announce("keys.rotate", on: options.withdraw ? "--withdraw" : nil)
       let rotated = try await context.backend().sendAsOperator(
         RotateKeys(withdraw: options.withdraw), timeout: context.timeout)
       let text =

@@ -195,7 +195,20 @@ import Testing
     #expect(try AccountsRemoved(json: try await bench.remove(["on"], isForced: true).body).refused.isEmpty)
     #expect(try await bench.find("on") == nil)
     #expect(try code(try await bench.change(user("on"))) == .userNotFound)
-    #expect(try code(try await bench.remove([])) == .invalidArgument)
+    let many = Array(repeating: "on", count: RemoveAccounts.maxAccounts + 1)
+    #expect(try code(try await bench.remove(many)) == .invalidArgument)
+  }
+
+  @Test func `A command that names nobody has its caller checked, and is on no record`() async throws {
+    let bench = try await AccountsBench()
+    #expect(try AccountsFound(json: try await bench.find(AccountSelection()).body).accounts == [])
+    #expect(try AccountsRemoved(json: try await bench.remove([]).body).refused == [])
+    #expect(try AccountsImported(json: try await bench.importing(UserBatch(users: [])).body).refused == [])
+    let nobody = AccountsBench.Bearer.token(Secret("wrong"))
+    #expect(try code(try await bench.find(AccountSelection(), by: nobody)) == .invalidAccessToken)
+    #expect(try code(try await bench.remove([], by: nobody)) == .invalidAccessToken)
+    #expect(try code(try await bench.importing(UserBatch(users: []), by: nobody)) == .invalidAccessToken)
+    #expect(try await acts(bench) == [])
   }
 
   @Test func `Each act is on record, the latest first, page by page`() async throws {

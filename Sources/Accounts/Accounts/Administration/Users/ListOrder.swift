@@ -31,12 +31,8 @@ struct ListOrder: CommandOrder {
     check = try AdministratorCheck(
       bearer: command.bearer, project: project, role: wantsHashes ? .exportUsers : .readUsers, of: envelope,
       replyKey: command.replyKey, reader)
-    guard Self.limits.contains(command.limit) else {
-      throw APIError(
-        .invalidArgument, "limit must be \(Self.limits.lowerBound) to \(Self.limits.upperBound)", field: "limit")
-    }
-    page = StoreKeys.GroupPage(
-      behind: try ListPlace.read(command.after, AccountRecord.kind), limit: min(command.limit, Self.longestPage))
+    page = try StoreKeys.GroupPage(
+      of: AccountRecord.kind, limit: command.limit, in: Self.limits, after: command.after, maxRecords: Self.longestPage)
     seal = try command.replyKey.map { key throws(APIError) in try ReplySeal(key: key, envelope, AccountsFound.type) }
     (fingerprint, former) = reader.hashes.fingerprints(
       "list accounts", [project, command.replyKey ?? "", page.behind, String(page.limit), "\(countsOnly)"])
