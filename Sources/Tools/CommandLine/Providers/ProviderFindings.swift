@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 
-/// What is wrong with an OpenID Connect provider, by what it says of itself.
+/// Comparison of an OpenID Connect provider with what it says of itself.
 struct ProviderFindings: Sendable {
   static let implicitWarning =
     "the implicit flow is set although the provider offers the code flow, whose tokens never pass the browser: use --flow code"

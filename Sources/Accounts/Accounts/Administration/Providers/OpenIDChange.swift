@@ -68,8 +68,8 @@ struct OpenIDChange: Sendable {
     return applied(to: OpenIDConfiguration(id: id, isEnabled: false, issuer: issuer, clients: clients))
   }
 
-  /// The provider with the changes. A secret belongs to the issuer that it was given for, and goes with it: whoever
-  /// names another issuer would be shown the secret there.
+  /// The provider with the changes. A secret goes with the issuer that it was given for: a change of the issuer would
+  /// otherwise show it to another one.
   func applied(to former: OpenIDConfiguration) -> OpenIDConfiguration {
     var provider = former
     if let name = fields.displayName { provider.displayName = name.isEmpty ? nil : name }

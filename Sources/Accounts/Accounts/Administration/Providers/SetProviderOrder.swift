@@ -16,7 +16,7 @@ struct SetProviderOrder: CommandOrder {
   private let eventID = MessageID.make()
   private let seals = Once<[UInt8], String>()
 
-  /// What there is before the command.
+  /// State before the command.
   private struct Standing {
     /// `nil` as well for a record that no key opens.
     let provider: OpenIDConfiguration?
