@@ -17,6 +17,7 @@ struct AccountParts: Sendable {
   let sealer: Sealer
   let providers: IdentityProviders
   let openID: OpenIDConfigurations
+  let pageStates: PageStates
   let passwords: Passwords
   let mailLinks: MailLinks
   let metrics: MetricsRegistry
@@ -45,6 +46,7 @@ struct AccountParts: Sendable {
     self.rules = rules
     self.providers = providers
     openID = OpenIDConfigurations(ring: secrets.tokenKeys, secrets: providerSecrets, logger: logger)
+    pageStates = PageStates(ring: secrets.tokenKeys)
     passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger

@@ -55,10 +55,11 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  static let all = anonymous + [anonymousPerDay] + passwordAccounts + mailLinks + wrongPasswords
+  static let all = anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
+  static let pageSignIns = [pageSignInsPerAddress, pageSignInsPerNetwork]
   static let mailLinks = [mailLinksPerMailAddress, mailLinksPerNetwork, mailLinksPerProject]
   static let wrongPasswords = [wrongPasswordsPerNetworkAndMailAddress, wrongPasswordsPerNetwork] + [slowingPasswords]
 }
@@ -93,6 +94,20 @@ extension Limit {
   private static let passwordAccountsPerNetwork = passwordAccountsPerAddress.ofNetwork(
     "password_accounts_network", counter: "password sign-ups of a network",
     text: "too many accounts were made from the network of this address within an hour")
+}
+
+// MARK: Pages of providers
+
+extension Limit {
+  static let pageSignInsPerAddress = Limit(
+    "pageSignInsPerAddressPerHour", "page_sign_ins_address", 300, counter: "page sign-ins", of: [.address],
+    reason: "PAGE_LIMIT",
+    help: "Sign-ins at the pages of identity providers that one address may begin within an hour.",
+    text: "too many sign-ins at pages of providers were begun from this address within an hour")
+
+  private static let pageSignInsPerNetwork = pageSignInsPerAddress.ofNetwork(
+    "page_sign_ins_network", counter: "page sign-ins of a network",
+    text: "too many sign-ins at pages of providers were begun from the network of this address within an hour")
 }
 
 // MARK: Mails

@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// An identity that a command has proven, with what decides on the answer.
 struct PresentedIdentity: ProvenFactor {
@@ -16,6 +17,9 @@ struct PresentedIdentity: ProvenFactor {
   let returnsCredential: Bool
 
   var provider: SignInProvider { SignInProvider(name: proven.provider) }
+  var method: Project.Method? {
+    OpenIDConfigurations.isID(proven.provider) ? nil : Project.Method(rawValue: proven.provider)
+  }
   var identity: SignedInIdentity? { proven.signedIn }
 
   /// Addresses of a relay name no user, and any user may give one that is not verified.

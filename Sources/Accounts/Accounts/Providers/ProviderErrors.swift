@@ -25,4 +25,13 @@ extension APIError {
       .internalError, "\(id) needs the project's secret: put the right one into providerSecretsFile of accounts",
       reason: "PROVIDER_SECRET")
   }
+
+  static let openIDNotFound = APIError(
+    .operationNotAllowed, "The identity provider configuration is not found.", field: "project", reason: "METHOD_OFF")
+
+  static func providerHasNoPage(_ id: String) -> APIError {
+    APIError(
+      .operationNotAllowed, "\(id) has no page to sign in at: the guide of identity providers says what it needs",
+      field: "providerID", reason: "NO_PAGE")
+  }
 }
