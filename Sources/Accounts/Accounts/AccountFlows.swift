@@ -16,6 +16,7 @@ struct AccountParts: Sendable {
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
   let providers: IdentityProviders
+  let openID: OpenIDConfigurations
   let passwords: Passwords
   let mailLinks: MailLinks
   let metrics: MetricsRegistry
@@ -38,11 +39,12 @@ struct AccountParts: Sendable {
 
   init?(
     _ rules: AccountRules, _ secrets: Secrets, providers: IdentityProviders = IdentityProviders([]),
-    metrics: MetricsRegistry, logger: Logger
+    providerSecrets: ProviderSecrets = ProviderSecrets(), metrics: MetricsRegistry, logger: Logger
   ) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
     self.providers = providers
+    openID = OpenIDConfigurations(ring: secrets.tokenKeys, secrets: providerSecrets, logger: logger)
     passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger
