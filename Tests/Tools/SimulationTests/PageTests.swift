@@ -197,6 +197,16 @@ struct PageTests {
     }
   }
 
+  @Test func `User may be for one request alone`() async throws {
+    try await Bench.run { bench in
+      let order = #"{"clientID":"simulated-client","subject":"1","error":"access_denied","loginHint":"h"}"#
+      try await bench.consents("oidc", order)
+      #expect(try await bench.leadsBack("/oidc/authorize", Self.codeFlow)["error"] == nil)
+      let hinted = try await bench.leadsBack("/oidc/authorize", Self.codeFlow, ["login_hint": "h"])
+      #expect(hinted["error"] == "access_denied")
+    }
+  }
+
   @Test func `What a page was asked is shown`() async throws {
     try await Bench.run { bench in
       _ = try await bench.leadsBack("/oidc/authorize", Self.codeFlow, ["login_hint": "a@example.com", "state": "t"])

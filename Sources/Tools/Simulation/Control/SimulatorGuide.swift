@@ -78,9 +78,10 @@ package enum SimulatorGuide {
              that is not published, under the name of one that is).
       POST   /control/{apple,google,facebook,oidc}/users   the user who consents next at the page, with the fields of
                                             the tokens above (Apple: name too); an empty nonce for a token without
-                                            one; error, to refuse; userinfoSubject, of the access token. Without an
-                                            order it is somebody new, with the address of login_hint. Pages lead
-                                            back to pages.redirectURIs alone.
+                                            one; error, to refuse; userinfoSubject, of the access token; loginHint,
+                                            for requests with that login_hint alone. Without an order it is
+                                            somebody new, with the address of login_hint. Pages lead back to
+                                            pages.redirectURIs alone.
       GET    /control/authorizations?state= what the pages were asked: {provider, parameters, receivedAt}
       POST   /control/oidc/metadata         {"userinfo_endpoint": null, "issuer": "…"}: changes members of discovery
       DELETE /control/identities            forgets ordered users and changes of discovery

@@ -50,9 +50,10 @@ struct PageOrder<Profile: PageProfile>: ControlOrder, Sendable {
   private struct Terms: Decodable {
     let error: String?
     let userinfoSubject: String?
+    let loginHint: String?
   }
 
-  static var fields: Set<String> { TokenOrder<Profile>.fields.union(["error", "userinfoSubject"]) }
+  static var fields: Set<String> { TokenOrder<Profile>.fields.union(["error", "userinfoSubject", "loginHint"]) }
   private static var maxErrorBytes: Int { 64 }
 
   let token: TokenOrder<Profile>
@@ -60,11 +61,13 @@ struct PageOrder<Profile: PageProfile>: ControlOrder, Sendable {
   let error: String?
   /// User whom the access token is of.
   let userinfoSubject: String?
+  /// `login_hint` of the only requests that it is for.
+  let loginHint: String?
 
   init(from decoder: any Decoder) throws {
     token = try TokenOrder(from: decoder)
     let terms = try Terms(from: decoder)
-    (error, userinfoSubject) = (terms.error, terms.userinfoSubject)
+    (error, userinfoSubject, loginHint) = (terms.error, terms.userinfoSubject, terms.loginHint)
   }
 
   /// A user whom nobody has ordered.
@@ -73,7 +76,7 @@ struct PageOrder<Profile: PageProfile>: ControlOrder, Sendable {
     token = TokenOrder(
       form: TokenForm(subject: Hexadecimal.encode(SecureRandom.bytes(16)), email: address),
       profile: Profile(clientID: request.clientID))
-    (error, userinfoSubject) = (nil, nil)
+    (error, userinfoSubject, loginHint) = (nil, nil, nil)
   }
 
   func check() throws(ControlProblem) {

@@ -71,7 +71,10 @@ final class ProviderPage<Profile: PageProfile>: Sendable {
 
   /// The user who was ordered first, or else anybody.
   func consent(to request: AuthorizationRequest, issuer: String?) -> Consent {
-    let order = state.withLock { $0.orders.isEmpty ? nil : $0.orders.removeFirst() }
+    let order = state.withLock { state -> PageOrder<Profile>? in
+      let hint = request["login_hint"]
+      return state.orders.firstIndex { $0.loginHint == nil || $0.loginHint == hint }.map { state.orders.remove(at: $0) }
+    }
     return Consent(request: request, issuer: issuer, order: order ?? PageOrder(request))
   }
 
