@@ -67,8 +67,8 @@ struct ProviderStart: Sendable {
   }
 }
 
-/// Text that an app brings with the answer of a provider's page. Its hash begins the page's flow, so that nobody else
-/// can bring the answer.
+/// Text that an app brings with the answer of a provider's page. Its hash begins the page's flow, so that no one else can
+/// bring the answer.
 enum SessionID {
   private static let randomBytes = 32
   static let hashLength = 2 * SHA256.length

@@ -14,6 +14,7 @@ enum ActionText: Int, CaseIterable, Sendable {
   case wait, done, notSignedIn, noStorage, foreign, off, noScript
   // The check of an app.
   case check, checkFailed
+  case toApp
 }
 
 /// Texts of these pages in one language: the languages of the mails.

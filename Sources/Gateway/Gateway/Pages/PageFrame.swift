@@ -4,7 +4,7 @@ import HTTPServer
 
 /// Frame of the pages that people see: language, style, and what a page may load.
 struct PageFrame: Sendable {
-  /// Contrast is 7:1 at least, light and dark.
+  /// Texts have a contrast of 7:1 at least, light and dark.
   private static let style = """
     :root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--line:#6b7280;--act:#1e40af;--on:#fff}\
     @media(prefers-color-scheme:dark){:root{--page:#0b1120;--card:#1f2937;--text:#f3f4f6;--line:#9ca3af;\

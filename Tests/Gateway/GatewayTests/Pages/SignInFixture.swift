@@ -67,7 +67,7 @@ struct SignInFixture: Sendable {
     return Shown(page: page)
   }
 
-  /// What the JavaScript SDK opens.
+  /// Query of the JavaScript SDK.
   static func script(_ changes: [String: String?] = [:]) -> [(name: String, value: String)] {
     query(
       [
@@ -77,7 +77,7 @@ struct SignInFixture: Sendable {
       ], changes)
   }
 
-  /// What the Apple SDK opens.
+  /// Query of the Apple SDK.
   static func apple(_ changes: [String: String?] = [:]) -> [(name: String, value: String)] {
     query(
       [

@@ -8,6 +8,7 @@ extension ActionTexts {
     "This way to sign in is switched off. Please go back to the app and choose another one.",
     "This page needs JavaScript. Please switch it on in the browser, and start again.",
     "A short check", "The check did not work. Please go back to the app and try again.",
+    "Back to the app",
   ]
 
   static let germanSignIn = [
@@ -18,6 +19,7 @@ extension ActionTexts {
     "Diese Art der Anmeldung ist ausgeschaltet. Bitte gehen Sie zurück zur App und wählen Sie eine andere.",
     "Diese Seite braucht JavaScript. Bitte schalten Sie es im Browser ein und beginnen Sie noch einmal.",
     "Eine kurze Prüfung", "Die Prüfung ist fehlgeschlagen. Bitte gehen Sie zurück zur App und versuchen Sie es erneut.",
+    "Zurück zur App",
   ]
 
   static let spanishSignIn = [
@@ -28,6 +30,7 @@ extension ActionTexts {
     "Esta forma de iniciar sesión está desactivada. Vuelva a la app y elija otra.",
     "Esta página necesita JavaScript. Actívelo en el navegador y empiece de nuevo.",
     "Una breve comprobación", "La comprobación no ha funcionado. Vuelva a la app e inténtelo de nuevo.",
+    "Volver a la app",
   ]
 
   static let frenchSignIn = [
@@ -38,6 +41,7 @@ extension ActionTexts {
     "Ce mode de connexion est désactivé. Veuillez revenir à l’app et en choisir un autre.",
     "Cette page a besoin de JavaScript. Veuillez l’activer dans le navigateur et recommencer.",
     "Une brève vérification", "La vérification n’a pas fonctionné. Veuillez revenir à l’app et réessayer.",
+    "Revenir à l’app",
   ]
 
   static let brazilianSignIn = [
@@ -48,6 +52,7 @@ extension ActionTexts {
     "Esta forma de entrar está desativada. Volte ao app e escolha outra.",
     "Esta página precisa de JavaScript. Ative-o no navegador e comece de novo.",
     "Uma breve verificação", "A verificação não funcionou. Volte ao app e tente de novo.",
+    "Voltar ao app",
   ]
 
   static let portugueseSignIn = [
@@ -58,6 +63,7 @@ extension ActionTexts {
     "Esta forma de iniciar sessão está desativada. Volte à app e escolha outra.",
     "Esta página precisa de JavaScript. Ative-o no navegador e comece de novo.",
     "Uma breve verificação", "A verificação não funcionou. Volte à app e tente novamente.",
+    "Voltar à app",
   ]
 
   static let arabicSignIn = [
@@ -68,6 +74,7 @@ extension ActionTexts {
     "طريقة تسجيل الدخول هذه متوقفة. يرجى العودة إلى التطبيق واختيار طريقة أخرى.",
     "تحتاج هذه الصفحة إلى JavaScript. يرجى تفعيله في المتصفح والبدء من جديد.",
     "تحقق قصير", "لم ينجح التحقق. يرجى العودة إلى التطبيق والمحاولة مرة أخرى.",
+    "العودة إلى التطبيق",
   ]
 
   static let bengaliSignIn = [
@@ -78,6 +85,7 @@ extension ActionTexts {
     "সাইন ইন করার এই উপায়টি বন্ধ আছে। অনুগ্রহ করে অ্যাপে ফিরে গিয়ে অন্য একটি বেছে নিন।",
     "এই পৃষ্ঠার জন্য JavaScript দরকার। অনুগ্রহ করে ব্রাউজারে এটি চালু করে আবার শুরু করুন।",
     "একটি ছোট যাচাই", "যাচাইটি কাজ করেনি। অনুগ্রহ করে অ্যাপে ফিরে গিয়ে আবার চেষ্টা করুন।",
+    "অ্যাপে ফিরে যান",
   ]
 
   static let hindiSignIn = [
@@ -88,6 +96,7 @@ extension ActionTexts {
     "साइन इन करने का यह तरीका बंद है। कृपया ऐप पर वापस जाकर कोई दूसरा चुनें।",
     "इस पेज के लिए JavaScript ज़रूरी है। कृपया इसे ब्राउज़र में चालू करके फिर से शुरू करें।",
     "एक छोटी जाँच", "जाँच नहीं हो पाई। कृपया ऐप पर वापस जाकर फिर प्रयास करें।",
+    "ऐप पर वापस जाएँ",
   ]
 
   static let japaneseSignIn = [
@@ -98,5 +107,6 @@ extension ActionTexts {
     "このサインイン方法は無効になっています。アプリに戻って、別の方法を選んでください。",
     "このページにはJavaScriptが必要です。ブラウザで有効にして、もう一度始めてください。",
     "簡単な確認", "確認できませんでした。アプリに戻って、もう一度お試しください。",
+    "アプリに戻る",
   ]
 }

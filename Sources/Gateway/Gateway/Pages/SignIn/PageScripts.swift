@@ -99,7 +99,7 @@ enum PageScripts {
           try {
             const { pathname, search } = frames[index].location;
             const query = new URLSearchParams(search);
-            const isOurs = pathname.endsWith("/auth/iframe");
+            const isOurs = ["/__/auth/iframe", "/emulator/auth/iframe"].includes(pathname);
             if (isOurs && query.get("apiKey") === flow.apiKey && query.get("appName") === flow.appName) {
               return frames[index];
             }

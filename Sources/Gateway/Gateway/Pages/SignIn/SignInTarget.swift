@@ -2,8 +2,8 @@ import CountersignEncoding
 import Projects
 import ServiceRuntime
 
-/// Where a sign-in at the page of a provider ends: the SDK that has opened the page. Only apps and pages of the project
-/// are targets, for who gets the answer could bring it.
+/// End of a sign-in at the page of a provider: the SDK that has opened the page. Only apps and pages of the project are
+/// targets: any other could bring the answer itself.
 struct SignInTarget: Sendable {
   /// Largest address of a page that a redirect returns to.
   static let maxPageBytes = 2_048

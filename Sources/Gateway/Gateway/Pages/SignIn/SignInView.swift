@@ -58,7 +58,7 @@ struct SignInView: Sendable {
       .problem, "failed", [("context", target.context), ("error", error.code)], text, status: error.status)
   }
 
-  /// Page of a request that no SDK of the project has made: nobody but the user is told.
+  /// Page of a request that no SDK of the project has made: the user alone is told.
   func foreign(_ error: ProtocolError) -> CallPage { frame.failure(error, .foreign) }
 
   // MARK: Parts
@@ -77,7 +77,7 @@ struct SignInView: Sendable {
     let content = """
       <div role="status">
       \(shown.map { frame.paragraph(texts[$0]) } ?? messages.map { message(texts[$1], $0) }.joined())</div>
-      <p><a id="app" hidden>\(HTML.escape(texts[.goOn]))</a></p>
+      <a id="app" hidden>\(HTML.escape(texts[.toApp]))</a>
       <div id="check"></div>
       <noscript>\(frame.paragraph(texts[.noScript]))</noscript>
       <script src="handler.js"></script>
