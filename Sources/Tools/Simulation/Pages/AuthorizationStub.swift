@@ -96,7 +96,7 @@ struct AuthorizationStub<Profile: PageProfile>: ProviderStub {
 
   func failure(_ status: Int) -> ProviderError { ProviderError("server_error", "A fault was ordered.", status: status) }
 
-  /// A page for people: where the request cannot be trusted, nobody is led back.
+  /// A page for people: where the request cannot be trusted, it leads back nowhere.
   func response(to error: ProviderError, _ request: HTTPServerRequest) -> HTTPServerResponse {
     PageAnswer.html(
       status: error.status, "<h1>\(PageAnswer.escape(error.code))</h1><p>\(PageAnswer.escape(error.text))</p>")

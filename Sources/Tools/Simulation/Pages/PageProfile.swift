@@ -15,7 +15,7 @@ protocol PageProfile: TokenProfile {
   /// Error that the browser is led back with for a request that the provider's own rules refuse.
   static func problem(_ request: AuthorizationRequest) -> OAuthProblem?
 
-  /// What the scopes give away.
+  /// The part of it that the scopes give away.
   func limited(to scopes: Set<Substring>) -> Self
 
   /// Fields of an answer that this provider alone has.
@@ -70,7 +70,7 @@ struct PageOrder<Profile: PageProfile>: ControlOrder, Sendable {
     (error, userinfoSubject, loginHint) = (terms.error, terms.userinfoSubject, terms.loginHint)
   }
 
-  /// A user whom nobody has ordered.
+  /// A user without an order.
   init(_ request: AuthorizationRequest) {
     let address = request["login_hint"].flatMap { $0.contains("@") ? $0 : nil }
     token = TokenOrder(
