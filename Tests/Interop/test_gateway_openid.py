@@ -258,8 +258,9 @@ class ElsewhereTest(OpenIDTest):
     def test_nonce(self):
         """The rule of identity-toolkit.md, section 10."""
         raw = "raw-nonce"
-        rows = [(None, None, None), (raw, raw, None), (sha256(raw), raw, None),
-                (None, raw, "MISSING_OR_INVALID_NONCE"),                (raw, None, "MISSING_OR_INVALID_NONCE"), (raw, "another", "MISSING_OR_INVALID_NONCE")]
+        wrong = "MISSING_OR_INVALID_NONCE"
+        rows = [(None, None, None), (raw, raw, None), (sha256(raw), raw, None), (None, raw, wrong), (raw, None, wrong),
+                (raw, "another", wrong)]
         for signed, given, code in rows:
             with self.subTest(signed=signed, given=given):
                 person = self.person()

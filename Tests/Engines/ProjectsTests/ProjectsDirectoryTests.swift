@@ -443,6 +443,7 @@ final class SampleProjects: Sendable {
 
   @Test func `That of the development stack is valid`() throws {
     let text = try String(contentsOfFile: Repository.root + "/deploy/dev/projects/example.json5", encoding: .utf8)
+    let file = try SampleProjects()
     try file.write(text.replacing("@SIMULATOR_PORT@", with: "8090"))
     let reading = file.directory.load()
     #expect(reading.problems.isEmpty)
