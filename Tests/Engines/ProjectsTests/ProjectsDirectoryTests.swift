@@ -104,6 +104,46 @@ final class SampleProjects: Sendable {
     #expect(try file.problems("methods: { 'google.com': false },").isEmpty)
   }
 
+  @Test func `An OpenID Connect provider stands in the file, without what belongs to its flow`() throws {
+    let full = """
+      providers: { "oidc.example": {
+        displayName: "Example", issuer: "https://id.example.com", clientIDs: ["a", "b"], platforms: { a: "ios" },
+        flow: "idToken", scopes: ["email"], parameters: { prompt: "login" },
+      } },
+      """
+    let openID = try #require(try file.load(full)["example"]?.providers["oidc.example"]?.openID)
+    #expect(openID.issuer == "https://id.example.com" && openID.platforms == ["a": .ios] && !openID.usesCodeFlow)
+    #expect(openID.scopes == ["email"] && openID.parameters == ["prompt": "login"] && openID.displayName == "Example")
+    #expect(try file.load(full)["example"]?.clientIDs(of: "oidc.example") == ["a", "b"])
+    let least = "issuer: 'https://id.example.com', clientIDs: ['a']"
+    #expect(
+      try file.load("providers: { 'oidc.a': { \(least) } },")["example"]?.providers["oidc.a"]?.openID?.usesCodeFlow
+        == true)
+    for (facts, problem) in [
+      ("clientIDs: ['a']", "issuer: must be"), ("issuer: 'http://id.example.com', clientIDs: ['a']", "issuer: must be"),
+      ("issuer: 'https://a@id.example.com', clientIDs: ['a']", "issuer: must be"),
+      ("issuer: 'https://id.example.com'", "clientIDs: must be 1 to 10"),
+      ("issuer: 'https://id.example.com', clientIDs: ['a', 'a']", "clientIDs: has a client twice"),
+      ("\(least), platforms: { b: 'ios' }", "platforms: has a client"),
+      ("\(least), platforms: { a: 'tv' }", "platforms: must be"), ("\(least), flow: 'implicit'", "flow"),
+      ("\(least), scopes: ['a b']", "scopes"), ("\(least), parameters: { state: 'x' }", "must not have state"),
+      ("\(least), parameters: { 'a b': 'x' }", "parameters: must be"), ("\(least), secret: 'x'", "secret"),
+      ("\(least), appID: 'x'", "appID"),
+    ] {
+      let found = try file.problems("providers: { 'oidc.a': { \(facts) } },")
+      #expect(found.contains(problem), "\(facts): \(found)")
+    }
+    let name = String(repeating: "a", count: 33)
+    #expect(try file.problems("providers: { 'oidc.\(name)': { \(least) } },").contains("is not oidc."))
+  }
+
+  @Test(arguments: OpenIDForms.reservedParameters.sorted()) func `Each reserved parameter is named`(
+    name: String
+  ) throws {
+    let facts = "issuer: 'https://id.example.com', clientIDs: ['a'], parameters: { \(name): 'x' }"
+    #expect(try file.problems("providers: { 'oidc.a': { \(facts) } },").contains("must not have \(name)"))
+  }
+
   @Test func `Unsigned credentials need development mode`() throws {
     try file.write(SampleProjects.example("emulatorTokens: true,"))
     #expect(file.directory.load().contents["example"]?.emulatorTokens == true)

@@ -17,12 +17,15 @@ final class FakeBackend: OperatorBackend {
   let jobs = Mutex<[EnqueuedJob]>([])
   let configDirectory: String? = nil
   let accounts: FakeAccounts
+  let probe: FakeProbe
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
-    accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) }
+    accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) },
+    probe: FakeProbe = FakeProbe(answers: [:])
   ) {
+    self.probe = probe
     self.accounts = accounts
     self.management = management
     self.dead = FakeDeadQueue(dead, queue: deadIn)
@@ -59,6 +62,10 @@ final class FakeBackend: OperatorBackend {
   func withAccounts<Result: Sendable>(
     _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result { try await body(accounts) }
+
+  func withProbe<Result: Sendable>(
+    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(probe) }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     jobs.withLock { $0.append(job) }

@@ -23,6 +23,15 @@ import Testing
     ("list", .readUsers, { try await $0.list(by: $1) }),
     ("export", .exportUsers, { try await $0.list(withHashes: true, by: $1) }),
     ("settings", .config, { try await $0.settings(by: $1) }),
+    ("find providers", .config, { try await $0.findProviders(by: $1) }),
+    (
+      "set provider", .config,
+      {
+        try await $0.setProvider(.create, "oidc.\($0.nextID())", by: $1) { fields in
+          (fields.issuer, fields.clients) = ("https://id.example.com", [OpenIDClient(clientID: "c")])
+        }
+      }
+    ),
     ("cookie", .tokens, { try await $0.cookie(try await $0.signUp("cookie-\($0.nextID())").idToken, by: $1) }),
   ]
 

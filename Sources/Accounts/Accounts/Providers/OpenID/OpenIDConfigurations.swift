@@ -17,6 +17,11 @@ struct OpenIDConfigurations: Sendable {
 
   /// `nil` for one that there is not, and for one whose record no key opens.
   func find(_ provider: String, of project: Project, in set: WorkingSet) throws(StoreError) -> OpenIDConfiguration? {
+    try own(provider, of: project, in: set).map { withSecrets($0, of: project) }
+  }
+
+  /// Without the secrets of the file of secrets.
+  func own(_ provider: String, of project: Project, in set: WorkingSet) throws(StoreError) -> OpenIDConfiguration? {
     guard let id = OpenIDRecord.id(provider, of: project.id), let record = try set.record(id) else {
       return inFile(provider, of: project)
     }
@@ -24,13 +29,15 @@ struct OpenIDConfigurations: Sendable {
   }
 
   func open(_ record: Record, of project: Project) -> OpenIDConfiguration? {
-    guard var configuration = OpenIDRecord.open(record, with: ring) else {
+    let configuration = OpenIDRecord.open(record, with: ring)
+    if configuration == nil {
       logger.error(
         "an OpenID Connect provider cannot be read, so it is off",
-        [.project: project.id, .hint: "add the key that it is sealed under to tokenKeysFile, or set the provider again"])
-      return nil
+        [
+          "project": project.id,
+          .hint: "add the key that it is sealed under to tokenKeysFile, or remove the provider and add it again",
+        ])
     }
-    addSecrets(to: &configuration, of: project)
     return configuration
   }
 
@@ -44,15 +51,19 @@ struct OpenIDConfigurations: Sendable {
     configuration.usesCodeFlow = openID.usesCodeFlow
     configuration.scopes = openID.scopes
     configuration.parameters = openID.parameters
-    addSecrets(to: &configuration, of: project)
     return configuration
   }
 
-  /// A client without a secret of its own has that of the file of secrets.
-  private func addSecrets(to configuration: inout OpenIDConfiguration, of project: Project) {
+  /// A client without a secret of its own has that of the file of secrets, unless the project's file has the provider
+  /// with another issuer: see ``OpenIDChange``.
+  func withSecrets(_ configuration: OpenIDConfiguration, of project: Project) -> OpenIDConfiguration {
+    var configuration = configuration
+    let filed = project.providers[configuration.id]?.openID?.issuer
+    guard filed == nil || filed == configuration.issuer else { return configuration }
     for index in configuration.clients.indices where configuration.clients[index].secret == nil {
       let client = configuration.clients[index].id
       configuration.clients[index].secret = secrets[project.id, configuration.id, client]
     }
+    return configuration
   }
 }

@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignCryptography
+import CountersignEncoding
 import CountersignTelemetry
 import Projects
 
@@ -9,6 +10,8 @@ struct OpenIDRecord: Sendable {
   static let kind = RecordKind("openIDProvider")
   static let ofProject = KeySpace(kind, "project")
   private static let form = "countersign OpenID Connect provider"
+  /// Time after which a record is sealed again, so that it follows a change of the token keys.
+  private static let sealedFor = Duration.seconds(86_400)
 
   let sealed: String
 
@@ -43,7 +46,18 @@ struct OpenIDRecord: Sendable {
       }
       return sealed
     }
-    try set.store(id, OpenIDRecord(sealed: sealed), dueAt: nil, discardAt: nil, groupKeys: [try group(project)])
+    try set.store(
+      id, OpenIDRecord(sealed: sealed), dueAt: set.now + sealedFor, discardAt: nil, groupKeys: [try group(project)])
+  }
+
+  /// Seals a record that is due under the key that seals now. One that cannot be opened is put off.
+  static func sealAgain(_ record: Record, with ring: KeyRing, in set: inout WorkingSet) throws(StoreError) {
+    guard let configuration = open(record, with: ring), let end = record.id.text.firstIndex(of: "/") else {
+      var record = record
+      record.dueAt = set.now + sealedFor
+      return try set.put(record)
+    }
+    try store(configuration, of: String(record.id.text[..<end]), sealedUnder: ring, Once(), in: &set)
   }
 }
 
