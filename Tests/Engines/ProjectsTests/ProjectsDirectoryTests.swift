@@ -482,13 +482,19 @@ final class SampleProjects: Sendable {
   }
 
   @Test func `That of the development stack is valid`() throws {
-    let reading = ConfigurationDirectory<Project>.projects(Repository.root + "/deploy/dev/projects").load()
+    let text = try String(contentsOfFile: Repository.root + "/deploy/dev/projects/example.json5", encoding: .utf8)
+    let file = try SampleProjects()
+    try file.write(text.replacing("@SIMULATOR_PORT@", with: "8090"))
+    let reading = file.directory.load()
     #expect(reading.problems.isEmpty)
     let project = try #require(Projects(Array(reading.contents.values)).project(ofKey: "fake-api-key"))
     #expect(project.id == "example" && project.number == 100_000_000_001)
     #expect(
       project.methods
-        == Set(Project.Method.own + ["apple.com", "google.com", "facebook.com"].map(Project.Method.provider)))
+        == Set(
+          Project.Method.own
+            + ["apple.com", "google.com", "facebook.com", "oidc.example", "oidc.implicit"].map(Project.Method.provider))
+    )
     #expect(project.mail.from == "hello@example.com" && project.protectsAddresses && !project.allowsDuplicateEmails)
     #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
   }
