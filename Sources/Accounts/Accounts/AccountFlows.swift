@@ -17,6 +17,7 @@ struct AccountParts: Sendable {
   let sealer: Sealer
   let grants: GrantSealer
   let providers: IdentityProviders
+  let openID: OpenIDConfigurations
   let passwords: Passwords
   let mailLinks: MailLinks
   let metrics: MetricsRegistry
@@ -39,11 +40,12 @@ struct AccountParts: Sendable {
 
   init?(
     _ rules: AccountRules, _ secrets: Secrets, providers: IdentityProviders = IdentityProviders([]),
-    metrics: MetricsRegistry, logger: Logger
+    providerSecrets: ProviderSecrets = ProviderSecrets(), metrics: MetricsRegistry, logger: Logger
   ) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
     self.providers = providers
+    openID = OpenIDConfigurations(ring: secrets.tokenKeys, secrets: providerSecrets, logger: logger)
     passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger

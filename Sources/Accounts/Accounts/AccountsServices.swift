@@ -17,7 +17,8 @@ public enum AccountsServices {
     let providers = try providers(configuration, context)
     guard let secrets = configuration.secrets,
       let parts = AccountParts(
-        configuration.rules, secrets, providers: providers, metrics: context.metrics, logger: context.logger)
+        configuration.rules, secrets, providers: providers, providerSecrets: configuration.providers.secrets,
+        metrics: context.metrics, logger: context.logger)
     else {
       throw StartError(
         .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", hint: nil)

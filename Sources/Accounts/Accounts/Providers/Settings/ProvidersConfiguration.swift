@@ -6,7 +6,7 @@ import ServiceRuntime
 /// Identity providers as the configuration of accounts describes them.
 struct ProvidersConfiguration: Sendable {
   private let settings: [any ProviderSettings]
-  private let secrets: ProviderSecrets
+  let secrets: ProviderSecrets
   let allowed: AllowedAddresses
 
   /// - Parameter section: that of the whole configuration.
@@ -36,7 +36,7 @@ struct ProvidersConfiguration: Sendable {
     let ids = Set(settings.map { type(of: $0).id })
     for project in projects.all.values.sorted(by: { $0.id < $1.id }) {
       for method in project.methods.map(\.rawValue).sorted() where ProjectForms.isProviderID(method) {
-        if !ids.contains(method) {
+        if !ids.contains(method), project.providers[method]?.openID == nil {
           section.warning(
             ProjectsDirectory.key, "\(project.id): methods has \(method) on, which accounts has no provider of")
         }
