@@ -41,7 +41,8 @@ extension Project.ProviderFacts {
       section.optionalString("keyID", "Apple's ID of the team's key, for Apple's page: 10 letters and digits."),
     ]
     for (key, id) in zip(["teamID", "keyID"], ids) {
-      section.check(key, id.map { $0.isMatched(by: \.isLetterOrDigit, length: 10...10) } ?? true, "must be 10 letters and digits")
+      let isRight = id?.isMatched(by: \.isLetterOrDigit, length: 10...10) ?? true
+      section.check(key, isRight, "must be 10 letters and digits")
     }
     guard let teamID = ids[0], let keyID = ids[1] else {
       section.check("teamID", ids.allSatisfy { $0 == nil }, "and keyID come together: give both, or none")
