@@ -14,7 +14,8 @@ import Testing
   init() throws {
     bench = try ProviderBench()
     bench.publish(at: ProviderBench.facebookKeys)
-    facebook = ProviderBench.facebook(bench.context(ProviderSecrets(["example": ["facebook.com": Secret("app-secret")]])))
+    facebook = ProviderBench.facebook(
+      bench.context(ProviderSecrets(["example": ["facebook.com": Secret("app-secret")]])))
   }
 
   private func refusal(access: String) async -> APIError? {

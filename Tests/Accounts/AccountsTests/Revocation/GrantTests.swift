@@ -13,24 +13,22 @@ import Testing
 
   init() async throws { bench = try await AccountsBench() }
 
-  private func grant(_ token: String = "refresh-1", app: String? = nil, _ bench: AccountsBench? = nil) throws
-    -> ProviderGrant
-  {
+  private func grant(
+    _ token: String = "refresh-1", app: String? = nil, on bench: AccountsBench? = nil
+  ) throws -> ProviderGrant {
     try #require((bench ?? self.bench).parts.grants.seal(Secret(token), of: "com.example.web", app: app))
   }
 
   /// An account whose identity has one.
   private func signIn(
-    number: String? = nil, _ bench: AccountsBench? = nil
+    number: String? = nil, on bench: AccountsBench? = nil
   ) async throws -> (holder: IDTokenCheck.Holder, idToken: Secret) {
     let bench = bench ?? self.bench
     let signedIn = try await bench.signInWithApple(number: number, ago: .zero)
-    let grant = try grant(bench)
+    let grant = try grant(on: bench)
     try await bench.change(signedIn.holder.account) { account, _ in account.identities[0].grant = grant }
     return signedIn
   }
-
-  private func grant(_ bench: AccountsBench) throws -> ProviderGrant { try grant("refresh-1", bench) }
 
   private func round(_ bench: AccountsBench? = nil) async {
     let bench = bench ?? self.bench
@@ -62,13 +60,14 @@ import Testing
   @Test func `It is put on the account with the identity, and a later flow renews it`() async throws {
     let (holder, _) = try await bench.signInWithApple(ago: .zero)
     var account = holder.account
-    var proven = ProvenIdentity(provider: "apple.com", subject: AccountsBench.subject, authenticatedAt: bench.clock.now())
+    let now = bench.clock.now()
+    var proven = ProvenIdentity(provider: "apple.com", subject: AccountsBench.subject, authenticatedAt: now)
     func presented() -> PresentedIdentity {
       PresentedIdentity(proven: proven, source: .credential, app: nil, returnsCredential: false)
     }
     account.identities = []
     proven.grant = try grant()
-    presented().put(on: &account, trustedFrom: nil, ownsAddress: false, at: bench.clock.now())
+    presented().put(on: &account, trustedFrom: nil, ownsAddress: false, at: now)
     #expect(opened(account.identities[0].grant) == "refresh-1")
     proven.grant = try grant("refresh-2")
     presented().renew(&account, ownsAddress: false)
@@ -118,7 +117,7 @@ import Testing
     ]
     for change in changes {
       let bench = try await AccountsBench()
-      let (holder, _) = try await signIn(bench)
+      let (holder, _) = try await signIn(on: bench)
       try await bench.change(holder.account) { account, _ in change(&account) }
       await round(bench)
       #expect(try bench.request(StartRevocation.self).body.token.kind == .refreshToken)
@@ -127,10 +126,6 @@ import Testing
     try await bench.change(holder.account) { account, _ in account.unlink(["google.com"]) }
     await round()
     #expect(bench.checks.isEmpty)
-  }
-
-  private func signIn(_ bench: AccountsBench) async throws -> (holder: IDTokenCheck.Holder, idToken: Secret) {
-    try await signIn(number: nil, bench)
   }
 
   // MARK: Deletion
@@ -241,7 +236,7 @@ import Testing
   @Test func `A revocation that a process began another one ends`() async throws {
     try await AccountsBench.several { setting, start in
       let first = try await start(setting)
-      let (_, idToken) = try await signIn(first)
+      let (_, idToken) = try await signIn(on: first)
       _ = try await first.delete(idToken)
       await first.die()
       let second = try await start(setting)

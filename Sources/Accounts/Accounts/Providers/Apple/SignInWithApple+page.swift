@@ -11,7 +11,7 @@ extension SignInWithApple: PageProvider {
     guard let client = project.providers[id]?.clientIDs.first else {
       throw .noPage(id, "the project's file names no Services ID in providers.\(id).clientIDs")
     }
-    _ = try key(of: project)
+    _ = try teamKey(of: project)
     return client
   }
 
@@ -35,7 +35,7 @@ extension SignInWithApple: PageProvider {
   private func clientSecret(
     _ clientID: String, of project: Project, at now: UnixTime
   ) throws(APIError) -> Secret {
-    let (teamID, key) = try key(of: project)
+    let (teamID, key) = try teamKey(of: project)
     do throws(JOSEError) {
       return Secret(
         try AppleClientSecret.sign(teamID: teamID, clientID: clientID, issuedAt: now.seconds, with: key))
@@ -45,19 +45,16 @@ extension SignInWithApple: PageProvider {
   }
 
   /// The team's key, which signs with ES256 alone.
-  private func key(of project: Project) throws(APIError) -> (teamID: String, key: SigningKey) {
+  private func teamKey(of project: Project) throws(APIError) -> (teamID: String, key: SigningKey) {
     guard let team = project.providers[id]?.teamKey else {
       throw .noPage(id, "the project's file lacks providers.\(id).teamID and keyID")
     }
     guard let text = secrets[project.id, id] else {
       throw .noPage(id, "providerSecretsFile of accounts lacks the team's key")
     }
-    do throws(JOSEError) {
-      let key = try SigningKey(file: Array(text.reveal().utf8), id: team.keyID)
-      guard key.algorithm == .es256 else { throw JOSEError(.malformed, "not ES256") }
-      return (team.teamID, key)
-    } catch {
-      throw .providerSecretWrong(id)
-    }
+    let read: SigningKey?
+    do throws(JOSEError) { read = try SigningKey(file: Array(text.reveal().utf8), id: team.keyID) } catch { read = nil }
+    guard let key = read, key.algorithm == .es256 else { throw .providerSecretWrong(id) }
+    return (team.teamID, key)
   }
 }
