@@ -15,6 +15,7 @@ struct AccountParts: Sendable {
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
+  let grants: GrantSealer
   let providers: IdentityProviders
   let openID: OpenIDConfigurations
   let pageStates: PageStates
@@ -65,6 +66,7 @@ struct AccountParts: Sendable {
       rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
       tickets: Tickets(hashes, ring: secrets.tokenKeys), limitMetrics: LimitMetrics(metrics))
     sealer = Sealer(keys: secrets.keys)
+    grants = GrantSealer(secrets.tokenKeys)
     mailLinks = MailLinks(hashes: hashes, tickets: reader.tickets, sealer: sealer)
   }
 }
@@ -84,6 +86,7 @@ struct AccountFlows: Sendable {
         MailLinkFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
+        GrantFlow(parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
         AdministrationFlow(parts),

@@ -41,7 +41,8 @@ public enum AccountsServices {
       return try configuration.providers.make {
         ProviderContext(
           network: $0, clock: context.clocks.monotonic, log: context.logger, metrics: ProviderMetrics(context.metrics),
-          secrets: $1, isDevelopment: configuration.rules.isDevelopment)
+          secrets: $1, grants: configuration.secrets.map { GrantSealer($0.tokenKeys) },
+          isDevelopment: configuration.rules.isDevelopment)
       }
     } catch {
       throw StartError(.configuration, "the way to identity providers cannot be opened: \(error)", hint: nil)

@@ -82,11 +82,12 @@ final class SampleProjects: Sendable {
       try file.load(
         """
         methods: { "apple.com": true, "google.com": true, "facebook.com": true, "oidc.example": true, phone: false },
-        providers: { "apple.com": { clientIDs: ["web"] }, "google.com": { clientIDs: ["g"] }, "facebook.com": { appID: "1" } },
+        providers: { "apple.com": { clientIDs: ["web"], teamID: "TEAM000001", keyID: "KEY0000001" }, "google.com": { clientIDs: ["g"] }, "facebook.com": { appID: "1" } },
         """, apps: app)["example"])
     #expect(project.methods.map(\.rawValue).sorted() == ["apple.com", "facebook.com", "google.com", "oidc.example"])
     #expect(project.methods.contains(.provider("apple.com")) && !project.emulatorTokens)
     #expect(project.clientIDs(of: "apple.com") == ["com.example.app", "web"] && project.clientIDs(of: "x.y") == [])
+    #expect(project.providers["apple.com"]?.teamKey == Project.TeamKey(teamID: "TEAM000001", keyID: "KEY0000001"))
     #expect(
       try file.load("methods: { 'apple.com': true },", apps: app)["example"]?.clientIDs(of: "apple.com").count == 1)
     for (keys, problem) in [
@@ -97,6 +98,8 @@ final class SampleProjects: Sendable {
       ("methods: { phone: 'yes' },", "methods.phone"), ("providers: { apple: {} },", "providers.apple: is not the ID"),
       ("providers: { 'apple.com': { clientIDs: ['a b'] } },", "clientIDs.0"),
       ("providers: { 'apple.com': { secret: 'x' } },", "providers.apple.com.secret"),
+      ("providers: { 'apple.com': { teamID: 'TEAM000001' } },", "providers.apple.com.teamID: and keyID come together"),
+      ("providers: { 'apple.com': { teamID: 'TEAM 1', keyID: 'KEY0000001' } },", "providers.apple.com.teamID: must be"),
     ] {
       let found = try file.problems(keys)
       #expect(found.contains(problem), "\(keys): \(found)")
