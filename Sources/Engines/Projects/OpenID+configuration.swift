@@ -57,7 +57,7 @@ extension Project.OpenID {
       "parameters",
       parameters.count <= OpenIDForms.maxParameters
         && parameters.allSatisfy { OpenIDForms.isParameterName($0.key) && OpenIDForms.isParameterValue($0.value) },
-      "must be up to \(OpenIDForms.maxParameters) names of letters, digits, '.', - and _ with values up to 500 characters")
+      "must be up to \(OpenIDForms.maxParameters) names of letters, digits, '.', - and _, with values up to 500 bytes")
     return parameters
   }
 }

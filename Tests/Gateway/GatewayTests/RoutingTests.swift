@@ -56,11 +56,10 @@ struct RoutingTests {
       "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:finalize",
       "/www.googleapis.com/identitytoolkit/v3/relyingparty/setProjectConfig",
       "/identitytoolkit.googleapis.com/v1/projects/example/tenants",
-      "/identitytoolkit.googleapis.com/v2/projects/example/oauthIdpConfigs/oidc.a",
+      "/identitytoolkit.googleapis.com/v2/projects/example/inboundSamlConfigs/saml.a",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:start",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:finalize",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:withdraw",
-      "/__/auth/handler", "/emulator/auth/handler",
     ], ["GET", "POST", "PATCH"]) func `What is not offered is 501, without a key, by any method`(
       path: String, method: String
     ) async throws

@@ -87,7 +87,8 @@ extension Limit {
   static let passwordAccountsPerAddress = Limit(
     "passwordAccountsPerAddressPerHour", "password_accounts_address", 100, counter: "password sign-ups",
     of: [.address], reason: "SIGN_UP_LIMIT",
-    help: "Accounts with a password that one address may make within an hour.",
+    help: "Accounts with a password that one address may make, and mail addresses that it may put on accounts, within "
+      + "an hour.",
     text: "too many accounts were made from this address within an hour")
 
   private static let passwordAccountsPerNetwork = passwordAccountsPerAddress.ofNetwork(

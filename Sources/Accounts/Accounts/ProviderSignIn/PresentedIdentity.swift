@@ -75,6 +75,7 @@ struct PresentedIdentity: ProvenFactor {
     takeAddress(to: &linked, ownsAddress)
     linked.displayName = name
     linked.photoURL = photo
+    linked.grant = proven.grant
     account.add(linked)
     account.isAnonymous = false
     account.displayName = account.displayName ?? name
@@ -89,6 +90,7 @@ struct PresentedIdentity: ProvenFactor {
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
+    linked.grant = proven.grant ?? linked.grant
     account.identities[index] = linked
     account.noteVouched(by: linked)
   }
@@ -163,7 +165,7 @@ extension LinkedIdentity {
   }
 }
 
-/// Content of a pending token. The provider's tokens are not in it: they count no more.
+/// Content of a pending token. The provider's tokens are not in it, as they count no more, but for the one that is kept.
 extension ProvenIdentity: FieldCoded {
   init(_ fields: inout FieldCoder, _ identity: Self?) throws(UnreadableFields) {
     self.init(
@@ -178,5 +180,6 @@ extension ProvenIdentity: FieldCoded {
     familyName = fields.optional(10, identity?.familyName)
     photoURL = fields.optional(11, identity?.photoURL)
     rawUserInfo = try fields.required(12, identity?.rawUserInfo)
+    grant = try fields.optional(13, identity?.grant)
   }
 }

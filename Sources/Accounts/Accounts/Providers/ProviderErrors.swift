@@ -20,6 +20,11 @@ extension APIError {
       reason: "PROVIDER_UNREACHABLE")
   }
 
+  /// - Parameter lack: what is to be set up, and where.
+  static func noPage(_ id: String, _ lack: String) -> APIError {
+    APIError(.operationNotAllowed, "the page of \(id) cannot be used: \(lack)", reason: "PROVIDER_PAGE")
+  }
+
   static func providerSecretWrong(_ id: String) -> APIError {
     APIError(
       .internalError, "\(id) needs the project's secret: put the right one into providerSecretsFile of accounts",

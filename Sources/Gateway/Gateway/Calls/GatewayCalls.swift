@@ -31,10 +31,12 @@ struct GatewayCalls: Sendable {
     routes += PasswordCalls(backend: backend).routes
     routes += MailLinkCalls(backend: backend).routes
     routes += ActionPage(backend: backend, isDevelopment: rules.isDevelopment).routes
+    routes += SignInPage(backend: backend, isDevelopment: rules.isDevelopment).routes
     routes += UserCalls(backend: backend).routes
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes
     routes += SettingsCalls(backend: backend).routes
+    routes += ProviderConfigurationCalls(backend: backend).routes
     routes += ProviderCalls(backend: backend).routes
     routes += TokenCall(backend: backend).routes
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes

@@ -8,6 +8,8 @@ struct ProviderContext: Sendable {
   let log: Logger
   let metrics: ProviderMetrics
   var secrets = ProviderSecrets()
+  /// Seals what is kept of a sign-in. `nil` where nothing is.
+  var grants: GrantSealer?
   let places = ProviderPlaces()
   /// Whether credentials of test suites are taken, for projects that have `emulatorTokens`.
   var isDevelopment = false

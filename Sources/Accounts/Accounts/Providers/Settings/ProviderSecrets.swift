@@ -36,7 +36,7 @@ struct ProviderSecrets: Sendable {
   init(_ section: ConfigurationSection) {
     let file = section.secretFile(
       Self.key,
-      "Secrets of projects at providers, as JSON: {\"example\": {\"facebook.com\": \"…\", \"oidc.a\": {\"client\": \"…\"}}}.")
+      "Secrets of projects at providers, as JSON, one or one by client ID: {\"example\": {\"facebook.com\": \"…\"}}.")
     guard let text = file?.reveal() else {
       self.init()
       return
@@ -46,7 +46,7 @@ struct ProviderSecrets: Sendable {
     } catch {
       section.problem(
         Self.key,
-        "must be JSON with a secret by project and provider, or one by client ID there: {\"ID\": {\"facebook.com\": \"…\"}}")
+        "must be JSON with a secret, or one by client ID, by project and provider: {\"ID\": {\"facebook.com\": \"…\"}}")
       self.init()
     }
   }

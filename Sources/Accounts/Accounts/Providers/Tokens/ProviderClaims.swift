@@ -84,8 +84,10 @@ extension ProvenIdentity {
     guard let text, ProfileText.isEmail(text) else { return }
     email = text
     isEmailVerified = isVerified
-    isRelayAddress = text.lowercased().hasSuffix(Self.relay)
+    isRelayAddress = Self.isRelay(text)
   }
+
+  static func isRelay(_ address: String) -> Bool { address.lowercased().hasSuffix(relay) }
 }
 
 /// Texts of a profile, cut to what accounts keep.
