@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import secrets
 import urllib.parse
 
@@ -24,7 +25,7 @@ class ProviderHandler(Handler):
     def do_GET(self):
         parts = urllib.parse.urlsplit(self.path)
         provider = self.server.provider
-        match parts.path:
+        match parts.path.removeprefix(self.server.path):
             case "/.well-known/openid-configuration":
                 self.answer(200, provider.provider_configuration.to_json().encode())
             case "/keys":
@@ -38,7 +39,7 @@ class ProviderHandler(Handler):
 
     def do_POST(self):
         body = self.body().decode()
-        if self.path == "/token":
+        if self.path == self.server.path + "/token":
             self.guarded(lambda: self.server.provider.handle_token_request(body, self.headers), 400)
         else:
             self.answer(404)
@@ -64,10 +65,13 @@ class ForeignProvider(Server):
     """Its user consents at once; `user` is who that is."""
 
     def __init__(self, redirect_uris=(CALLBACK,)):
-        super().__init__(ProviderHandler)
+        place = urllib.parse.urlsplit(os.environ["COUNTERSIGN_STACK_PROVIDER_URL"])
+        super().__init__(ProviderHandler, place.port)
         for name in ["pyop", "oic", "jwkest"]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
-        self.url, self.secret = f"http://127.0.0.1:{self.server_port}", secrets.token_urlsafe(24)
+        # What was there before is remembered for a while.
+        self.path = f"/{secrets.token_hex(8)}"
+        self.url, self.secret = place.geturl() + self.path, secrets.token_urlsafe(24)
         self.user, self.users = None, {}
         self.key = RSAKey(key=RSA.generate(2048), alg="RS256", use="sig", kid=secrets.token_hex(8))
         clients = {CLIENT: {

@@ -32,6 +32,7 @@ from local_server import Handler, Server
 from page_flow import CALLBACK, PageFlow, change, fields_of, open_page
 from waiting import eventually
 
+PROVIDER_URL = os.environ["COUNTERSIGN_STACK_PROVIDER_URL"]
 IS_LONG = os.environ.get("COUNTERSIGN_TEST_ALL") == "1"
 RIVALS, UNDER_WAY = (200, 16) if IS_LONG else (30, 8)
 FETCH_SECONDS = 10
@@ -320,6 +321,17 @@ class FailureTest(OpenIDTest):
         self.addCleanup(administrator.call, f"/oauthIdpConfigs/{provider}", version="v2", method="DELETE")
         return provider
 
+    def test_inside(self):
+        """Addresses that somebody typed in reach no inside."""
+        for issuer in [stack.coordinator_urls()[0], "https://127.0.0.1:5671", "https://localhost", "https://169.254.169.254"]:
+            with self.subTest(issuer):
+                try:
+                    provider = self.configure(issuer)
+                except APIError as error:
+                    self.assertEqual(error.status, 400)
+                else:
+                    self.require_failure(lambda provider=provider: PageFlow(self.web, provider))
+
     def require_failure(self, call):
         begun = time.monotonic()
         with self.assertRaises(APIError) as caught:
@@ -328,14 +340,14 @@ class FailureTest(OpenIDTest):
         self.assertIn(caught.exception.status, {400, 500, 503}, caught.exception)
 
     def test_discovery(self):
+        server = Server(EndlessHandler, urllib.parse.urlsplit(PROVIDER_URL).port).start(self.addCleanup)
         other = json.dumps({
             "issuer": "https://other.example.com", "authorization_endpoint": "https://other.example.com/a",
             "token_endpoint": "https://other.example.com/t", "jwks_uri": "https://other.example.com/k"})
         for fault in ["endless", "silent", "garbage", "{}", "[" * 100_000, other]:
             with self.subTest(fault[:20]):
-                server = Server(EndlessHandler).start(self.addCleanup)
                 server.fault, server.over = fault, threading.Event()
-                provider = self.configure(f"http://127.0.0.1:{server.server_port}")
+                provider = self.configure(f"{PROVIDER_URL}/{secrets.token_hex(8)}")
                 self.require_failure(lambda provider=provider: PageFlow(self.web, provider))
                 server.over.set()
 

@@ -42,6 +42,8 @@ stack_use() {
   GATEWAY_HEALTH_PORT=$((AMQP_PORT + 28))
   GATEWAY2_HEALTH_PORT=$((AMQP_PORT + 29))
   GATEWAY_TLS_PORT=$((AMQP_PORT + 30))
+  # Nothing of the stack listens there: an OpenID provider of a test does.
+  PROVIDER_PORT=$((AMQP_PORT + 31))
   SECRETS=$STACK/secrets
 }
 
@@ -116,7 +118,7 @@ stack_prepare() {
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
       -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
       -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" \
-      -e "s/@GATEWAY_TLS_PORT@/$GATEWAY_TLS_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@GATEWAY_TLS_PORT@/$GATEWAY_TLS_PORT/g" -e "s/@PROVIDER_PORT@/$PROVIDER_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
   mkdir -p "$STACK/config/projects"
   for file in "$ROOT"/deploy/dev/projects/*.json5; do
@@ -213,6 +215,7 @@ export COUNTERSIGN_SERVICE_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_MANAGEMENT_URL=http://operator:$operator@127.0.0.1:$MANAGEMENT_PORT
 export COUNTERSIGN_SIMULATOR_URL=http://127.0.0.1:$SIMULATOR_PORT
+export COUNTERSIGN_STACK_PROVIDER_URL=http://127.0.0.1:$PROVIDER_PORT
 export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
 export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT
