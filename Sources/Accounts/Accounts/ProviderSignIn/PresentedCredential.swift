@@ -62,7 +62,7 @@ struct CredentialCheck: Sendable {
     switch credential {
     case .pendingToken: return nil
     case .direct(let opened, let named):
-      return try await result(of: find(named, access)) { provider throws(APIError) in
+      return try await result(of: find(named, nil, access)) { provider throws(APIError) in
         try await provider.verify(opened, for: project, at: now)
       }
     case .page(let opened, let flow, let named):
@@ -85,7 +85,7 @@ struct CredentialCheck: Sendable {
   /// A flow that has counted is not taken to its provider again, which would revoke what it gave for the code
   /// (RFC 6749, section 4.1.2).
   private func find(
-    _ named: NamedProvider, _ flow: PageFlow? = nil, _ access: StageAccess
+    _ named: NamedProvider, _ flow: PageFlow?, _ access: StageAccess
   ) async throws(StoreError) -> Result<any IdentityProvider, APIError> {
     let used = flow.flatMap { UsedCredential($0.spent, of: $0.provider) }
     if used == nil, case .own(let provider) = named { return .success(provider) }

@@ -1,3 +1,4 @@
+import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient

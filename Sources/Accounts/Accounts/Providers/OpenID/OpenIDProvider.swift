@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects

@@ -107,7 +107,10 @@ struct ProviderTokens: Sendable {
 enum EmulatorToken {
   /// `nil` for another credential, and in a project that takes none.
   static func claims(of token: String, in project: Project) -> ProviderClaims? {
-    guard project.emulatorTokens, token.utf8.count <= ProviderTokens.maxBytes else { return nil }
+    project.emulatorTokens && token.utf8.count <= ProviderTokens.maxBytes ? claims(of: token) : nil
+  }
+
+  static func claims(of token: String) -> ProviderClaims? {
     let members: [String: JSONValue]?
     if token.hasPrefix("{") {
       do throws(JSONRefusal) {
