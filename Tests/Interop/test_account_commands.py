@@ -187,6 +187,15 @@ class AuditTest(CommandTest):
         self.assertIn(user["localId"], text)
         self.assertLess(text.index("remove"), text.index("change"))
 
+    def test_acts_on_the_broker_are_noted(self):
+        before = [act for act in run("audit")["acts"] if act["act"] == "dead.drop"]
+        dropped = countersign("dead", "drop", "--yes", "--queue", "mail.forget", "--id", new_id())
+        self.assertEqual(dropped.returncode, 0, dropped.stderr)
+        act = run("audit")["acts"][0]
+        self.assertEqual((act["act"], act["subject"]), ("dead.drop", "mail.forget"))
+        self.assertNotIn(act, before)
+        self.assertIn("mail.forget", countersign("audit").stdout)
+
     def test_an_import_is_one_act(self):
         users = [{"localId": new_id()} for _ in range(3)]
         account("import", self.users_file(users))

@@ -32,6 +32,23 @@ extension Project.ProviderFacts {
     }
     appID = section.optionalString("appID", "The app at the provider whose access tokens are taken: Facebook's app ID.")
     section.check("appID", appID.map(ProjectForms.isClientID) ?? true, "must be 1 to 255 visible characters of ASCII")
+    teamKey = Self.teamKey(section)
+  }
+
+  private static func teamKey(_ section: ConfigurationSection) -> Project.TeamKey? {
+    let ids = [
+      section.optionalString("teamID", "Apple's ID of the developer team, for Apple's page: 10 letters and digits."),
+      section.optionalString("keyID", "Apple's ID of the team's key, for Apple's page: 10 letters and digits."),
+    ]
+    for (key, id) in zip(["teamID", "keyID"], ids) {
+      let isRight = id?.isMatched(by: \.isLetterOrDigit, length: 10...10) ?? true
+      section.check(key, isRight, "must be 10 letters and digits")
+    }
+    guard let teamID = ids[0], let keyID = ids[1] else {
+      section.check("teamID", ids.allSatisfy { $0 == nil }, "and keyID come together: give both, or none")
+      return nil
+    }
+    return Project.TeamKey(teamID: teamID, keyID: keyID)
   }
 }
 

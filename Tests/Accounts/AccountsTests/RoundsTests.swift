@@ -86,6 +86,7 @@ import Testing
     let apple = try await bench.signInWithApple(ago: .zero)
     others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
+    others["account.startIdp"] = try await loads(bench, bench.starting("apple.com", id: "page"), id: "page")
     others["keys.get"] = try await loads(bench, GetKeys())
     others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
     others["account.reset"] = try await loads(bench, ResetAccounts(project: project))
@@ -93,7 +94,7 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
-        "account.revokeToken": 3, "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
+        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "keys.get": 1, "keys.rotate": 2,
       ])
     let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,

@@ -13,7 +13,7 @@ extension Sample {
     var settings = ProjectSettingsCommand(project: project)
     (create.bearer, change.bearer, find.bearer, list.bearer) = (secret, secret, secret, secret)
     (remove.bearer, batch.bearer, cookie.bearer, settings.bearer) = (secret, secret, secret, secret)
-    (list.after, list.replyKey, remove.force) = ("n", replyKey, true)
+    (list.after, list.replyKey, list.countsOnly, remove.force) = ("n", replyKey, true, true)
     (settings.allowsDuplicateEmails, settings.protectsAddresses) = (true, false)
     return [
       try Sample([], least: GrantAccess(assertion: secret, replyKey: replyKey)),
@@ -80,7 +80,7 @@ extension Sample {
 
   static func administratorReplies() throws -> [Sample] {
     var found = AccountsFound(accounts: [view])
-    (found.hashes, found.next) = (secret, "n")
+    (found.hashes, found.next, found.count) = (secret, "n", 1)
     let refused = RefusedUser(index: 0, message: "NOT_DISABLED")
     let serviceAccount = ServiceAccountsListed.Entry(
       email: "backup-job@example.iam.gserviceaccount.com", roles: [.readUsers], keyIDs: ["k"], disabled: false,

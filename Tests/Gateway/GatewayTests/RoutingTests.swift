@@ -60,7 +60,6 @@ struct RoutingTests {
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:start",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:finalize",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:withdraw",
-      "/__/auth/handler", "/emulator/auth/handler",
     ], ["GET", "POST", "PATCH"]) func `What is not offered is 501, without a key, by any method`(
       path: String, method: String
     ) async throws

@@ -26,7 +26,7 @@ public struct StartIDPSignIn: SecretReplyCommand {
   }
 }
 
-/// Wishes of an app for a provider's page.
+/// Request of an app to a provider's page.
 public struct PageRequest: SealedText, Hashable {
   /// SHA-256 of the session ID, which the app brings with the answer of the page, as 64 small hexadecimal digits.
   public var sessionHash: String

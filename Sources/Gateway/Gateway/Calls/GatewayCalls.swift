@@ -31,6 +31,7 @@ struct GatewayCalls: Sendable {
     routes += PasswordCalls(backend: backend).routes
     routes += MailLinkCalls(backend: backend).routes
     routes += ActionPage(backend: backend, isDevelopment: rules.isDevelopment).routes
+    routes += SignInPage(backend: backend, isDevelopment: rules.isDevelopment).routes
     routes += UserCalls(backend: backend).routes
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes

@@ -15,7 +15,7 @@ struct PasswordCalls: Sendable {
       .v1(
         "signInWithCustomToken", .post, "accounts:signInWithCustomToken", old: "verifyCustomToken",
         waitsFor: .accounts, signInWithCustomToken),
-      .v1("createAuthUri", .post, "accounts:createAuthUri", old: "createAuthUri", waitsFor: .accounts, createAuthURI),
+      .v1("createAuthUri", .post, "accounts:createAuthUri", old: "createAuthUri", waitsFor: .providers, createAuthURI),
     ]
   }
 
@@ -108,10 +108,13 @@ struct PasswordCalls: Sendable {
 
   // MARK: createAuthUri
 
-  /// The ways to sign in of an address. The page of a provider is not offered yet.
+  /// The page of a provider, or the ways to sign in of an address.
   private func createAuthURI(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
-    if try call.body.text("providerId") != nil { throw .notOffered }
+    let session = try call.body.word("sessionId", else: "INVALID_SESSION_ID")
+    if let provider = try call.body.word("providerId", else: "INVALID_PROVIDER_ID") {
+      return try await ProviderStart(backend: backend).createAuthURI(call, provider, session)
+    }
     guard let identifier = try call.body.word("identifier", else: "INVALID_IDENTIFIER") else {
       throw .account("MISSING_IDENTIFIER")
     }
@@ -119,7 +122,6 @@ struct PasswordCalls: Sendable {
       throw .account("MISSING_CONTINUE_URI")
     }
     guard page.contains("://") else { throw .account("INVALID_CONTINUE_URI") }
-    let session = try call.body.word("sessionId", else: "INVALID_SESSION_ID")
     let exchange = backend.exchange(FindMethods.self)
     var command = FindMethods(
       project: try call.project().id, credential: try exchange.seal(PasswordCredential(email: identifier)))

@@ -21,7 +21,7 @@ struct ProviderCalls: Sendable {
     let project = try call.project()
     let credential = try IDPCredential(call.body)
     // accounts refuses it, too.
-    if let provider = credential.providerID, !project.methods.contains(.provider(provider)) { throw .providerOff }
+    if let provider = credential.providerID { try project.requireProvider(provider) }
     // accounts takes them in development, from any client.
     if project.emulatorTokens, credential.isUnsigned, !LocalRequest.isLocal(call.request) { throw .emulatorToken }
     let exchange = backend.exchange(SignInWithIDP.self)
@@ -32,7 +32,13 @@ struct ProviderCalls: Sendable {
     command.autoCreate = try call.body.bool("autoCreate")
     command.returnIDPCredential = try call.body.bool("returnIdpCredential")
     command.client = call.client.field
-    return try Self.answer(try await exchange.ask(command, timeout: Broker.startTimeout), exchange)
+    let reply: AccountSignedIn
+    do throws(ProtocolError) {
+      reply = try await exchange.ask(command, timeout: Broker.startTimeout)
+    } catch {
+      throw error.ofProvider
+    }
+    return try Self.answer(reply, exchange)
   }
 
   /// Tokens; or the credential without tokens, when the sign-in or the link was refused.
@@ -93,8 +99,6 @@ struct ProviderCalls: Sendable {
 }
 
 extension ProtocolError {
-  fileprivate static let providerOff = account(
-    "OPERATION_NOT_ALLOWED", "The identity provider configuration is not found.")
   fileprivate static let emulatorToken = account(
     "INVALID_IDP_RESPONSE", "Tokens for the emulator are taken from clients of this machine only.")
 }

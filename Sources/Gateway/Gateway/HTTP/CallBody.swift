@@ -128,6 +128,25 @@ struct CallBody: Sendable, Hashable {
     return texts
   }
 
+  /// An object of texts, also as JSON text. `nil` when it is absent.
+  func textMap(_ name: String) throws(ProtocolError) -> [String: String]? {
+    let fields: [String: JSONValue]?
+    switch value(name) {
+    case nil, .text(""): return nil
+    case .text(let text): fields = Self.members(text)
+    case .some(let value): fields = value.members
+    }
+    let texts = fields?.compactMapValues(\.text)
+    guard let texts, texts.count == fields?.count else { throw .badField(path + name, expected: "an object of texts") }
+    return texts
+  }
+
+  private static func members(_ text: String) -> [String: JSONValue]? {
+    let reader = JSONReader(
+      maxBytes: CallLimits.maxBodyBytes, maxDepth: CallLimits.maxDepth, maxValues: CallLimits.maxValues)
+    return try? reader.value(of: Array(text.utf8)).members
+  }
+
   private func list(_ name: String) throws(ProtocolError) -> [JSONValue] {
     switch value(name) {
     case nil: return []

@@ -2,6 +2,8 @@
 enum CallOutcome: Sendable {
   case json(CallAnswer)
   case page(CallPage)
+  /// A script of a page.
+  case script([UInt8])
   /// An address to go on to.
   case redirect(String)
 }
@@ -12,6 +14,8 @@ struct CallPage: Sendable {
   let html: [UInt8]
   /// Content Security Policy: all that the page may load, and who may frame it.
   let policy: String
+  /// Whether pages may frame it, those that its policy names.
+  var mayBeFramed = false
 
   init(html: [UInt8], policy: String) {
     self.html = html

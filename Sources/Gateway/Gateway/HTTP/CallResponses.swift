@@ -5,13 +5,18 @@ extension HTTPServerResponse {
     switch outcome {
     case .json(let answer): self = .json(200, answer.json, maxAge: answer.maxAge)
     case .page(let page): self.init(page)
+    case .script(let script): self.init(script: script)
     case .redirect(let address):
       self.init(status: 302, headers: Self.privateHeaders(["Location": address]), body: [])
     }
   }
 
-  init(_ error: ProtocolError, form: ErrorForm) {
-    self = .json(error.status, form.json(of: error), maxAge: nil)
+  init(_ error: ProtocolError, form: ErrorForm, _ request: HTTPServerRequest) {
+    if form == .page {
+      self.init(PageFrame(nil, request).failure(error))
+    } else {
+      self = .json(error.status, form.json(of: error), maxAge: nil)
+    }
     if let seconds = error.retryAfter { headers.add(name: "Retry-After", value: String(seconds)) }
     if !error.allow.isEmpty {
       headers.add(name: "Allow", value: error.allow.joined(separator: ", "))
@@ -23,8 +28,19 @@ extension HTTPServerResponse {
       status: page.status,
       headers: Self.privateHeaders([
         "Content-Type": "text/html; charset=utf-8", "Content-Security-Policy": page.policy,
-        "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY",
+        "X-Content-Type-Options": "nosniff",
       ]), body: page.html)
+    if !page.mayBeFramed { headers.add(name: "X-Frame-Options", value: "DENY") }
+  }
+
+  /// Asked for again each time: after an update a page has the script of its version.
+  private init(script: [UInt8]) {
+    self.init(
+      status: 200,
+      headers: [
+        "Content-Type": "text/javascript; charset=utf-8", "X-Content-Type-Options": "nosniff",
+        "Cache-Control": "no-cache",
+      ], body: script)
   }
 
   private static func privateHeaders(_ headers: HTTPServerHeaders) -> HTTPServerHeaders {

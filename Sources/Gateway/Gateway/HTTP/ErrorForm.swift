@@ -4,10 +4,12 @@ enum ErrorForm: Sendable, Hashable {
   case identityToolkit
   /// That of OAuth 2.0 (RFC 6749, section 5.2).
   case oauth
+  /// A page, for people.
+  case page
 
   func json(of error: ProtocolError) -> [UInt8] {
     switch self {
-    case .identityToolkit: return error.json
+    case .identityToolkit, .page: return error.json
     case .oauth:
       var answer = CallAnswer()
       answer.put("error", Self.oauthCode(of: error))

@@ -1,6 +1,9 @@
 import CountersignEncoding
 
 enum FieldSpelling {
+  /// Fields whose value names no fields, but the parameters of an address.
+  private static let maps: Set = ["customParameter"]
+
   /// `phone_number` as `phoneNumber`. Other names as they are.
   static func camelCase(_ name: String) -> String {
     guard name.utf8.contains(UInt8(ascii: "_")) else { return name }
@@ -25,7 +28,8 @@ enum FieldSpelling {
   static func camelCase(_ fields: [String: JSONValue]) throws(ProtocolError) -> [String: JSONValue] {
     var spelled: [String: JSONValue] = [:]
     for (name, value) in fields {
-      guard spelled.updateValue(try camelCase(value), forKey: camelCase(name)) == nil else {
+      let (name, spelling) = (camelCase(name), try camelCase(value))
+      guard spelled.updateValue(maps.contains(name) ? value : spelling, forKey: name) == nil else {
         throw .badBody("A field is given twice.")
       }
     }

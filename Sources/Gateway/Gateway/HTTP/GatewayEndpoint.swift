@@ -50,7 +50,7 @@ final class GatewayEndpoint: Sendable {
       }
       response = HTTPServerResponse(outcome)
     } catch {
-      response = HTTPServerResponse(error, form: match.errorForm)
+      response = HTTPServerResponse(error, form: match.errorForm, request)
     }
     return finish(response, request, match, requestID, since: start)
   }
@@ -68,7 +68,7 @@ final class GatewayEndpoint: Sendable {
       case .malformed(let problem): .malformed(problem)
       }
     return finish(
-      HTTPServerResponse(error, form: match.errorForm), request, match, MessageID.make(), since: clock.now())
+      HTTPServerResponse(error, form: match.errorForm, request), request, match, MessageID.make(), since: clock.now())
   }
 
   private func answer(

@@ -1,6 +1,6 @@
 extension Route {
   /// Calls of the protocol that are not offered, so that their clients are told 501 and not 404.
-  static let notOffered: [Route] = appCalls + administratorCalls + pages
+  static let notOffered: [Route] = appCalls + administratorCalls
 
   private static let appCalls: [Route] = [
     missing("signInWithGameCenter", "accounts:signInWithGameCenter", old: "signInWithGameCenter"),
@@ -28,10 +28,6 @@ extension Route {
         "\(HostPrefix.identity)/v1/projects/*", "\(HostPrefix.identity)/v2/projects/*",
         "\(HostPrefix.relyingParty)/setProjectConfig",
       ], .administrationNotOffered)
-  ]
-
-  private static let pages: [Route] = [
-    notOffered("pages", ["/__/auth/*", "/emulator/auth/*"])
   ]
 
   private static func missing(_ name: String, _ path: String, old: String?) -> Route {

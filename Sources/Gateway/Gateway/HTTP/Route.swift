@@ -93,8 +93,10 @@ extension Route {
   static func page(
     _ name: String, _ method: Method, _ paths: [String], waitsFor: CallClass, _ outcome: @escaping Outcome
   ) -> Route {
-    Route(
+    var route = Route(
       name, method, paths, access: .page, waitsFor: waitsFor, takesForm: true, keepsUsers: false, outcome: outcome)
+    route.errorForm = .page
+    return route
   }
 
   /// Call of administrators: below `projects/{project}`, and under the same name without it.

@@ -1,4 +1,4 @@
-/// A text of the page that the link of a mail opens.
+/// A text of the pages that people see.
 enum ActionText: Int, CaseIterable, Sendable {
   case verify, verifyButton, verified
   case reset, newPassword, resetButton, wasReset
@@ -8,9 +8,16 @@ enum ActionText: Int, CaseIterable, Sendable {
   case recover, recoverButton, recovered
   case signIn, openInApp
   case goOn, failed, later
+  /// Title of what failed.
+  case problem
+  // Pages of providers.
+  case wait, done, notSignedIn, noStorage, foreign, off, noScript
+  // The check of an app.
+  case check, checkFailed
+  case toApp
 }
 
-/// Texts of that page in one language: the languages of the mails.
+/// Texts of these pages in one language: the languages of the mails.
 struct ActionTexts: Sendable {
   /// Place of a number in a text.
   static let count = "{count}"
@@ -47,7 +54,9 @@ struct ActionTexts: Sendable {
 
   /// By the tag in lower case, each in the order of ``ActionText``.
   static let languages: [String: [String]] = [
-    english: englishTexts, "de": german, "es": spanish, "fr": french, "pt-br": brazilian, "pt-pt": portuguese,
-    "ar": arabic, "bn": bengali, "hi": hindi, "ja": japanese,
+    english: englishTexts + englishSignIn, "de": german + germanSignIn, "es": spanish + spanishSignIn,
+    "fr": french + frenchSignIn, "pt-br": brazilian + brazilianSignIn, "pt-pt": portuguese + portugueseSignIn,
+    "ar": arabic + arabicSignIn, "bn": bengali + bengaliSignIn, "hi": hindi + hindiSignIn,
+    "ja": japanese + japaneseSignIn,
   ]
 }

@@ -61,6 +61,22 @@ import Testing
     }
   }
 
+  @Test func `An operator who sends a dead letter again lends it no rights`() async throws {
+    let bench = try await AccountsBench()
+    _ = try await bench.create(Self.user("ada"))
+    func remove(sentFirstBy sender: String) async throws -> APIErrorCode? {
+      var command = RemoveAccounts(project: AccountsBench.project, localIDs: ["ada"])
+      command.force = true
+      var message = try bench.message(command, user: AccountsBench.administrator)
+      message.headers[MessageHeader.sender] = .string(sender)
+      return try code(try await bench.ask(message))
+    }
+    #expect(try await remove(sentFirstBy: "gateway") == .invalidAccessToken)
+    #expect(try await bench.find("ada") != nil)
+    #expect(try await remove(sentFirstBy: AccountsBench.administrator) == nil)
+    #expect(try await bench.find("ada") == nil)
+  }
+
   @Test func `The bearer of development is an administrator there alone`() async throws {
     let development = try await AccountsBench { $0.isDevelopment = true }
     #expect(try code(try await development.list(withHashes: true, by: .token(Secret("owner")))) == nil)
@@ -189,6 +205,22 @@ import Testing
       tokens.insert(try bench.opened(granted.accessToken, AccessGranted.type, id: "g").reveal())
     }
     #expect(tokens.count == 1)
+  }
+
+  @Test func `A grant that is repeated after its assertion has expired gives the same token`() async throws {
+    let bench = try await AccountsBench()
+    try await bench.makeServiceAccount([.readUsers])
+    let expiresAt = bench.clock.now().seconds + 600
+    let assertion = try bench.signed(bench.assertion { $0["exp"] = .integer(expiresAt) })
+    var tokens: Set<String> = []
+    for expiresIn in [3600, 3000] {
+      let granted = try AccessGranted(json: try await bench.grant(assertion, id: "g").body)
+      #expect(granted.expiresIn == expiresIn)
+      tokens.insert(try bench.opened(granted.accessToken, AccessGranted.type, id: "g").reveal())
+      bench.clock.advance(by: .seconds(600))
+    }
+    #expect(tokens.count == 1)
+    #expect(try code(try await bench.grant(assertion)) == .invalidGrant)
   }
 
   // MARK: Service accounts

@@ -13,7 +13,7 @@ struct ProvidersConfiguration: Sendable {
   init(_ section: ConfigurationSection, kinds: [any ProviderSettings.Type] = kinds) {
     let providers = section.section("providers")
     var settings: [any ProviderSettings] = []
-    var allowed = AllowedAddresses(networks: Self.networks(providers))
+    var allowed = AllowedAddresses(authorities: Self.authorities(providers), networks: Self.networks(providers))
     for kind in kinds {
       let own = ProviderSection(providers.section(kind.section))
       settings.append(kind.init(own))
@@ -28,7 +28,7 @@ struct ProvidersConfiguration: Sendable {
     -> IdentityProviders
   {
     let context = context(try ProviderNetwork(allowed), secrets)
-    return IdentityProviders(settings.map { $0.make(context) })
+    return IdentityProviders(settings.map { $0.make(context) }, OpenIDIssuers(context))
   }
 
   /// Warns of methods that are on and cannot work.
@@ -49,6 +49,21 @@ struct ProvidersConfiguration: Sendable {
           "has no secret of \(FacebookSettings.id) for project \(project.id): its access tokens are refused")
       }
     }
+  }
+
+  private static func authorities(_ section: ConfigurationSection) -> Set<String> {
+    let urls = section.strings(
+      "allowedAddresses",
+      "Addresses of OpenID Connect providers on inner networks, or with http:// on this machine: https://id.example.lan."
+    )
+    let parts = urls.enumerated().compactMap { index, url -> URLParts? in
+      guard let parts = URLParts(url), !parts.isUnprotected else {
+        section.problem("allowedAddresses.\(index)", "must be https://, or http:// on this machine, without a query")
+        return nil
+      }
+      return parts
+    }
+    return Set(parts.map(\.authority))
   }
 
   private static func networks(_ section: ConfigurationSection) -> [AddressRange] {
