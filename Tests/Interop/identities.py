@@ -11,6 +11,7 @@ import time
 
 import simulator
 from gateway_client import APIError, Web
+from page_flow import PageFlow
 
 APP = "com.example.app"
 GOOGLE_CLIENT = "100000000001-web.apps.googleusercontent.com"
@@ -81,6 +82,25 @@ class LimitedFacebookPerson(FacebookPerson):
         return {"id_token": simulator.facebook_tokens(app_id, self.subject, **fields)[1], "nonce": nonce}
 
 
+class OpenIDPerson(Person):
+    """At `oidc.example`, who signs in at the page; `form` is of a token from elsewhere."""
+
+    provider = "oidc.example"
+
+    def form(self, client_id="client-web", **order):
+        return {"id_token": simulator.openid_tokens(client_id, self.subject, **{**self.profile, **order})[0]}
+
+    def flow(self, client, client_id="client-web", provider=None, order=None, **fields):
+        hint = secrets.token_hex(16)
+        simulator.consent(
+            "oidc", clientID=client_id, subject=self.subject, loginHint=hint, **{**self.profile, **(order or {})})
+        flow = PageFlow(client, provider or self.provider, **{"customParameter": {"login_hint": hint}, **fields})
+        return flow.consent()
+
+    def sign_in(self, client, **fields):
+        return self.flow(client).sign_in(**fields)
+
+
 def sign_in(client, credential, **fields):
     return client.sign_in_with_idp(**credential, **{"returnIdpCredential": True, **fields})
 
@@ -130,7 +150,7 @@ class Rival:
             raise AssertionError(f"the identity is of {holders}, and signs in to {known.get('localId')}, not to {linked}")
 
 
-def link_under_kills(count, under_way, kills):
+def link_under_kills(count, under_way, kills, kinds=(ApplePerson, FacebookPerson)):
     """Has so many identities claimed, each by two accounts, while each of `kills` is called in turn; what happened, counted."""
     tally, over = collections.Counter(), threading.Event()
     problems = []
@@ -151,8 +171,7 @@ def link_under_kills(count, under_way, kills):
         stack.callback(thread.join)
         stack.callback(over.set)
         thread.start()
-        kinds = [ApplePerson, FacebookPerson]
-        calls = [pool.submit(lambda index=index: Rival(kinds[index % 2], Web(), tally).run()) for index in range(count)]
+        calls = [pool.submit(lambda index=index: Rival(kinds[index % len(kinds)], Web(), tally).run()) for index in range(count)]
         for call in concurrent.futures.as_completed(calls):
             # A process that did not start again leaves everybody waiting.
             if error := next(iter(problems), call.exception()):

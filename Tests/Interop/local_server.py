@@ -29,8 +29,8 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self, handler):
-        super().__init__(("127.0.0.1", 0), handler)
+    def __init__(self, handler, port=0):
+        super().__init__(("127.0.0.1", port), handler)
 
     def start(self, add_cleanup):
         """Serves until the cleanup of a test, of its class or of its module."""

@@ -86,8 +86,38 @@ def facebook_tokens(app_id, subject, **order):
     return answer["accessToken"], answer["idToken"]
 
 
+def openid_tokens(client_id, subject, **order):
+    """An ID token, and an access token, that its user got somewhere else."""
+    answer = _request("POST", "/control/oidc/id-tokens", {"clientID": client_id, "subject": subject, **order})
+    return answer["idToken"], answer["accessToken"]
+
+
+def openid_issuer():
+    return _url() + "/oidc"
+
+
+def consent(provider, **order):
+    """Says who consents next at the page of `apple`, `google`, `facebook` or `oidc`."""
+    _request("POST", f"/control/{provider}/users", order)
+
+
+def asked_of_page(state):
+    """The parameters that a page was asked with, and which page that was."""
+    [seen] = _request("GET", "/control/authorizations?" + urllib.parse.urlencode({"state": state}))
+    return seen["parameters"], seen["provider"]
+
+
+def change_discovery(**members):
+    _request("POST", "/control/oidc/metadata", members)
+
+
+def clear_identities():
+    """Forgets users who have not consented, and changes of discovery."""
+    _request("DELETE", "/control/identities")
+
+
 def keys(provider, **order):
-    """Changes the keys of `apple`, `google` or `facebook`: their IDs then."""
+    """Changes the keys of `apple`, `google`, `facebook` or `oidc`: their IDs then."""
     return _request("POST", f"/control/{provider}/keys", order)["keyIDs"]
 
 

@@ -54,13 +54,16 @@ class SiteHandler(Handler):
         self.answer(200, data, "text/javascript; charset=utf-8" if is_script else "text/html; charset=utf-8")
 
 
-def start():
-    """One browser for all tests of a module: it reaches Google's hosts at nginx, and trusts the key of nginx's certificate."""
+def start(rules=(), flags=()):
+    """One browser for all tests of a module: it reaches Google's hosts at nginx, and trusts the key of nginx's certificate.
+
+    Further hosts go where `rules` say.
+    """
     tls = urllib.parse.urlsplit(os.environ["COUNTERSIGN_GATEWAY_TLS_URL"])
     hosts = ["identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com"]
     site = Site(stock_sdk.script()).start(unittest.addModuleCleanup)
     browser = Browser(
-        "--host-resolver-rules=" + ",".join(f"MAP {host}:443 127.0.0.1:{tls.port}" for host in hosts),
+        "--host-resolver-rules=" + ",".join([*(f"MAP {host}:443 127.0.0.1:{tls.port}" for host in hosts), *rules]), *flags,
         f"--ignore-certificate-errors-spki-list={key_hash(tls.hostname, tls.port)}")
     unittest.addModuleCleanup(browser.close)
     StockTest.site, StockTest.browser = site, browser

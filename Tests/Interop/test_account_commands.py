@@ -137,6 +137,40 @@ class ChangeTest(CommandTest):
         self.assertEqual(account("delete", other["localId"])["refused"], [])
 
 
+class ProviderTest(unittest.TestCase):
+    """OpenID Connect providers by the command line."""
+
+    def run_command(self, *arguments, status=0):
+        done = countersign("--json", "provider", *arguments, "--project", PROJECT)
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_added_listed_replaced_and_removed(self):
+        name = f"Test {secrets.token_hex(6)}"
+        with tempfile.NamedTemporaryFile("w", suffix=".secret") as file:
+            file.write("a secret of a test\n")
+            file.flush()
+            made = self.run_command("add", name, "--issuer", "https://id.example.org", "--client-id", "web", "--client-id", "ios=app",
+                                    "--secret-file", file.name, "--scope", "email", "--auth-domain", "example.org")
+        provider = f"oidc.{name.lower().replace(' ', '-')}"
+        self.addCleanup(countersign, "provider", "remove", provider, "--project", PROJECT)
+        self.assertEqual(made, {"providerID": provider, "returnAddress": "https://example.org/__/auth/handler"})
+        [found] = [one for one in self.run_command("list")["providers"] if one["providerID"] == provider]
+        self.assertEqual(found["clients"], [{"clientID": "web", "hasSecret": True},
+                                            {"clientID": "app", "platform": "ios", "hasSecret": False}])
+        self.assertEqual((found["enabled"], found["usesCodeFlow"], found["scopes"]), (True, True, ["email"]))
+        self.assertNotIn("a secret", json.dumps(found))
+        # Nobody answers at the issuer.
+        checked = self.run_command("check", provider, status=1)
+        self.assertIn("discovery", [one["check"] for one in checked["findings"] if one["status"] == "failed"])
+        self.run_command("add", name, "--issuer", "https://id.example.org", "--client-id", "web", "--replace", "--off")
+        [found] = [one for one in self.run_command("list")["providers"] if one["providerID"] == provider]
+        self.assertEqual((found["enabled"], found["clients"]), (False, [{"clientID": "web", "hasSecret": True}]))
+        self.run_command("remove", provider)
+        self.assertNotIn(provider, [one["providerID"] for one in self.run_command("list")["providers"]])
+        self.assertIn("error", self.run_command("remove", provider, status=1))
+
+
 class AuditTest(CommandTest):
     def test_acts_are_noted(self):
         user = self.web.sign_up(new_email())
@@ -152,6 +186,15 @@ class AuditTest(CommandTest):
         text = countersign("audit", "--project", PROJECT).stdout
         self.assertIn(user["localId"], text)
         self.assertLess(text.index("remove"), text.index("change"))
+
+    def test_acts_on_the_broker_are_noted(self):
+        before = [act for act in run("audit")["acts"] if act["act"] == "dead.drop"]
+        dropped = countersign("dead", "drop", "--yes", "--queue", "mail.forget", "--id", new_id())
+        self.assertEqual(dropped.returncode, 0, dropped.stderr)
+        act = run("audit")["acts"][0]
+        self.assertEqual((act["act"], act["subject"]), ("dead.drop", "mail.forget"))
+        self.assertNotIn(act, before)
+        self.assertIn("mail.forget", countersign("audit").stdout)
 
     def test_an_import_is_one_act(self):
         users = [{"localId": new_id()} for _ in range(3)]

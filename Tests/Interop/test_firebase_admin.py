@@ -4,6 +4,7 @@ v1, v2 and v3, whose answers are held to Google's schemas.
 What whoever moves from Firebase is promised, and the test that shows it:
 users are made, found, changed, listed, deleted: AdministrationTests, for the development client and for that of production
 users come in with their hashes, and sign in: AdministrationTests
+OpenID Connect providers are made, changed, listed, deleted: AdministrationTests
 ID tokens and cookies are verified, revoked ones too; links; custom tokens: AdministrationTests
 a service account may do what its roles say, and nothing once it is gone: ProductionTest
 clients that Google generates from its descriptions: DiscoveryTest
@@ -296,6 +297,45 @@ class AdministrationTests(Assertions):
         self.assertEqual(self.web.claims(signed_in["idToken"])["role"], "editor")
         self.require_user(uid)
 
+    def test_openid_connect_providers(self):
+        provider, issuer = f"oidc.t{secrets.token_hex(6)}", "https://id.example.org"
+        made = auth.create_oidc_provider_config(
+            provider, client_id="client-a", issuer=issuer, display_name="Example", enabled=True, client_secret="a secret",
+            id_token_response_type=False, code_response_type=True, app=self.app)
+        self.addCleanup(self.remove_provider, provider)
+        found = auth.get_oidc_provider_config(provider, self.app)
+        for config in (made, found):
+            self.assertEqual((config.provider_id, config.client_id, config.issuer, config.display_name),
+                             (provider, "client-a", issuer, "Example"))
+            self.assertEqual((config.enabled, config.code_response_type, config.id_token_response_type), (True, True, False))
+            # Secrets are taken, and never told again.
+            self.assertIsNone(config.client_secret)
+        changed = auth.update_oidc_provider_config(
+            provider, client_id="client-b", issuer=f"{issuer}/b", display_name=auth.DELETE_ATTRIBUTE, enabled=False,
+            id_token_response_type=True, code_response_type=False, app=self.app)
+        self.assertEqual((changed.client_id, changed.issuer, changed.display_name), ("client-b", f"{issuer}/b", None))
+        self.assertEqual((changed.enabled, changed.code_response_type, changed.id_token_response_type), (False, False, True))
+        others = [f"oidc.t{secrets.token_hex(6)}" for _ in range(2)]
+        for other in others:
+            auth.create_oidc_provider_config(other, client_id="c", issuer=issuer, app=self.app)
+            self.addCleanup(self.remove_provider, other)
+        listed = [config.provider_id for config in auth.list_oidc_provider_configs(max_results=1, app=self.app).iterate_all()]
+        self.assertLessEqual({provider, *others}, set(listed))
+        self.assertEqual(listed, sorted(set(listed)))
+        with self.assertRaises(exceptions.ConflictError):
+            auth.create_oidc_provider_config(provider, client_id="c", issuer=issuer, app=self.app)
+        with self.assertRaises(exceptions.InvalidArgumentError):
+            auth.update_oidc_provider_config(provider, issuer="http://id.example.org", app=self.app)
+        auth.delete_oidc_provider_config(provider, self.app)
+        with self.assertRaises(auth.ConfigurationNotFoundError):
+            auth.get_oidc_provider_config(provider, self.app)
+
+    def remove_provider(self, provider):
+        try:
+            auth.delete_oidc_provider_config(provider, self.app)
+        except auth.ConfigurationNotFoundError:
+            pass
+
     def test_hashes_of_every_algorithm(self):
         for parameters, made, salt in hash_vectors.vectors():
             with self.subTest(parameters):
@@ -351,6 +391,11 @@ class AdministrationTests(Assertions):
         # The same again makes nobody twice.
         self.assertEqual(auth.import_users(users, hash_alg=auth.UserImportHash.sha256(1), app=self.app).failure_count, 0)
         result = auth.delete_users([user.uid for user in users], self.app)
+        self.assertEqual((result.success_count, result.failure_count), (BATCH, 0))
+
+    def test_a_thousand_of_the_longest_ids(self):
+        # Escaped as the library does it they take 330 KB. They are nobody's, so nothing is left to delete.
+        result = auth.delete_users([secrets.token_hex(16) + "é" * 48 for _ in range(BATCH)], self.app)
         self.assertEqual((result.success_count, result.failure_count), (BATCH, 0))
 
     def test_rows_that_are_wrong_are_named_and_the_others_come_in(self):
@@ -607,6 +652,26 @@ class DiscoveryTest(Assertions, unittest.TestCase):
         self.refused("EMAIL_NOT_FOUND", Web().sign_in_with_password, new_email())
         self.assertIs(self.protect(projects, name, True)["enableImprovedEmailPrivacy"], True)
         self.refused("INVALID_LOGIN_CREDENTIALS", Web().sign_in_with_password, new_email())
+
+    def test_v2_providers(self):
+        configs, prefix = self.service("v2").projects().oauthIdpConfigs(), "GoogleCloudIdentitytoolkitAdminV2"
+        provider, parent = f"oidc.t{secrets.token_hex(6)}", f"projects/{PROJECT}"
+        name = f"{parent}/oauthIdpConfigs/{provider}"
+        made = self.run_call("v2", configs.create(
+            parent=parent, oauthIdpConfigId=provider, body={"clientId": "c", "issuer": "https://id.example.org"}),
+            f"{prefix}OAuthIdpConfig")
+        self.assertEqual((made["name"], made["enabled"], made["responseType"]), (name, False, {"idToken": True}))
+        changed = self.run_call("v2", configs.patch(
+            name=name, updateMask="responseType,clientSecret", body={"responseType": {"code": True}, "clientSecret": "a secret"}),
+            f"{prefix}OAuthIdpConfig")
+        self.assertEqual(changed["responseType"], {"code": True})
+        listed = self.run_call("v2", configs.list(parent=parent), f"{prefix}ListOAuthIdpConfigsResponse")
+        self.assertIn(name, [config["name"] for config in listed["oauthIdpConfigs"]])
+        self.assertNotIn("a secret", json.dumps(listed))
+        self.assertEqual(self.run_call("v2", configs.delete(name=name), "GoogleProtobufEmpty"), {})
+        with self.assertRaises(googleapiclient.errors.HttpError) as caught:
+            configs.get(name=name).execute()
+        self.assertEqual(caught.exception.status_code, 404)
 
     def protect(self, projects, name, is_protected):
         config = self.run_call("v2", projects.updateConfig(

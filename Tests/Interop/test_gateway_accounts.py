@@ -407,7 +407,8 @@ class KeysTest(AccountTest):
             while True:
                 with urllib.request.urlopen(url + "/metrics", timeout=20) as response:
                     page = response.read().decode()
-                age = float(re.search(r"^countersign_signing_key_age_seconds(?:\{\})? (\S+)$", page, re.MULTILINE).group(1))
+                pattern = r'^countersign_signing_key_age_seconds\{purpose="id_tokens"\} (\S+)$'
+                age = float(re.search(pattern, page, re.MULTILINE).group(1))
                 now = time.monotonic()
                 if age < now - begun:
                     break

@@ -42,6 +42,8 @@ stack_use() {
   GATEWAY_HEALTH_PORT=$((AMQP_PORT + 28))
   GATEWAY2_HEALTH_PORT=$((AMQP_PORT + 29))
   GATEWAY_TLS_PORT=$((AMQP_PORT + 30))
+  # Nothing of the stack listens there: an OpenID provider of a test does.
+  PROVIDER_PORT=$((AMQP_PORT + 31))
   SECRETS=$STACK/secrets
 }
 
@@ -87,7 +89,10 @@ stack_prepare() {
   ensure_signing_key "$SECRETS/apple-key.p8"
   ensure_service_account "$SECRETS/google-service-account.json"
   ensure_secret "$SECRETS/facebook-app-secret"
-  ensure_provider_secrets "$SECRETS/provider-secrets.json" "$SECRETS/facebook-app-secret"
+  ensure_secret "$SECRETS/google-client-web"
+  ensure_secret "$SECRETS/oidc-client-web"
+  ensure_secret "$SECRETS/oidc-client-ios"
+  ensure_provider_secrets "$SECRETS/provider-secrets.json"
   ensure_certificates "$SECRETS"
   mail_prepare "$SECRETS"
   front_prepare "$STACK/front" "$SECRETS" "$FRONT_PORT" "$SIMULATOR_PORT"
@@ -112,11 +117,13 @@ stack_prepare() {
       -e "s/@MAIL_WORKER_PORT@/$MAIL_WORKER_PORT/g" -e "s/@SMTP_PORT@/$SMTP_PORT/g" \
       -e "s/@FRONT_PORT@/$FRONT_PORT/g" -e "s/@SMPP_PORT@/$SMPP_PORT/g" \
       -e "s/@RECEIPTS1_PORT@/$RECEIPTS1_PORT/g" -e "s/@ACCOUNTS_PORT@/$ACCOUNTS_PORT/g" \
-      -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
+      -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@GATEWAY_HEALTH_PORT@/$GATEWAY_HEALTH_PORT/g" \
+      -e "s/@GATEWAY_TLS_PORT@/$GATEWAY_TLS_PORT/g" -e "s/@PROVIDER_PORT@/$PROVIDER_PORT/g" -e "s#@ROOT@#$ROOT#g" "${store[@]}" "$file" >"$STACK/config/$(basename "$file")"
   done
   mkdir -p "$STACK/config/projects"
   for file in "$ROOT"/deploy/dev/projects/*.json5; do
-    sed -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" "$file" >"$STACK/config/projects/.$(basename "$file")"
+    sed -e "s/@GATEWAY_PORT@/$GATEWAY_PORT/g" -e "s/@SIMULATOR_PORT@/$SIMULATOR_PORT/g" "$file" \
+      >"$STACK/config/projects/.$(basename "$file")"
     mv "$STACK/config/projects/.$(basename "$file")" "$STACK/config/projects/$(basename "$file")"
   done
   stack_environment >"$STACK/stack.env.new"
@@ -157,11 +164,16 @@ ensure_service_account() {
       universe_domain: "googleapis.com" }' >"$1.new") && mv "$1.new" "$1"
 }
 
-# The secret of the project's app at Facebook, as accounts reads it.
-#   ensure_provider_secrets FILE SECRET
+# The secrets of the project at providers, as accounts reads them.
+#   ensure_provider_secrets FILE
 ensure_provider_secrets() {
-  if [[ -s $1 ]]; then return 0; fi
-  (umask 077 && jq --raw-input '{example: {"facebook.com": .}}' "$2" >"$1.new") && mv "$1.new" "$1"
+  (umask 077 && jq --null-input --rawfile apple "$SECRETS/apple-key.p8" --rawfile facebook "$SECRETS/facebook-app-secret" \
+    --rawfile google "$SECRETS/google-client-web" --rawfile web "$SECRETS/oidc-client-web" \
+    --rawfile ios "$SECRETS/oidc-client-ios" '{example: {
+      "apple.com": $apple, "facebook.com": ($facebook | rtrimstr("\n")),
+      "google.com": {"100000000001-web.apps.googleusercontent.com": ($google | rtrimstr("\n"))},
+      "oidc.example": {"client-web": ($web | rtrimstr("\n")), "client-ios": ($ios | rtrimstr("\n"))} }}' >"$1.new") &&
+    mv "$1.new" "$1"
 }
 
 #   ensure_sealing_keys FILE OPTION OF keys generate...
@@ -203,6 +215,7 @@ export COUNTERSIGN_SERVICE_AMQP_URL=amqp://service:$service@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_OPERATOR_AMQP_URL=amqp://operator:$operator@127.0.0.1:$AMQP_PORT
 export COUNTERSIGN_MANAGEMENT_URL=http://operator:$operator@127.0.0.1:$MANAGEMENT_PORT
 export COUNTERSIGN_SIMULATOR_URL=http://127.0.0.1:$SIMULATOR_PORT
+export COUNTERSIGN_STACK_PROVIDER_URL=http://127.0.0.1:$PROVIDER_PORT
 export COUNTERSIGN_FRONT_URL=https://localhost:$FRONT_PORT
 export COUNTERSIGN_CA_FILE=$SECRETS/ca.pem
 export COUNTERSIGN_COORDINATOR_URL=http://127.0.0.1:$COORDINATOR_PORT

@@ -15,7 +15,10 @@ struct AccountParts: Sendable {
   let reader: CommandReader
   /// Its keys open what the coordinator seals.
   let sealer: Sealer
+  let grants: GrantSealer
   let providers: IdentityProviders
+  let openID: OpenIDConfigurations
+  let pageStates: PageStates
   let passwords: Passwords
   let mailLinks: MailLinks
   let metrics: MetricsRegistry
@@ -38,11 +41,13 @@ struct AccountParts: Sendable {
 
   init?(
     _ rules: AccountRules, _ secrets: Secrets, providers: IdentityProviders = IdentityProviders([]),
-    metrics: MetricsRegistry, logger: Logger
+    providerSecrets: ProviderSecrets = ProviderSecrets(), metrics: MetricsRegistry, logger: Logger
   ) {
     guard let refreshTokens = RefreshTokens(ring: secrets.tokenKeys) else { return nil }
     self.rules = rules
     self.providers = providers
+    openID = OpenIDConfigurations(ring: secrets.tokenKeys, secrets: providerSecrets, logger: logger)
+    pageStates = PageStates(ring: secrets.tokenKeys)
     passwords = Passwords(HashingPool(threads: rules.hashingThreads, places: AccountRules.hashingPlaces))
     self.metrics = metrics
     self.logger = logger
@@ -50,7 +55,8 @@ struct AccountParts: Sendable {
     idTokens = IDTokens(
       keys: SigningKeys(ring: secrets.tokenKeys, rules: rules.keys), refreshTokens: refreshTokens)
     cookies = SessionCookies(
-      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, logger)
+      SigningKeys(ring: secrets.tokenKeys, rules: rules.keys, purpose: .cookies), beside: idTokens.keys, metrics,
+      logger)
     sessions = Sessions(rules: rules.sessions)
     deletion = Deletion(
       sessions: sessions,
@@ -60,6 +66,7 @@ struct AccountParts: Sendable {
       rules: rules, hashes: hashes, idTokens: idTokens, sealingKeys: secrets.sealingKeys,
       tickets: Tickets(hashes, ring: secrets.tokenKeys), limitMetrics: LimitMetrics(metrics))
     sealer = Sealer(keys: secrets.keys)
+    grants = GrantSealer(secrets.tokenKeys)
     mailLinks = MailLinks(hashes: hashes, tickets: reader.tickets, sealer: sealer)
   }
 }
@@ -79,6 +86,7 @@ struct AccountFlows: Sendable {
         MailLinkFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
+        GrantFlow(parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
         AdministrationFlow(parts),

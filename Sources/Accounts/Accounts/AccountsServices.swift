@@ -17,7 +17,8 @@ public enum AccountsServices {
     let providers = try providers(configuration, context)
     guard let secrets = configuration.secrets,
       let parts = AccountParts(
-        configuration.rules, secrets, providers: providers, metrics: context.metrics, logger: context.logger)
+        configuration.rules, secrets, providers: providers, providerSecrets: configuration.providers.secrets,
+        metrics: context.metrics, logger: context.logger)
     else {
       throw StartError(
         .configuration, "pepperFile, keysFile, tokenKeysFile and sealingKeysFile are required", hint: nil)
@@ -27,6 +28,7 @@ public enum AccountsServices {
     let services = try await EngineServices.open(configuration.service, configuration.rules.engine, context)
     let engine = try await services.begin(flows.registry, EngineMetrics(context.metrics, of: "accounts"))
     context.health.register("signingKeys") { parts.idTokens.keys.health }
+    context.health.register("cookieKeys") { parts.cookies.keys.health }
     warn(configuration, context.logger)
     let projects = FileWatcher.projects(configuration.projects.directory, configuration.rules.projects, context)
     return try await services.services(engine, facts(secrets, configuration.rules.projects)) + [projects]
@@ -39,7 +41,8 @@ public enum AccountsServices {
       return try configuration.providers.make {
         ProviderContext(
           network: $0, clock: context.clocks.monotonic, log: context.logger, metrics: ProviderMetrics(context.metrics),
-          secrets: $1, isDevelopment: configuration.rules.isDevelopment)
+          secrets: $1, grants: configuration.secrets.map { GrantSealer($0.tokenKeys) },
+          isDevelopment: configuration.rules.isDevelopment)
       }
     } catch {
       throw StartError(.configuration, "the way to identity providers cannot be opened: \(error)", hint: nil)

@@ -144,6 +144,8 @@ public struct StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     switch code {
     case _ where isCommitUnknown: .store
     case .content, .constraint, .uniqueConstraint, .tooLarge, .taken: .content
+    // SQLite's own may be about the connection, which all messages share.
+    case .misuse where sqliteCode == nil: .content
     case .notLoaded, .misuse, .invalidURL, .statement, .unexpectedResult, .conflict, .deadlock, .serialization,
       .uniqueViolation:
       .doubtful

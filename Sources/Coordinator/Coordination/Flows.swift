@@ -42,7 +42,7 @@ struct Flows: Sendable {
           eraser: NumberEraser(rules, limits: limits, records: records, metrics: metrics)),
         AppProofFlow(rules, hashes: hashes, sealer: sealer, service: appProofs),
         AssessmentFlow(service: AssessmentService(rules, starts: starts, verifications: verifications)),
-        RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics),
+        RevocationFlow(rules, hashes: hashes, keys: keys, limits: limits, metrics: metrics), ActsFlow(),
         DevelopmentFlow(rules, metrics: metrics),
       ],
       missingFields: [

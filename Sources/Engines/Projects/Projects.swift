@@ -141,12 +141,27 @@ public struct Project: Sendable, Hashable {
     public var clientIDs: [String]
     /// The app at the provider whose access tokens are taken.
     public var appID: String?
+    /// Apple's ID of the developer team, and that of its key for Sign in with Apple. `nil` without a page of Apple's.
+    public var teamKey: TeamKey?
     /// Facts of an OpenID Connect provider. `nil` for the others.
     public var openID: OpenID?
 
     public init(clientIDs: [String] = [], appID: String? = nil) {
       self.clientIDs = clientIDs
       self.appID = appID
+    }
+  }
+
+  /// Key of a developer team for Sign in with Apple, as Apple names it.
+  public struct TeamKey: Sendable, Hashable {
+    /// 10 letters and digits.
+    public var teamID: String
+    /// 10 letters and digits.
+    public var keyID: String
+
+    public init(teamID: String, keyID: String) {
+      self.teamID = teamID
+      self.keyID = keyID
     }
   }
 

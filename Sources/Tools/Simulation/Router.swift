@@ -11,6 +11,8 @@ struct Router: Sendable {
   private let roots: [Substring: any ProviderStub]
   /// Below a version: `/v23.0/me`.
   private let graph: FacebookGraphStub
+  /// Below a version too: `/v23.0/dialog/oauth`.
+  private let dialog: AuthorizationStub<FacebookProfile>
   private let control: ControlAPI
   private let metrics: MetricsRegistry
 
@@ -27,7 +29,8 @@ struct Router: Sendable {
     control = ControlAPI(
       store: store, faults: faults, receipts: receipts, pushes: Journal(capacity: settings.maxMessages),
       devices: DeviceRegistry(), recaptcha: RecaptchaTokens(), accessTokens: IssuedTokens(), grants: GrantStore(),
-      identities: IdentityControl(), revocations: Journal(capacity: settings.maxMessages),
+      identities: IdentityControl(seen: Journal(capacity: settings.maxMessages)),
+      revocations: Journal(capacity: settings.maxMessages),
       mails: Journal(capacity: settings.maxMessages),
       clientIDs: settings.appleID.clientIDs, clock: clock)
     let vonage = VonageStub(settings: settings.vonage, store: store, receipts: receipts, callbacks: callbacks)
@@ -46,10 +49,21 @@ struct Router: Sendable {
       "/webhook/sms": WebhookStub(verifier: verifier, store: store),
       "/sms/json": vonage, "/account/get-balance": vonage, "/messages": messageBird, "/balance": messageBird,
       "/recaptcha/api/siteverify": SiteVerifyStub(settings: settings.recaptcha, tokens: control.recaptcha),
-      "/token": try GoogleTokenStub(settings.recaptcha.serviceAccount, tokens: control.accessTokens),
+      "/token": try GoogleTokenStub(
+        settings.recaptcha.serviceAccount, tokens: control.accessTokens,
+        codes: GoogleCodes(
+          page: control.identities.googlePage, clients: ClientCheck(secrets: settings.pages.google),
+          keys: control.identities.google, users: control.identities.googleUsers)),
       "/auth/token": apple(.appleToken), "/auth/revoke": apple(.appleRevoke),
     ].merging(Self.identities(control.identities)) { $1 }
-    graph = FacebookGraphStub(settings: settings.facebook, users: control.identities.facebookUsers)
+      .merging(Self.openID(control.identities, settings.pages)) { $1 }
+      .merging(Self.pages(control, settings)) { $1 }
+    graph = FacebookGraphStub(
+      settings: settings.facebook, users: control.identities.facebookUsers,
+      codes: FacebookCodes(
+        settings: settings.facebook, page: control.identities.facebookPage, keys: control.identities.facebook,
+        users: control.identities.facebookUsers))
+    dialog = Self.facebookPage(control.identities, settings)
     roots = [
       "2010-04-01": TwilioStub(settings, store: store, receipts: receipts),
       "3": try APNsStub(settings.apns, devices: control.devices, pushes: control.pushes),
@@ -68,7 +82,8 @@ struct Router: Sendable {
 
   private func stub(_ request: HTTPServerRequest, _ root: Substring) -> (any ProviderStub)? {
     if request.headers[AWSStub.target] != nil { return aws }
-    return FacebookGraphStub.isVersion(root) ? graph : paths[request.path] ?? roots[root]
+    if FacebookGraphStub.isVersion(root) { return request.path.hasSuffix("/dialog/oauth") ? dialog : graph }
+    return paths[request.path] ?? roots[root]
   }
 
   private static func identities(_ identities: IdentityControl) -> [String: any ProviderStub] {
@@ -80,6 +95,47 @@ struct Router: Sendable {
       "/tokeninfo": google, "/v1/userinfo": google,
       "/.well-known/oauth/openid/jwks/": KeySetStub(provider: .facebookKeys, keys: identities.facebook),
     ]
+  }
+
+  private static func openID(
+    _ identities: IdentityControl, _ settings: PageSettings
+  ) -> [String: any ProviderStub] {
+    func stub(_ provider: Provider) -> OpenIDStub {
+      OpenIDStub(
+        provider: provider, metadata: identities.metadata, page: identities.openIDPage,
+        clients: ClientCheck(secrets: settings.openID), keys: identities.openID, users: identities.openIDUsers)
+    }
+    let page = identities.openIDPage
+    return [
+      "/oidc/.well-known/openid-configuration": stub(.openIDDiscovery), "/oidc/token": stub(.openIDToken),
+      "/oidc/userinfo": stub(.openIDUser), "/oidc/keys": KeySetStub(provider: .openIDKeys, keys: identities.openID),
+      "/oidc/authorize": AuthorizationStub(
+        page: page, clients: Set(settings.openID.keys), redirectURIs: settings.redirectURIs, keys: identities.openID,
+        users: identities.openIDUsers, seen: identities.seen, issue: page.issue),
+    ]
+  }
+
+  private static func pages(_ control: ControlAPI, _ settings: SimulatorSettings) -> [String: any ProviderStub] {
+    let (identities, grants) = (control.identities, control.grants)
+    let google = identities.googlePage
+    return [
+      "/auth/authorize": AuthorizationStub(
+        page: identities.applePage, clients: settings.appleID.clientIDs, redirectURIs: settings.pages.redirectURIs,
+        keys: identities.apple, users: identities.appleUsers, seen: identities.seen,
+        issue: { grants.issue($0, now: $1) }),
+      "/o/oauth2/v2/auth": AuthorizationStub(
+        page: google, clients: Set(settings.pages.google.keys), redirectURIs: settings.pages.redirectURIs,
+        keys: identities.google, users: identities.googleUsers, seen: identities.seen, issue: google.issue),
+    ]
+  }
+
+  private static func facebookPage(
+    _ identities: IdentityControl, _ settings: SimulatorSettings
+  ) -> AuthorizationStub<FacebookProfile> {
+    AuthorizationStub(
+      page: identities.facebookPage, clients: [settings.facebook.appID], redirectURIs: settings.pages.redirectURIs,
+      keys: identities.facebook, users: identities.facebookUsers, seen: identities.seen,
+      issue: identities.facebookPage.issue)
   }
 
   /// The simulator waits for nothing: once it answers it is ready.

@@ -25,6 +25,7 @@ package struct SimulatorSettings: Sendable {
   package var recaptcha = SimulatedRecaptchaSettings()
   package var appleID = AppleIDSettings()
   package var facebook = FacebookSettings()
+  package var pages = PageSettings()
 
   package init() {}
 
@@ -57,6 +58,7 @@ package struct SimulatorSettings: Sendable {
     recaptcha.read(section.section("recaptcha"))
     appleID.read(section.section("appleID"))
     facebook.read(section.section("facebook"))
+    pages.read(section.section("pages"))
   }
 }
 

@@ -117,6 +117,12 @@ import Testing
       let found = try problems(keys, replacing: ["secrets": "hidden"])
       #expect(found.contains { $0.contains(place) } && !found.contains { $0.contains("hidden") }, "\(keys): \(found)")
     }
+    let text = #"{"example": {"facebook.com": "f", "oidc.example": {"a": "s", "b": ""}}}"#
+    let secrets = try load("providerSecretsFile: 'secrets'", replacing: ["secrets": text]).providers.secrets
+    #expect(secrets["example", "facebook.com"]?.reveal() == "f" && secrets["example", "oidc.example"] == nil)
+    #expect(secrets["example", "facebook.com", "any"]?.reveal() == "f")
+    #expect(secrets["example", "oidc.example", "a"]?.reveal() == "s")
+    #expect(secrets["example", "oidc.example", "b"] == nil && secrets["example", "oidc.example", "c"] == nil)
     let project = "{ number: 1, apiKeys: ['fake-api-key'], emulatorTokens: true, apps: {} }"
     #expect(try problems("", replacing: ["projects/example.json5": project]).contains { $0.contains("emulatorTokens") })
     #expect(try problems("development: true", replacing: ["projects/example.json5": project]).isEmpty)

@@ -16,6 +16,7 @@ private protocol KeyedCommand: SecretReplyCommand {
 extension SignUp: KeyedCommand {}
 extension SignInWithPhone: KeyedCommand {}
 extension SignInWithIDP: KeyedCommand {}
+extension StartIDPSignIn: KeyedCommand {}
 extension RefreshSession: KeyedCommand {}
 extension SignInWithPassword: KeyedCommand {}
 extension SignInWithCustomToken: KeyedCommand {}
@@ -97,6 +98,12 @@ struct ReplyKeyTests {
           replyKey: replyKey)
         command.idToken = try seal(try #require(user.idToken), SignInWithIDP.self, bench, replyKey)
         return command
+      },
+      Case(type: StartIDPSignIn.type) { bench, replyKey in
+        let request = try PageRequest(sessionHash: ProviderNonce.hash(AccountsBench.session)).text()
+        return StartIDPSignIn(
+          project: AccountsBench.project, providerID: "apple.com", redirectURI: OpenIDBench.redirect,
+          request: try seal(request, StartIDPSignIn.self, bench, replyKey), replyKey: replyKey)
       },
       Case(type: RefreshSession.type) { bench, replyKey in
         let user = try await bench.signUp("user")

@@ -86,6 +86,7 @@ import Testing
     let apple = try await bench.signInWithApple(ago: .zero)
     others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
+    others["account.startIdp"] = try await loads(bench, bench.starting("apple.com", id: "page"), id: "page")
     others["keys.get"] = try await loads(bench, GetKeys())
     others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
     others["account.reset"] = try await loads(bench, ResetAccounts(project: project))
@@ -93,7 +94,7 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
-        "account.revokeToken": 3, "account.reset": 1, "keys.get": 1, "keys.rotate": 2,
+        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "keys.get": 1, "keys.rotate": 2,
       ])
     let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,
@@ -105,7 +106,8 @@ import Testing
   private static let administrators: Set<String> = [
     "account.setServiceAccount", "account.listServiceAccounts", "account.audit", "account.grantAccess",
     "account.create", "account.change", "account.find", "account.list", "account.remove", "account.import",
-    "account.settings", "account.signInWithCustomToken", "session.createCookie",
+    "account.settings", "account.signInWithCustomToken", "session.createCookie", "account.setProvider",
+    "account.findProviders",
   ]
 
   private static let passwordsAndLinks: Set<String> = [
@@ -166,6 +168,11 @@ import Testing
     note(try await bench.list(by: .token(token)), "account.list")
     note(try await bench.importing(UserBatch(users: [user]), by: .token(token)), "account.import")
     note(try await bench.settings(by: .token(token)), "account.settings")
+    note(
+      try await bench.setProvider(.create, by: .token(token)) { fields in
+        (fields.issuer, fields.clients) = ("https://id.example.com", [OpenIDClient(clientID: "c")])
+      }, "account.setProvider")
+    note(try await bench.findProviders(by: .token(token)), "account.findProviders")
     let signedIn = try await bench.signIn(custom: bench.signed(bench.customClaims()))
     loads["account.signInWithCustomToken"] = bench.store.rounds.last
     note(try await bench.cookie(signedIn.idToken, by: .token(token)), "session.createCookie")
@@ -178,6 +185,7 @@ import Testing
       loads == [
         "account.grantAccess": 1, "account.setServiceAccount": 1, "account.create": 1, "account.change": 1,
         "account.find": 1, "account.list": 1, "account.import": 1, "account.settings": 1,
+        "account.setProvider": 1, "account.findProviders": 1,
         "account.signInWithCustomToken": 1, "session.createCookie": 1, "account.remove": 1,
         "account.listServiceAccounts": 1, "account.audit": 1,
       ])

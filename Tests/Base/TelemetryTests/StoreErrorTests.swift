@@ -6,7 +6,7 @@ import Testing
     arguments: [
       (.content, .content, false), (.constraint, .content, false), (.uniqueConstraint, .content, false),
       (.tooLarge, .content, false), (.taken, .content, false), (.statement, .doubtful, false),
-      (.unexpectedResult, .doubtful, false), (.misuse, .doubtful, false), (.notLoaded, .doubtful, false),
+      (.unexpectedResult, .doubtful, false), (.misuse, .content, false), (.notLoaded, .doubtful, false),
       (.conflict, .doubtful, true), (.deadlock, .doubtful, true), (.serialization, .doubtful, true),
       (.uniqueViolation, .doubtful, false), (.busy, .store, true), (.overloaded, .store, true),
       (.statementTimeout, .store, true), (.lockTimeout, .store, true), (.rolledBack, .store, true),
@@ -35,6 +35,10 @@ import Testing
     var error = StoreError(.deadlock, "x")
     error.isCommitUnknown = true
     #expect(error.fault == .store)
+  }
+
+  @Test func `A misuse that SQLite reports may be about the connection`() {
+    #expect(StoreError(.misuse, "x", sqliteCode: 21).fault == .doubtful)
   }
 
   @Test func `A description names the code of the database`() {

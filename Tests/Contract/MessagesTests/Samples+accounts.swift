@@ -43,7 +43,7 @@ extension Sample {
       try Sample([], least: LookUpAccount(project: project, idToken: secret)),
       try Sample([update], least: UpdateAccount(project: project, idToken: secret)),
       try Sample([], least: DeleteAccount(project: project, idToken: secret)),
-      try providerSignIn(), try revocationOfToken(),
+      try providerSignIn(), try pageSignIn(), try revocationOfToken(),
       try Sample([], least: RefreshSession(project: project, refreshToken: secret, replyKey: replyKey)),
       try Sample([], least: GetKeys()),
       try Sample([], least: RotateKeys(withdraw: true)),
@@ -56,6 +56,15 @@ extension Sample {
     (signIn.app, signIn.idToken, signIn.client) = (app, secret, client)
     (signIn.autoCreate, signIn.returnIDPCredential) = (false, true)
     return try Sample([signIn], least: SignInWithIDP(project: project, credential: secret, replyKey: replyKey))
+  }
+
+  private static func pageSignIn() throws -> Sample {
+    let uri = "https://example.com/__/auth/handler"
+    let least = StartIDPSignIn(
+      project: project, providerID: "oidc.example", redirectURI: uri, request: secret, replyKey: replyKey)
+    var start = least
+    (start.app, start.client) = (app, client)
+    return try Sample([start], least: least)
   }
 
   private static func revocationOfToken() throws -> Sample {
@@ -76,13 +85,20 @@ extension Sample {
     var credential = IDPCredential(providerID: "apple.com")
     (credential.idToken, credential.accessToken, credential.nonce) = ("t", "a", "n")
     (credential.user, credential.pendingToken) = ("{}", "p")
+    (credential.code, credential.state, credential.issuer) = ("c", "s", "https://id.example.com")
+    (credential.redirectURI, credential.sessionID) = ("https://example.com/__/auth/handler", "i")
+    let leastRequest = PageRequest(sessionHash: String(repeating: "0", count: 64))
+    var request = leastRequest
+    (request.scopes, request.parameters) = (["email"], ["login_hint": "ada@example.com"])
     let least = SignedInIdentity(providerID: "apple.com", federatedID: "s")
     var identity = least
     (identity.email, identity.emailVerified, identity.displayName) = ("ada@example.com", true, "Ada")
     (identity.fullName, identity.photoURL, identity.rawUserInfo) = ("Ada King", "https://example.com/ada.png", "{}")
     (identity.oauthIDToken, identity.oauthAccessToken, identity.oauthExpiresIn) = ("t", "a", 3600)
-    return [("IDPCredential", IDPCredential(), credential), ("SignedInIdentity", least, identity)]
-      + passwordTexts() + administratorTexts()
+    return [
+      ("IDPCredential", IDPCredential(), credential), ("SignedInIdentity", least, identity),
+      ("PageRequest", leastRequest, request),
+    ] + passwordTexts() + administratorTexts()
   }
 
   static func accountReplies() throws -> [Sample] {
@@ -99,6 +115,7 @@ extension Sample {
       try Sample([AccountFound(account: view)], least: AccountFound(account: least)),
       try Sample([changed], least: AccountChanged(account: least)),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
+      try Sample([], least: IDPSignInStarted(authURI: secret)),
       try Sample([], least: TokenRevoked(localID: account, operationID: "o")),
       try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),

@@ -13,7 +13,7 @@ extension Sample {
     var settings = ProjectSettingsCommand(project: project)
     (create.bearer, change.bearer, find.bearer, list.bearer) = (secret, secret, secret, secret)
     (remove.bearer, batch.bearer, cookie.bearer, settings.bearer) = (secret, secret, secret, secret)
-    (list.after, list.replyKey, remove.force) = ("n", replyKey, true)
+    (list.after, list.replyKey, list.countsOnly, remove.force) = ("n", replyKey, true, true)
     (settings.allowsDuplicateEmails, settings.protectsAddresses) = (true, false)
     return [
       try Sample([], least: GrantAccess(assertion: secret, replyKey: replyKey)),
@@ -26,7 +26,41 @@ extension Sample {
       try Sample(
         [cookie], least: CreateSessionCookie(project: project, idToken: secret, validFor: 300, replyKey: replyKey)),
       try Sample([settings], least: ProjectSettingsCommand(project: project)),
-    ] + (try operatorCommands())
+    ] + (try providerCommands()) + (try operatorCommands())
+  }
+
+  private static func providerCommands() throws -> [Sample] {
+    let acts = SetProvider.Act.allCases.map { act in
+      var set = SetProvider(project: project, providerID: "oidc.example", act: act)
+      (set.bearer, set.fields) = (secret, secret)
+      return set
+    }
+    var find = FindProviders(project: project)
+    (find.bearer, find.providerID, find.limit, find.behind) = (secret, "oidc.example", 1, "oidc.a")
+    return [
+      try Sample(acts, least: SetProvider(project: project, providerID: "oidc.example", act: .remove)),
+      try Sample([find], least: FindProviders(project: project)),
+    ]
+  }
+
+  private static var providerView: ProviderView {
+    var client = ProviderView.Client(clientID: "c", hasSecret: true)
+    client.platform = "ios"
+    var view = ProviderView(
+      providerID: "oidc.example", issuer: "https://id.example.com",
+      clients: [client, ProviderView.Client(clientID: "d", hasSecret: false)], enabled: true, usesCodeFlow: true,
+      isFromFile: false)
+    (view.displayName, view.scopes, view.parameters) = ("Example", ["email"], ["prompt": "login"])
+    return view
+  }
+
+  private static var openIDFields: OpenIDFields {
+    var (fields, client) = (OpenIDFields(), OpenIDClient(clientID: "c"))
+    (client.platform, client.secret) = ("ios", "s")
+    (fields.displayName, fields.enabled, fields.issuer) = ("Example", true, "https://id.example.com")
+    (fields.clients, fields.usesCodeFlow, fields.scopes) = ([client], true, ["email"])
+    fields.parameters = ["prompt": "login"]
+    return fields
   }
 
   private static func operatorCommands() throws -> [Sample] {
@@ -46,14 +80,17 @@ extension Sample {
 
   static func administratorReplies() throws -> [Sample] {
     var found = AccountsFound(accounts: [view])
-    (found.hashes, found.next) = (secret, "n")
+    (found.hashes, found.next, found.count) = (secret, "n", 1)
     let refused = RefusedUser(index: 0, message: "NOT_DISABLED")
     let serviceAccount = ServiceAccountsListed.Entry(
       email: "backup-job@example.iam.gserviceaccount.com", roles: [.readUsers], keyIDs: ["k"], disabled: false,
       createdAt: time)
     var acts = ActsListed(acts: [acted])
     acts.next = "n"
+    var providers = ProvidersFound(providers: [providerView])
+    providers.hasMore = true
     return [
+      try Sample([providers], least: ProvidersFound(providers: [])),
       try Sample([], least: AccessGranted(accessToken: secret, expiresIn: 3600)),
       try Sample([found], least: AccountsFound(accounts: [])),
       try Sample([AccountsRemoved(refused: [refused])], least: AccountsRemoved(refused: [])),
@@ -92,6 +129,7 @@ extension Sample {
         "PasswordHashes", PasswordHashes(entries: []),
         PasswordHashes(entries: [PasswordHashes.Entry(localID: account, stored: "h")])
       ), ("UserBatch", UserBatch(users: []), batch),
+      ("OpenIDFields", OpenIDFields(), openIDFields),
       ("HashParameters", HashParameters(hashAlgorithm: "SCRYPT"), hashParameters),
     ]
   }

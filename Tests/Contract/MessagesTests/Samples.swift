@@ -76,6 +76,8 @@ struct Sample: Sendable, CustomStringConvertible {
       try Sample([], least: LiftConversionBlock(key: "US")),
       try Sample([forgetNumber()], least: ForgetNumber(phoneNumber: number)),
       try Sample([], least: ResetDevelopment()),
+      try Sample([NoteAct(act: "dead.redrive", subject: "sms.dispatch")], least: NoteAct(act: "dead.redrive")),
+      try Sample([listOperatorActs()], least: ListOperatorActs(limit: 200)),
     ] + [try revocations()] + (try accountCommands())
   }
 
@@ -83,6 +85,20 @@ struct Sample: Sendable, CustomStringConvertible {
     var command = ForgetNumber(phoneNumber: number)
     (command.startedBefore, command.apps, command.keepsLimits) = (time, [app], true)
     return command
+  }
+
+  private static func listOperatorActs() -> ListOperatorActs {
+    var command = ListOperatorActs(limit: 1)
+    command.after = "n"
+    return command
+  }
+
+  private static func operatorActs() -> OperatorActsListed {
+    var act = OperatorAct(by: "operator", act: "conversion.lift", actedAt: time)
+    act.subject = "US"
+    var acts = OperatorActsListed(acts: [act, OperatorAct(by: "operator", act: "number.forget", actedAt: time)])
+    acts.next = "n"
+    return acts
   }
 
   private static func revocations() throws -> Sample {
@@ -127,6 +143,8 @@ struct Sample: Sendable, CustomStringConvertible {
       try conversionList(),
       try Sample([], least: NumberForgotten(verifications: 2, canceled: 1, replies: 3, waiting: 0, counts: 1)),
       try Sample([], least: DevelopmentReset()),
+      try Sample([], least: ActNoted()),
+      try Sample([operatorActs()], least: OperatorActsListed(acts: [])),
     ] + (try accountReplies())
   }
 

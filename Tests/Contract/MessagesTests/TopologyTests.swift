@@ -65,9 +65,10 @@ import Testing
         "account.applyMailLink", "account.signInWithMailLink", "account.grantAccess", "account.create",
         "account.change", "account.find", "account.list", "account.remove", "account.import", "session.createCookie",
         "account.settings", "account.setServiceAccount", "account.listServiceAccounts", "account.audit",
+        "account.startIdp", "account.setProvider", "account.findProviders",
       ])
     let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
-    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 29 == bound.count)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 32 == bound.count)
   }
 
   @Test func `Nothing waits for a reader that there is not`() {

@@ -71,11 +71,14 @@ import Testing
       "conversion.lift": try await loads(LiftConversionBlock(key: "+1415555"), user: "operator"),
       "number.forget": try await loads(ForgetNumber(phoneNumber: Bench.number), user: "operator"),
       "development.reset": try await loads(ResetDevelopment(), user: "operator"),
+      "operator.note": try await loads(NoteAct(act: "dead.drop"), user: "operator"),
+      "operator.audit": try await loads(ListOperatorActs(limit: 200), user: "operator"),
     ]
     #expect(
       taken == [
         "verification.status": 1, "operation.status": 1, "verification.cancel": 2, "revocation.start": 3,
         "conversion.list": 1, "conversion.lift": 2, "number.forget": 2, "development.reset": 1,
+        "operator.note": 1, "operator.audit": 1,
       ])
     let frequent = [StartVerification.type, CheckVerification.type, VerifyApp.type]
     #expect(

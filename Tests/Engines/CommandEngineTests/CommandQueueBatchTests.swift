@@ -121,6 +121,17 @@ struct CommandQueueBatchTests {
     #expect(bench.context.health.state == .ok)
   }
 
+  @Test(arguments: [["misuse"], ["a", "misuse"]])
+  func `A mistake of the program gives the command up at once, alone or in a batch`(_ texts: [String]) async throws {
+    let source = try await bench.put([texts, ["b"]])
+    #expect(source.ackedCount == texts.count + 1)
+    #expect(bench.dead.map(\.messageID) == ["misuse"])
+    #expect(try await bench.recorded(["a", "b"]) == texts.count)
+    #expect(bench.store.calls.count { $0 == .probe } == 0)
+    #expect(bench.logged("cannot be stored and is tried again") == 0)
+    #expect(bench.context.health.state == .ok)
+  }
+
   @Test func `A mistake that lasts is the command's when the store takes others`() async throws {
     let source = await bench.deliver(batches: [
       [try bench.note("mistake", id: "1")], [try bench.note("mistake", id: "2"), try bench.note("mistake", id: "3")],
@@ -171,7 +182,7 @@ struct CommandQueueBatchTests {
 
   @Test(
     arguments: [
-      StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .misuse, .notLoaded,
+      StoreError.Code.busy, .overloaded, .full, .io, .damaged, .readOnly, .unavailable, .statement, .notLoaded,
       .conflict,
     ])
   func `A store that fails whatever the message waits, gives nobody up, and counts nothing until it takes the batch`(

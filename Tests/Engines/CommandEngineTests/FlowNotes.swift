@@ -251,6 +251,7 @@ struct PutNoteOrder: CommandOrder {
     switch text {
     case "poison": throw StoreError(.content, "poison")
     case "mistake": throw StoreError(.statement, "no such table")
+    case "misuse": throw StoreError(.misuse, "a record is not the one that was loaded")
     case "endless": _ = try Note.find(MessageID.make(), in: set)
     case "nothing": return try CommandAnswer(NoteKept(text: text))
     default: break

@@ -82,11 +82,12 @@ final class SampleProjects: Sendable {
       try file.load(
         """
         methods: { "apple.com": true, "google.com": true, "facebook.com": true, "oidc.example": true, phone: false },
-        providers: { "apple.com": { clientIDs: ["web"] }, "google.com": { clientIDs: ["g"] }, "facebook.com": { appID: "1" } },
+        providers: { "apple.com": { clientIDs: ["web"], teamID: "TEAM000001", keyID: "KEY0000001" }, "google.com": { clientIDs: ["g"] }, "facebook.com": { appID: "1" } },
         """, apps: app)["example"])
     #expect(project.methods.map(\.rawValue).sorted() == ["apple.com", "facebook.com", "google.com", "oidc.example"])
     #expect(project.methods.contains(.provider("apple.com")) && !project.emulatorTokens)
     #expect(project.clientIDs(of: "apple.com") == ["com.example.app", "web"] && project.clientIDs(of: "x.y") == [])
+    #expect(project.providers["apple.com"]?.teamKey == Project.TeamKey(teamID: "TEAM000001", keyID: "KEY0000001"))
     #expect(
       try file.load("methods: { 'apple.com': true },", apps: app)["example"]?.clientIDs(of: "apple.com").count == 1)
     for (keys, problem) in [
@@ -97,11 +98,53 @@ final class SampleProjects: Sendable {
       ("methods: { phone: 'yes' },", "methods.phone"), ("providers: { apple: {} },", "providers.apple: is not the ID"),
       ("providers: { 'apple.com': { clientIDs: ['a b'] } },", "clientIDs.0"),
       ("providers: { 'apple.com': { secret: 'x' } },", "providers.apple.com.secret"),
+      ("providers: { 'apple.com': { teamID: 'TEAM000001' } },", "providers.apple.com.teamID: and keyID come together"),
+      ("providers: { 'apple.com': { teamID: 'TEAM 1', keyID: 'KEY0000001' } },", "providers.apple.com.teamID: must be"),
     ] {
       let found = try file.problems(keys)
       #expect(found.contains(problem), "\(keys): \(found)")
     }
     #expect(try file.problems("methods: { 'google.com': false },").isEmpty)
+  }
+
+  @Test func `An OpenID Connect provider stands in the file, without what belongs to its flow`() throws {
+    let full = """
+      providers: { "oidc.example": {
+        displayName: "Example", issuer: "https://id.example.com", clientIDs: ["a", "b"], platforms: { a: "ios" },
+        flow: "idToken", scopes: ["email"], parameters: { prompt: "login" },
+      } },
+      """
+    let openID = try #require(try file.load(full)["example"]?.providers["oidc.example"]?.openID)
+    #expect(openID.issuer == "https://id.example.com" && openID.platforms == ["a": .ios] && !openID.usesCodeFlow)
+    #expect(openID.scopes == ["email"] && openID.parameters == ["prompt": "login"] && openID.displayName == "Example")
+    #expect(try file.load(full)["example"]?.clientIDs(of: "oidc.example") == ["a", "b"])
+    let least = "issuer: 'https://id.example.com', clientIDs: ['a']"
+    #expect(
+      try file.load("providers: { 'oidc.a': { \(least) } },")["example"]?.providers["oidc.a"]?.openID?.usesCodeFlow
+        == true)
+    for (facts, problem) in [
+      ("clientIDs: ['a']", "issuer: must be"), ("issuer: 'http://id.example.com', clientIDs: ['a']", "issuer: must be"),
+      ("issuer: 'https://a@id.example.com', clientIDs: ['a']", "issuer: must be"),
+      ("issuer: 'https://id.example.com'", "clientIDs: must be 1 to 10"),
+      ("issuer: 'https://id.example.com', clientIDs: ['a', 'a']", "clientIDs: has a client twice"),
+      ("\(least), platforms: { b: 'ios' }", "platforms: has a client"),
+      ("\(least), platforms: { a: 'tv' }", "platforms: must be"), ("\(least), flow: 'implicit'", "flow"),
+      ("\(least), scopes: ['a b']", "scopes"), ("\(least), parameters: { state: 'x' }", "must not have state"),
+      ("\(least), parameters: { 'a b': 'x' }", "parameters: must be"), ("\(least), secret: 'x'", "secret"),
+      ("\(least), appID: 'x'", "appID"),
+    ] {
+      let found = try file.problems("providers: { 'oidc.a': { \(facts) } },")
+      #expect(found.contains(problem), "\(facts): \(found)")
+    }
+    let name = String(repeating: "a", count: 33)
+    #expect(try file.problems("providers: { 'oidc.\(name)': { \(least) } },").contains("is not oidc."))
+  }
+
+  @Test(arguments: OpenIDForms.reservedParameters.sorted()) func `Each reserved parameter is named`(
+    name: String
+  ) throws {
+    let facts = "issuer: 'https://id.example.com', clientIDs: ['a'], parameters: { \(name): 'x' }"
+    #expect(try file.problems("providers: { 'oidc.a': { \(facts) } },").contains("must not have \(name)"))
   }
 
   @Test func `Unsigned credentials need development mode`() throws {
@@ -442,13 +485,19 @@ final class SampleProjects: Sendable {
   }
 
   @Test func `That of the development stack is valid`() throws {
-    let reading = ConfigurationDirectory<Project>.projects(Repository.root + "/deploy/dev/projects").load()
+    let text = try String(contentsOfFile: Repository.root + "/deploy/dev/projects/example.json5", encoding: .utf8)
+    let file = try SampleProjects()
+    try file.write(text.replacing("@SIMULATOR_PORT@", with: "8090"))
+    let reading = file.directory.load()
     #expect(reading.problems.isEmpty)
     let project = try #require(Projects(Array(reading.contents.values)).project(ofKey: "fake-api-key"))
     #expect(project.id == "example" && project.number == 100_000_000_001)
     #expect(
       project.methods
-        == Set(Project.Method.own + ["apple.com", "google.com", "facebook.com"].map(Project.Method.provider)))
+        == Set(
+          Project.Method.own
+            + ["apple.com", "google.com", "facebook.com", "oidc.example", "oidc.implicit"].map(Project.Method.provider))
+    )
     #expect(project.mail.from == "hello@example.com" && project.protectsAddresses && !project.allowsDuplicateEmails)
     #expect(project.app(origin: "http://localhost:5000")?.id == "com.example.web")
   }

@@ -22,9 +22,11 @@ import Testing
       }
       var batch = Route.administrators("batch", .post, "/accounts:batchCreate", old: nil, echo)
       batch.bodyLimits = .batch
+      var list = Route.administrators("list", .post, "/accounts:batchDelete", old: nil, echo)
+      list.bodyLimits = .list
       return [
         .v1("lookup", .post, "accounts:lookup", old: "getAccountInfo", waitsFor: .accounts, echo),
-        .administrators("lookUpUsers", .post, "/accounts:lookup", old: "getAccountInfo", echo), batch,
+        .administrators("lookUpUsers", .post, "/accounts:lookup", old: "getAccountInfo", echo), batch, list,
         .administrators("cookie", .post, ":createSessionCookie", old: nil, echo),
       ] + Route.notOffered
     }
@@ -88,6 +90,17 @@ import Testing
       let answer = try await gateway.post(Self.identity + path, json, key: nil, headers: Self.administrator)
       #expect(answer.isError(400) && answer.message?.hasPrefix(message) == true, "\(path)")
     }
+  }
+
+  @Test func `A list of 1,000 IDs may be long`() async throws {
+    let gateway = try Self.gateway()
+    let ids = Array(repeating: #""\#(String(repeating: "u", count: 128))""#, count: 1_000).joined(separator: ",")
+    let path = Self.identity + "projects/example/accounts:batchDelete"
+    let answer = try await gateway.post(path, #"{"localIds":[\#(ids)]}"#, key: nil, headers: Self.administrator)
+    #expect(answer.status == 200 && answer["call"] == "list")
+    let tooLong = String(repeating: " ", count: CallLimits.maxListBytes + 1)
+    let refused = try await gateway.post(path, tooLong, key: nil, headers: Self.administrator)
+    #expect(refused.isError(413) && refused.message?.contains("1048576") == true)
   }
 
   @Test func `A batch may be long, and nothing else`() async throws {

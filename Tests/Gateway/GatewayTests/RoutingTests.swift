@@ -56,7 +56,7 @@ struct RoutingTests {
       "/identitytoolkit.googleapis.com/v2/accounts/mfaSignIn:finalize",
       "/www.googleapis.com/identitytoolkit/v3/relyingparty/setProjectConfig",
       "/identitytoolkit.googleapis.com/v1/projects/example/tenants",
-      "/identitytoolkit.googleapis.com/v2/projects/example/oauthIdpConfigs/oidc.a",
+      "/identitytoolkit.googleapis.com/v2/projects/example/inboundSamlConfigs/saml.a",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:start",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:finalize",
       "/identitytoolkit.googleapis.com/v2/accounts/mfaEnrollment:withdraw",

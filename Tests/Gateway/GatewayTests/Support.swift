@@ -156,7 +156,7 @@ final class GatewayBench: Sendable {
       logger: logger)
     var limits = HTTPServerLimits(connections: 256, connectionMemoryBytes: CallLimits.maxHeaderBytes)
     limits.longBodies = HTTPServerLimits.LongBodies(
-      atOnce: CallLimits.maxBatchesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
+      atOnce: CallLimits.maxLongBodiesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
     server = try HTTPServer(
       host: "127.0.0.1", port: 0, maxBodyBytes: CallLimits.maxBodyBytes,
       limits: limits,

@@ -13,20 +13,32 @@ final class FakeBackend: OperatorBackend {
   let management: FakeManagement
   let dead: FakeDeadQueue
   let reply: Result<JSONValue, CommandLineError>
+  /// By the types of commands, before ``reply``.
+  private let replies: [String: JSONValue]
   let sent = Mutex<[String]>([])
   let jobs = Mutex<[EnqueuedJob]>([])
+  /// Acts that were announced.
+  let noted = Mutex<[NoteAct]>([])
+  private let noteFailure: CommandLineError?
   let configDirectory: String? = nil
   let accounts: FakeAccounts
+  let probe: FakeProbe
 
   init(
     management: FakeManagement = FakeManagement(), dead: [Message] = [], deadIn: String = "sms.dispatch.dead",
+    noteFailure: CommandLineError? = nil,
     reply: Result<JSONValue, CommandLineError> = .failure(CommandLineError(.unavailable, "nobody")),
-    accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) }
+    replies: [String: JSONValue] = [:],
+    accounts: FakeAccounts = FakeAccounts { _, _ in .failure(CommandLineError(.unavailable, "nobody")) },
+    probe: FakeProbe = FakeProbe(answers: [:])
   ) {
+    self.probe = probe
     self.accounts = accounts
+    self.noteFailure = noteFailure
     self.management = management
     self.dead = FakeDeadQueue(dead, queue: deadIn)
     self.reply = reply
+    self.replies = replies
   }
 
   func withManagement<Result: Sendable>(
@@ -41,9 +53,10 @@ final class FakeBackend: OperatorBackend {
 
   func send<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
     do {
-      let json = String(decoding: try command.json(), as: UTF8.self)
-      sent.withLock { $0.append("\(C.type) \(json) \(timeout)") }
-      return try C.Reply(json: Array(try reply.get().json().utf8))
+      let text = String(decoding: try command.json(), as: UTF8.self)
+      sent.withLock { $0.append("\(C.type) \(text) \(timeout)") }
+      let json = try replies[C.type.name] ?? reply.get()
+      return try C.Reply(json: Array(json.json().utf8))
     } catch let error as CommandLineError {
       throw error
     } catch {
@@ -52,13 +65,24 @@ final class FakeBackend: OperatorBackend {
   }
 
   func sendAsOperator<C: Command>(_ command: C, timeout: Duration) async throws(CommandLineError) -> C.Reply {
+    if let act = command as? NoteAct { return try note(act) }
     sent.withLock { $0.append("as operator") }
     return try await send(command, timeout: timeout)
+  }
+
+  private func note<Reply: MessageBody>(_ act: NoteAct) throws(CommandLineError) -> Reply {
+    noted.withLock { $0.append(act) }
+    if let noteFailure { throw noteFailure }
+    do { return try Reply(json: Array("{}".utf8)) } catch { throw CommandLineError(.internalError, "\(error)") }
   }
 
   func withAccounts<Result: Sendable>(
     _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result { try await body(accounts) }
+
+  func withProbe<Result: Sendable>(
+    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result { try await body(probe) }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     jobs.withLock { $0.append(job) }

@@ -14,7 +14,7 @@ final class FakeAccounts: AccountsConnection {
   typealias Answer = @Sendable (_ type: String, _ body: JSONValue) -> Result<JSONValue, CommandLineError>
 
   private static let keys: PrivateSealingKey? = try? .generate(id: "fake")
-  private static let sealedFields = ["user", "selection", "batch"]
+  private static let sealedFields = ["user", "selection", "batch", "fields"]
 
   let key: PublicSealingKey
   /// Commands with their fields in the clear.

@@ -1,5 +1,6 @@
 import CountersignCryptography
 import CountersignEncoding
+import CountersignMessages
 import FoundationEssentials
 import ServiceRuntime
 import Synchronization
@@ -56,5 +57,6 @@ import Testing
     let withdrawn = FakeBackend(reply: .success(reply))
     #expect(await Run(withdrawn, "keys", "rotate", "--withdraw").output.contains("1 keys were deleted"))
     #expect(withdrawn.sent.withLock { $0.joined() }.contains(#"{"withdraw":true}"#))
+    #expect(withdrawn.noted.withLock { $0 } == [NoteAct(act: "keys.rotate", subject: "--withdraw")])
   }
 }

@@ -224,8 +224,10 @@ private struct MailFixture {
       await list.close()
       let shown = await Run(FakeBackend(), "mail", "suppressions", "list", options[0], options[1])
       #expect(shown.output.contains("ada@example.org") && shown.output.contains("550 5.1.1"))
-      let lifted = await Run(FakeBackend(), "mail", "suppressions", "lift", "ADA@example.org", options[0], options[1])
+      let backend = FakeBackend()
+      let lifted = await Run(backend, "mail", "suppressions", "lift", "ADA@example.org", options[0], options[1])
       #expect(lifted.code == .success)
+      #expect(backend.noted.withLock { $0 } == [NoteAct(act: "mail.suppressions.lift", subject: "example.org")])
       let again = await Run(FakeBackend(), "mail", "suppressions", "lift", "ada@example.org", options[0], options[1])
       #expect(again.code == .failure)
     }

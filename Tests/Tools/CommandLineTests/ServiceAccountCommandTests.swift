@@ -102,18 +102,4 @@ import Testing
     #expect(await Run(backend, arguments: ["service-account"] + arguments).code == .usage)
     #expect(backend.sent.withLock { $0.isEmpty })
   }
-
-  @Test func `Acts are shown page by page`() async throws {
-    let act = JSONValue.object([
-      "project": .text("example"), "by": .text("operator"), "act": .text("import"), "count": .integer(100),
-      "actedAt": .text("2026-07-01T12:00:00Z"),
-    ])
-    let backend = FakeBackend(reply: .success(.object(["acts": .array([act]), "next": .text("n1")])))
-    let run = await Run(backend, "audit", "--project", "example", "--limit", "3")
-    #expect(run.code == .success, "\(run.error)")
-    #expect(run.output.contains("2026-07-01T12:00:00Z  operator  import  100 accounts"))
-    let sent = backend.sent.withLock { $0.filter { $0.contains("account.audit") } }
-    #expect(sent.count == 3 && sent[0].contains(#""limit":3"#) && !sent[0].contains("after"))
-    #expect(sent[2].contains(#""after":"n1""#) && sent[2].contains(#""limit":1"#))
-  }
 }

@@ -46,6 +46,51 @@ struct ControlTests {
     }
   }
 
+  private struct Mail: Decodable {
+    let to, body, receivedAt: String
+  }
+
+  private func tell(_ bench: Bench, _ to: String, _ body: String) async throws -> Answer {
+    try await bench.control("POST", "/mails", #"{"to":"\#(to)","body":"\#(body)"}"#)
+  }
+
+  private func mails(_ bench: Bench, _ query: String = "") async throws -> [Mail] {
+    try await bench.control("GET", "/mails\(query)").decoded()
+  }
+
+  @Test func `Mails that the mail server tells of come oldest first and the oldest are forgotten`() async throws {
+    try await Bench.run(maxMessages: 3) { bench in
+      #expect(try await mails(bench).isEmpty)
+      for number in 1...4 {
+        #expect(try await tell(bench, "\(number % 2)@example.org", #"Open \#(number).\n\"now\""#).status == 201)
+        bench.clock.advance(by: .seconds(1))
+      }
+      let all = try await mails(bench)
+      #expect(all.map(\.body) == (2...4).map { "Open \($0).\n\"now\"" })
+      #expect(all.map(\.receivedAt) == all.map(\.receivedAt).sorted() && Set(all.map(\.receivedAt)).count == 3)
+      #expect(try await mails(bench, "?to=0@example.org").map(\.to) == ["0@example.org", "0@example.org"])
+      #expect(try await mails(bench, "?to=2@example.org").isEmpty)
+      #expect(try await mails(bench, "?limit=1").map(\.to) == ["0@example.org"])
+      #expect(try await bench.control("DELETE", "/mails").status == 200)
+      #expect(try await mails(bench).isEmpty)
+    }
+  }
+
+  @Test(
+    arguments: [
+      "", "[]", #"{"to":"a@example.org"}"#, #"{"body":"b"}"#, #"{"to":"","body":"b"}"#,
+      #"{"to":"a@example.org","body":1}"#, #"{"to":"a@example.org","body":"b","from":"c@example.org"}"#,
+      #"{"to":"\#(String(repeating: "a", count: 321))","body":"b"}"#,
+      #"{"to":"a@example.org","body":"\#(String(repeating: "a", count: 65_537))"}"#,
+    ])
+  func `A mail that is told of wrongly is refused`(json: String) async throws {
+    try await Bench.run { bench in
+      let answer = try await bench.control("POST", "/mails", json)
+      #expect(answer.status == (json.utf8.count > 65_536 ? 413 : 400) && !answer.text.isEmpty)
+      #expect(try await mails(bench).isEmpty)
+    }
+  }
+
   @Test func `Pages that are not there say so`() async throws {
     try await Bench.run { bench in
       for (method, path, status) in [

@@ -207,19 +207,19 @@ struct IdentityTests {
 }
 
 extension Bench {
-  fileprivate struct Issued: Decodable {
+  struct Issued: Decodable {
     let idToken: String
     let accessToken: String?
   }
 
-  fileprivate func issue(_ path: String, _ order: String) async throws -> Issued {
+  func issue(_ path: String, _ order: String) async throws -> Issued {
     let answer = try await control("POST", "/\(path)", order)
     #expect(answer.status == 201)
     return try answer.decoded()
   }
 
   /// The claims of a token that one of the published keys has signed.
-  fileprivate func claims(_ token: String, _ path: String) async throws -> [String: JSONValue] {
+  func claims(_ token: String, _ path: String) async throws -> [String: JSONValue] {
     let keys = try await keys(path).map { try VerifyingKey(jwk: Array($0.json().utf8)) }
     var payload: [UInt8]?
     for key in keys.dropLast() { payload = payload ?? (try? JWS.verify(token, with: key).payload) }
@@ -227,22 +227,22 @@ extension Bench {
     return try members(payload ?? JWS.verify(token, with: last).payload)
   }
 
-  fileprivate func keyIDs(_ path: String) async throws -> [String] {
+  func keyIDs(_ path: String) async throws -> [String] {
     try await keys(path).compactMap { $0.members?["kid"]?.text }
   }
 
-  fileprivate func rotate(_ provider: String, _ order: String) async throws -> [String] {
+  func rotate(_ provider: String, _ order: String) async throws -> [String] {
     struct Keys: Decodable { let keyIDs: [String] }
     return try await control("POST", "/\(provider)/keys", order).decoded(Keys.self).keyIDs
   }
 
-  fileprivate func members(_ path: String, _ headers: HTTPHeaders = [:]) async throws -> [String: JSONValue] {
+  func members(_ path: String, _ headers: HTTPHeaders = [:]) async throws -> [String: JSONValue] {
     let answer = try await send("GET", path, headers: headers)
     #expect(answer.status == 200)
     return try members(answer.response.body)
   }
 
-  fileprivate func expectGraphError(_ code: Int64, _ path: String) async throws {
+  func expectGraphError(_ code: Int64, _ path: String) async throws {
     let answer = try await send("GET", path)
     #expect(answer.status == 400)
     #expect(try members(answer.response.body)["error"]?.members?["code"] == .integer(code))
@@ -253,7 +253,7 @@ extension Bench {
     return keys
   }
 
-  private func members(_ json: [UInt8]) throws -> [String: JSONValue] {
+  func members(_ json: [UInt8]) throws -> [String: JSONValue] {
     try #require(try JSONReader(maxBytes: 1_000_000).value(of: json).members)
   }
 }

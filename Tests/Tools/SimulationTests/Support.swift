@@ -26,6 +26,8 @@ struct Bench {
     settings.appleID.clientIDs = ["com.example.app", "com.example.web"]
     settings.recaptcha.siteKeys = ["app-key": "com.example.app", "web-key": "example.com"]
     settings.recaptcha.serviceAccount = Secret(TestKeys.accountFile)
+    settings.pages.redirectURIs = [PageTests.callback]
+    settings.pages.google = ["web": Secret("google-secret")]
     settings.allowsLocalCallbacks = localCallbacks
     settings.recaptcha.assessesPhoneFraud = phoneFraud
     let clock = ManualClock()

@@ -10,7 +10,16 @@ struct AdministrationFlow: Flow {
     self.parts = parts
   }
 
-  var commands: [CommandKind] { serviceAccounts + users + tokens }
+  var commands: [CommandKind] { serviceAccounts + users + providers + tokens }
+
+  var dueRecords: [DueRecords] {
+    [
+      DueRecords(OpenIDRecord.kind, part: MaintenancePart(rawValue: "seal_providers")) {
+        [ring = parts.openID.ring] record, set throws(StoreError) in
+        try OpenIDRecord.sealAgain(record, with: ring, in: &set)
+      }
+    ]
+  }
 
   private var serviceAccounts: [CommandKind] {
     [
@@ -56,6 +65,19 @@ struct AdministrationFlow: Flow {
       CommandKind(ProjectSettingsCommand.self, users: .requestersAndOperators, isRefusedLate: true) {
         [parts] command, envelope, _ throws(APIError) in
         try SettingsOrder(command, envelope, parts.reader)
+      },
+    ]
+  }
+
+  private var providers: [CommandKind] {
+    [
+      CommandKind(SetProvider.self, users: .requestersAndOperators, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try SetProviderOrder(command, envelope, parts)
+      },
+      CommandKind(FindProviders.self, users: .requestersAndOperators, isLook: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try FindProvidersOrder(command, envelope, parts)
       },
     ]
   }

@@ -15,10 +15,11 @@ struct Deletion: Sendable {
   func delete(
     _ account: AccountRecord, cause: Envelope?, in set: inout WorkingSet
   ) throws(StoreError) -> AccountDeleted {
-    let apple = try ending(atApple: account, in: set)
+    let grant = account.identity(at: AppleRevocation.provider)?.grant
+    let apple = grant == nil ? try ending(atApple: account, in: set) : nil
     try sessions.delete(account, in: &set)
     let event = try set.announceDeletion(of: account, cause: cause)
-    try eraser.begin(with: account, apple: apple, in: &set)
+    try eraser.begin(with: account, apple: apple, revoking: grant, in: &set)
     return event
   }
 

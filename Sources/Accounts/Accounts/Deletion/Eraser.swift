@@ -7,9 +7,11 @@ import Projects
 ///
 /// ```
 /// deleted ──> mail.forget, if there was an address
-///         ├─> number.forget, again and again ──┬──> forgotten ──> account.erased
-///         │                                    └──> kept, after a week ──> account.erased
-///         └─> account.erased, if there was no number
+///         ├─> number.forget, again and again ──┬──> forgotten ────────────┐
+///         │                                    └──> kept, after a week ───┤
+///         ├─> the grant of Apple's page ───────┬──> revoked ──────────────┼──> account.erased
+///         │                                    └──> failed, after a week ─┤
+///         └─> neither number nor grant ───────────────────────────────────┘
 /// ```
 ///
 /// The requests are stored with the deletion, or with the record that leads to the next one: a crash forgets none.
@@ -18,17 +20,22 @@ struct Eraser: Sendable {
   let replyQueue: String
   let metrics: ErasureMetrics
 
+  /// - Parameters:
+  ///   - apple: ending at Apple, of an account without a grant.
+  ///   - grant: what is to be revoked there.
   func begin(
-    with account: AccountRecord, apple: AccountErased.Apple?, in set: inout WorkingSet
+    with account: AccountRecord, apple: AccountErased.Apple?, revoking grant: ProviderGrant?,
+    in set: inout WorkingSet
   ) throws(StoreError) {
     try forgetAddresses(of: account, in: &set)
-    guard let erasure = Erasure(of: account, apple: apple, at: set.now) else {
+    guard let erasure = Erasure(of: account, apple: apple, hasGrant: grant != nil, at: set.now) else {
       var event = AccountErased(project: account.project, localID: account.localID, erasedAt: set.now)
       event.apple = apple
       event.mail = account.addresses.isEmpty ? nil : .told
       // An ID that another system gives may be used again.
       return try announce(event, "\(account.id.text).\(set.now.milliseconds)", in: &set)
     }
+    if let grant { try GrantRevocation.begin(grant, of: account, erasure: erasure.id, in: &set) }
     try request(erasure, isNew: true, in: &set)
   }
 
@@ -46,19 +53,24 @@ struct Eraser: Sendable {
   // MARK: The coordinator
 
   func becameDue(_ record: Record, in set: inout WorkingSet) throws(StoreError) {
-    let erasure = try Erasure(record)
-    guard set.now < erasure.deletedAt + Erasure.patience else { return try end(erasure, .kept, in: &set) }
+    var erasure = try Erasure(record)
+    guard set.now < erasure.deletedAt + Erasure.patience else {
+      if erasure.knownNumber != nil { erasure.coordinator = .kept }
+      if erasure.hasGrant { erasure.apple = erasure.apple ?? .failed }
+      return try end(erasure, in: &set)
+    }
     try request(erasure, in: &set)
   }
 
   private func request(_ before: Erasure, isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
+    guard let number = before.knownNumber else { return try wait(before, isNew: isNew, in: &set) }
     var erasure = before
     let pause = Erasure.pauses[min(erasure.requests, Erasure.pauses.count - 1)]
     let dueAt = set.now + pause
     erasure.requests += 1
     // A project that is not configured at present may be so again.
     if let project = projects.current[erasure.project] {
-      var command = ForgetNumber(phoneNumber: erasure.number)
+      var command = ForgetNumber(phoneNumber: number)
       command.startedBefore = erasure.deletedAt
       command.apps = project.apps.map(\.id).sorted()
       command.keepsLimits = true
@@ -68,16 +80,36 @@ struct Eraser: Sendable {
           correlationID: AwaitedReply.correlationID(Erasure.kind, erasure.id.text),
           replyTo: replyQueue, cause: nil, deadline: dueAt, at: set.now))
     }
+    try wait(erasure, isNew: isNew, until: dueAt, in: &set)
+  }
+
+  private func wait(
+    _ erasure: Erasure, isNew: Bool = false, until dueAt: UnixTime? = nil, in set: inout WorkingSet
+  ) throws(StoreError) {
+    let last = erasure.deletedAt + Erasure.patience
     try set.store(
-      erasure.id, erasure, isNew: isNew, dueAt: dueAt, discardAt: erasure.deletedAt + Erasure.patience * 2)
+      erasure.id, erasure, isNew: isNew, dueAt: dueAt ?? last, discardAt: erasure.deletedAt + Erasure.patience * 2)
+  }
+
+  func end(atCoordinator record: Record, in set: inout WorkingSet) throws(StoreError) {
+    var erasure = try Erasure(record)
+    guard erasure.knownNumber != nil else { return }
+    erasure.coordinator = .forgotten
+    if erasure.isOver { try end(erasure, in: &set) } else { try wait(erasure, in: &set) }
   }
 
   func end(
-    _ erasure: Erasure, _ coordinator: AccountErased.Part, in set: inout WorkingSet
+    atApple ending: AccountErased.Apple, _ record: Record, in set: inout WorkingSet
   ) throws(StoreError) {
+    var erasure = try Erasure(record)
+    erasure.apple = ending
+    if erasure.isOver { try end(erasure, in: &set) } else { try wait(erasure, until: record.dueAt, in: &set) }
+  }
+
+  private func end(_ erasure: Erasure, in set: inout WorkingSet) throws(StoreError) {
     var event = AccountErased(project: erasure.project, localID: erasure.localID, erasedAt: set.now)
     event.apple = erasure.apple
-    event.coordinator = coordinator
+    event.coordinator = erasure.coordinator
     event.mail = erasure.hasAddress ? .told : nil
     try announce(event, erasure.id.text, in: &set)
     try set.remove(erasure.id)
@@ -114,7 +146,7 @@ struct ErasureReply: Report {
   /// After a refusal it is asked again when the record is due: the operator may have changed the configuration.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let record = try set.record(id) else { return }
-    guard let refusal else { return try eraser.end(Erasure(record), .forgotten, in: &set) }
+    guard let refusal else { return try eraser.end(atCoordinator: record, in: &set) }
     // One that passes by itself is nothing to change.
     if refusal.retryAfter == nil { eraser.metrics.count(refusal, in: &set) }
   }

@@ -3,7 +3,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Remnant of a deleted account until the coordinator has forgotten its number.
+/// Remnant of a deleted account until the coordinator has forgotten its number, and Apple has heard of its end.
 struct Erasure: Sendable, Hashable {
   static let kind = RecordKind("erasure")
   /// Time for which the coordinator is asked.
@@ -15,26 +15,37 @@ struct Erasure: Sendable, Hashable {
   let project: String
   let localID: String
   let deletedAt: UnixTime
-  let apple: AccountErased.Apple?
+  /// Ending at Apple, once it is known.
+  var apple: AccountErased.Apple?
+  /// Whether a ``GrantRevocation`` is to tell it.
+  let hasGrant: Bool
   /// E.164.
-  let number: String
+  let number: String?
+  /// Ending at the coordinator, likewise.
+  var coordinator: AccountErased.Part?
   let hasAddress: Bool
   var requests = 0
 
-  /// `nil` for an account without a number.
-  init?(of account: AccountRecord, apple: AccountErased.Apple?, at now: UnixTime) {
+  /// `nil` for an account with neither a number nor a grant.
+  init?(of account: AccountRecord, apple: AccountErased.Apple?, hasGrant: Bool, at now: UnixTime) {
     // An ID that another system gives may be used again.
-    guard let number = account.phoneNumber,
+    guard account.phoneNumber != nil || hasGrant,
       let id = RecordID(Self.kind, "\(account.id.text).\(now.milliseconds)")
     else { return nil }
     self.id = id
-    self.number = number
     self.apple = apple
+    self.hasGrant = hasGrant
+    number = account.phoneNumber
     project = account.project
     localID = account.localID
     deletedAt = now
     hasAddress = !account.addresses.isEmpty
   }
+
+  /// The number that the coordinator still has.
+  var knownNumber: String? { coordinator == nil ? number : nil }
+
+  var isOver: Bool { knownNumber == nil && (apple != nil || !hasGrant) }
 }
 
 extension Erasure: StoredRecord {
@@ -44,9 +55,11 @@ extension Erasure: StoredRecord {
     localID = try fields.required(2, erasure?.localID)
     deletedAt = try fields.required(3, erasure?.deletedAt)
     apple = fields.optional(4, erasure?.apple?.rawValue).map { AccountErased.Apple(rawValue: $0) }
-    number = try fields.required(5, erasure?.number)
+    number = fields.optional(5, erasure?.number)
     hasAddress = fields.flag(6, erasure?.hasAddress)
     requests = try fields.required(7, erasure?.requests)
+    hasGrant = fields.flag(8, erasure?.hasGrant)
+    coordinator = fields.optional(9, erasure?.coordinator?.rawValue).map { AccountErased.Part(rawValue: $0) }
   }
 }
 

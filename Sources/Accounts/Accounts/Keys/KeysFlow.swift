@@ -15,7 +15,7 @@ struct KeysFlow: Flow {
     hashes = parts.hashes
     cookieKeys = parts.cookies.keys
     maintenance = SigningKeyMaintenance(
-      keys, SigningKeyMetrics(parts.metrics), parts.logger, beside: parts.cookies.keys)
+      keys, parts.metrics, parts.logger, beside: parts.cookies.keys)
     cookieMaintenance = parts.cookies.maintenance
   }
 
@@ -25,8 +25,8 @@ struct KeysFlow: Flow {
         KeysOrder(keys: keys, cookieKeys: cookieKeys)
       },
       CommandKind(RotateKeys.self, users: .operators, isRefusedLate: true) {
-        [keys, hashes, maintenance] command, _, _ throws(APIError) in
-        RotationOrder(command, keys, hashes, maintenance.logger)
+        [keys, cookieKeys, hashes, maintenance] command, _, _ throws(APIError) in
+        RotationOrder(command, keys, cookies: cookieKeys, hashes, maintenance.logger)
       },
     ]
   }

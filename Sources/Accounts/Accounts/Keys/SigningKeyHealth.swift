@@ -6,15 +6,17 @@ extension SigningKeys {
     "give all processes of accounts the same tokenKeysFile, with the key that it was sealed under among its keys"
 
   var health: HealthState {
-    if isReady { return .ok }
+    let isUnused = purpose == .cookies && reading.entries.isEmpty && reading.unreadable.isEmpty
+    if isReady || isUnused { return .ok }
     if isOld {
       return .failing(
-        "the keys that sign ID tokens were not read for too long", hint: "the log says why; restart this process")
+        "the keys that sign \(purpose.signs) were not read for too long",
+        hint: "the log says why; restart this process")
     }
     guard let problem = reading.unreadable.first?.problem else {
-      return .failing("no key signs ID tokens yet", hint: nil)
+      return .failing("no key signs \(purpose.signs) yet", hint: nil)
     }
-    return .failing("no key that signs ID tokens can be opened: \(problem)", hint: Self.hint)
+    return .failing("no key that signs \(purpose.signs) can be opened: \(problem)", hint: Self.hint)
   }
 
   func start(of id: String?) -> UnixTime? { reading.entries.first { $0.id == id }?.record.signsFrom }
@@ -25,11 +27,13 @@ struct SigningKeyMetrics: Sendable {
   private let unreadable: Gauge
   private let age: Gauge
 
-  init(_ registry: MetricsRegistry) {
-    published = registry.gauge("countersign_signing_keys", "Keys for ID tokens that are published.")
-    unreadable = registry.gauge(
-      "countersign_signing_keys_unreadable", "Keys for ID tokens in the database that cannot be opened.")
-    age = registry.gauge("countersign_signing_key_age_seconds", "Time since the key that signs has begun to.")
+  init(_ registry: MetricsRegistry, _ purpose: SigningKeyPurpose) {
+    func gauge(_ name: String, _ help: String) -> Gauge {
+      registry.gauge(name, help, labels: ["purpose"]).with(purpose.label)
+    }
+    published = gauge("countersign_signing_keys", "Signing keys that are published.")
+    unreadable = gauge("countersign_signing_keys_unreadable", "Signing keys in the database that cannot be opened.")
+    age = gauge("countersign_signing_key_age_seconds", "Time since the key that signs has begun to.")
   }
 
   func set(_ reading: SigningKeys.Reading, signing since: UnixTime?, at now: UnixTime) {

@@ -9,18 +9,17 @@ import Synchronization
 /// Any number of processes do so at once: each key has a place that one record holds.
 struct SigningKeyMaintenance: Sendable {
   let keys: SigningKeys
-  /// `nil` for keys that are not measured.
-  let metrics: SigningKeyMetrics?
+  let metrics: SigningKeyMetrics
   /// Keys of the other purpose, which are announced with these.
   let others: SigningKeys?
   let logger: Logger
   private let noted = NotedProblems()
   private let sealedAt = SealTimes()
 
-  init(_ keys: SigningKeys, _ metrics: SigningKeyMetrics?, _ logger: Logger, beside others: SigningKeys? = nil) {
+  init(_ keys: SigningKeys, _ registry: MetricsRegistry, _ logger: Logger, beside others: SigningKeys? = nil) {
     self.keys = keys
     self.others = others
-    self.metrics = metrics
+    metrics = SigningKeyMetrics(registry, keys.purpose)
     self.logger = logger
   }
 
@@ -201,7 +200,7 @@ struct SigningKeyMaintenance: Sendable {
   // MARK: Report
 
   private func note(_ reading: SigningKeys.Reading, at now: UnixTime) {
-    metrics?.set(reading, signing: keys.signing(at: now).flatMap { key in keys.start(of: key.id) }, at: now)
+    metrics.set(reading, signing: keys.signing(at: now).flatMap { key in keys.start(of: key.id) }, at: now)
     for (id, problem) in noted.new(reading.unreadable) {
       logger.error(
         "a signing key in the database cannot be opened, and is not used",

@@ -55,10 +55,11 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  static let all = anonymous + [anonymousPerDay] + passwordAccounts + mailLinks + wrongPasswords
+  static let all = anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
+  static let pageSignIns = [pageSignInsPerAddress, pageSignInsPerNetwork]
   static let mailLinks = [mailLinksPerMailAddress, mailLinksPerNetwork, mailLinksPerProject]
   static let wrongPasswords = [wrongPasswordsPerNetworkAndMailAddress, wrongPasswordsPerNetwork] + [slowingPasswords]
 }
@@ -86,12 +87,27 @@ extension Limit {
   static let passwordAccountsPerAddress = Limit(
     "passwordAccountsPerAddressPerHour", "password_accounts_address", 100, counter: "password sign-ups",
     of: [.address], reason: "SIGN_UP_LIMIT",
-    help: "Accounts with a password that one address may make within an hour.",
+    help: "Accounts with a password that one address may make, and mail addresses that it may put on accounts, within "
+      + "an hour.",
     text: "too many accounts were made from this address within an hour")
 
   private static let passwordAccountsPerNetwork = passwordAccountsPerAddress.ofNetwork(
     "password_accounts_network", counter: "password sign-ups of a network",
     text: "too many accounts were made from the network of this address within an hour")
+}
+
+// MARK: Pages of providers
+
+extension Limit {
+  static let pageSignInsPerAddress = Limit(
+    "pageSignInsPerAddressPerHour", "page_sign_ins_address", 300, counter: "page sign-ins", of: [.address],
+    reason: "PAGE_LIMIT",
+    help: "Sign-ins at the pages of identity providers that one address may begin within an hour.",
+    text: "too many sign-ins at pages of providers were begun from this address within an hour")
+
+  private static let pageSignInsPerNetwork = pageSignInsPerAddress.ofNetwork(
+    "page_sign_ins_network", counter: "page sign-ins of a network",
+    text: "too many sign-ins at pages of providers were begun from the network of this address within an hour")
 }
 
 // MARK: Mails

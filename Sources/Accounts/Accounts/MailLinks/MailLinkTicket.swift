@@ -12,6 +12,8 @@ struct MailLinkTicket: Sendable, Hashable {
   var newEmail: String?
   /// ID of the account's record. `nil` for a sign-in by an address that no account had.
   var account: String?
+  /// Time at which the account was made: another one of the same user ID is another one.
+  private let accountMadeAt: UnixTime?
   var passwordChangedAt: UnixTime?
   /// Session that asked for it, which goes on after a change.
   var session: String?
@@ -25,6 +27,7 @@ struct MailLinkTicket: Sendable, Hashable {
     self.purpose = purpose
     self.email = email
     self.account = account?.id.text
+    accountMadeAt = account?.createdAt
     passwordChangedAt = account?.passwordChangedAt
   }
 
@@ -33,7 +36,7 @@ struct MailLinkTicket: Sendable, Hashable {
   ///
   /// - Parameter found: the account that it was made for; of one that signs in, the account that has the address.
   func isVoid(for found: AccountRecord?) -> Bool {
-    guard account == nil || account == found?.id.text else { return true }
+    guard account == nil || account == found?.id.text && accountMadeAt == found?.createdAt else { return true }
     // A thief's change of the password must not take the way back from the owner.
     if purpose == .recoverAddress { return found == nil }
     // Anyone may have signed up with the address since: the sign-in shuts out who never proved it.
@@ -70,5 +73,6 @@ extension MailLinkTicket: FieldCoded {
     passwordChangedAt = fields.optional(5, ticket?.passwordChangedAt)
     session = fields.optional(6, ticket?.session)
     phoneNumber = fields.optional(7, ticket?.phoneNumber)
+    accountMadeAt = fields.optional(8, ticket?.accountMadeAt)
   }
 }

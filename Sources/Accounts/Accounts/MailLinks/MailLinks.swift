@@ -42,7 +42,7 @@ struct MailLinks: Sendable {
       url = page.adding(parameters)
     } else {
       guard let base = base(project, request) else { throw .noActionPage }
-      url = base + (base.contains("?") ? "&" : "?") + parameters
+      url = base + "?" + parameters
     }
     guard url.utf8.count <= Self.longest else { throw .invalidContinueURI("makes a link that is too long") }
     return url

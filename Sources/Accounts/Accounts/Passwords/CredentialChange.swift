@@ -10,6 +10,8 @@ struct CredentialChange: Sendable {
   let password: Secret?
   private let email: String?
   private let project: String
+  private let limits: LimitBench
+  private let reader: CommandReader
 
   /// `nil` for a command without either.
   init?(
@@ -24,26 +26,40 @@ struct CredentialChange: Sendable {
     email = try credential.email.map { text throws(APIError) in try MailAddress.read(text) }
     password = credential.password.map { Secret($0) }
     self.project = project.id
+    reader = parts.reader
+    limits = reader.limits(
+      Limit.passwordAccounts,
+      of: LimitSubject(project: project.id, address: try ClientAddress(of: command.client)))
     guard email != nil || password != nil else { return nil }
     if let password { try parts.passwords.check(password, project) }
   }
 
   var parts: [String] { [email ?? "", password?.reveal() ?? ""] }
 
+  func addKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    guard let email else { return }
+    try limits.addKeys(to: &keys, at: now)
+    keys.add(holderOf: try AccountRecord.key(ofEmail: email, project: project))
+  }
+
   func refusal(
-    on account: AccountRecord, _ project: Project, in set: WorkingSet
-  ) throws(StoreError) -> APIError? {
-    guard project.methods.contains(.password) || password == nil else { return .methodOff(.password) }
-    guard let address = email ?? account.address?.email else { return .missingEmail }
+    on account: AccountRecord, _ project: Project, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
+    guard project.methods.contains(.password) || password == nil else { return CommandAnswer(.methodOff(.password)) }
+    guard let address = email ?? account.address?.email else { return CommandAnswer(.missingEmail) }
+    let isNew = account.address?.email.normalizedAddress != address.normalizedAddress
     // A refusal tells that an account has the address: where that is a secret, a mail has to prove it first.
-    if let present = account.address?.email, present.normalizedAddress != address.normalizedAddress,
-      try ProjectSettings.find(project, in: set).protectsAddresses
-    {
-      return .unverifiedAddress
+    if isNew, account.address != nil, try ProjectSettings.find(project, in: set).protectsAddresses {
+      return CommandAnswer(.unverifiedAddress)
     }
     let holder = try AccountRecord.find(
       holderOf: AccountRecord.key(ofEmail: address, project: self.project), in: set)
-    return holder.map { $0.id == account.id } ?? true ? nil : .addressTaken
+    if isNew {
+      if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
+      // As a sign-up, it tells whether an account has the address.
+      try limits.count(in: &set)
+    }
+    return holder.map { $0.id == account.id } ?? true ? nil : CommandAnswer(.addressTaken)
   }
 
   func apply(

@@ -53,6 +53,10 @@ struct UpdateOrder: CommandOrder {
     }
   }
 
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    try credential?.addKeys(to: &keys, at: now)
+  }
+
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     let holder: IDTokenCheck.Holder
     switch try caller.holder(in: set, reader.rules.sessions) {
@@ -65,7 +69,7 @@ struct UpdateOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let hash): made = hash
     }
-    if let refusal = try refusal(for: holder, in: set) { return CommandAnswer(refusal) }
+    if let refusal = try refusal(for: holder, in: &set) { return refusal }
     var changed = holder
     change.apply(to: &changed.account)
     // Without one, any ID token deletes the account, and its owner has no way back.
@@ -90,14 +94,16 @@ struct UpdateOrder: CommandOrder {
     return try answer(changed, at: set.now)
   }
 
-  private func refusal(for holder: IDTokenCheck.Holder, in set: WorkingSet) throws(StoreError) -> APIError? {
+  private func refusal(
+    for holder: IDTokenCheck.Holder, in set: inout WorkingSet
+  ) throws(StoreError) -> CommandAnswer? {
     for act in change.acts(on: holder.account) {
-      if let error = try refusal(of: act, holder, at: set.now) { return error }
+      if let error = try refusal(of: act, holder, at: set.now) { return CommandAnswer(error) }
     }
     guard let credential else { return nil }
-    if let error = try refusal(of: .changeOfCredential, holder, at: arrivedAt) { return error }
-    guard let project = reader.rules.projects.current[project] else { return .projectNotFound }
-    return try credential.refusal(on: holder.account, project, in: set)
+    if let error = try refusal(of: .changeOfCredential, holder, at: arrivedAt) { return CommandAnswer(error) }
+    guard let project = reader.rules.projects.current[project] else { return CommandAnswer(.projectNotFound) }
+    return try credential.refusal(on: holder.account, project, in: &set)
   }
 
   private func refusal(

@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// An identity that a command has proven, with what decides on the answer.
 struct PresentedIdentity: ProvenFactor {
@@ -16,6 +17,9 @@ struct PresentedIdentity: ProvenFactor {
   let returnsCredential: Bool
 
   var provider: SignInProvider { SignInProvider(name: proven.provider) }
+  var method: Project.Method? {
+    OpenIDConfigurations.isID(proven.provider) ? nil : Project.Method(rawValue: proven.provider)
+  }
   var identity: SignedInIdentity? { proven.signedIn }
 
   /// Addresses of a relay name no user, and any user may give one that is not verified.
@@ -71,6 +75,7 @@ struct PresentedIdentity: ProvenFactor {
     takeAddress(to: &linked, ownsAddress)
     linked.displayName = name
     linked.photoURL = photo
+    linked.grant = proven.grant
     account.add(linked)
     account.isAnonymous = false
     account.displayName = account.displayName ?? name
@@ -85,6 +90,7 @@ struct PresentedIdentity: ProvenFactor {
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
+    linked.grant = proven.grant ?? linked.grant
     account.identities[index] = linked
     account.noteVouched(by: linked)
   }
@@ -159,7 +165,7 @@ extension LinkedIdentity {
   }
 }
 
-/// Content of a pending token. The provider's tokens are not in it: they count no more.
+/// Content of a pending token. The provider's tokens are not in it, as they count no more, but for the one that is kept.
 extension ProvenIdentity: FieldCoded {
   init(_ fields: inout FieldCoder, _ identity: Self?) throws(UnreadableFields) {
     self.init(
@@ -174,5 +180,6 @@ extension ProvenIdentity: FieldCoded {
     familyName = fields.optional(10, identity?.familyName)
     photoURL = fields.optional(11, identity?.photoURL)
     rawUserInfo = try fields.required(12, identity?.rawUserInfo)
+    grant = try fields.optional(13, identity?.grant)
   }
 }

@@ -2,7 +2,8 @@ import CommandEngine
 import CountersignMessages
 import CountersignTelemetry
 
-/// `account.signInWithIdp`: signs in, or links, with a credential of an identity provider.
+/// `account.signInWithIdp`: signs in, or links, with a credential of an identity provider. `account.startIdp`: begins
+/// that at the provider's page.
 struct ProviderSignInFlow: Flow {
   private let parts: AccountParts
 
@@ -15,7 +16,11 @@ struct ProviderSignInFlow: Flow {
       CommandKind(SignInWithIDP.self, users: .requesters, isRefusedLate: true) {
         [parts] command, envelope, now throws(APIError) in
         try ProviderSignInOrder(command, envelope, at: now, parts)
-      }
+      },
+      CommandKind(StartIDPSignIn.self, users: .requesters, isRefusedLate: true) {
+        [parts] command, envelope, _ throws(APIError) in
+        try StartIDPOrder(command, envelope, parts)
+      },
     ]
   }
 }

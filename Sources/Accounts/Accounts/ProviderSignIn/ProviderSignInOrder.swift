@@ -14,24 +14,19 @@ struct ProviderSignInOrder: CommandOrder {
   /// out later.
   private static let lateness = Duration.seconds(60)
 
-  private enum Credential: Sendable {
-    case pendingToken(ids: [RecordID])
-    case presented(IDPCredential, any IdentityProvider)
-  }
-
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
   private let project: Project
   private let app: String?
   private let returnsCredential: Bool
-  /// `nil` for one that names no provider.
-  private let credential: Credential?
+  /// `nil` for one that is refused: see ``refusal``.
+  private let credential: PresentedCredential?
   private let request: SignInRequest
   private let arrivedAt: UnixTime
   private let seal: ReplySeal
   /// Reason to refuse the command unless it was answered before.
   private let refusal: APIError?
-  private let reader: CommandReader
+  private let parts: AccountParts
   private let runs = SignInRuns()
   /// Outcome of the stage.
   private var verified: Result<ProvenIdentity, APIError>?
@@ -39,7 +34,8 @@ struct ProviderSignInOrder: CommandOrder {
   init(
     _ command: SignInWithIDP, _ envelope: Envelope, at now: UnixTime, _ parts: AccountParts
   ) throws(APIError) {
-    reader = parts.reader
+    self.parts = parts
+    let reader = parts.reader
     let project = try reader.project(command.project)
     if let app = command.app, project.app(id: app) == nil { throw .appNotFound }
     self.project = project
@@ -54,11 +50,13 @@ struct ProviderSignInOrder: CommandOrder {
       of: command,
       opened.parts + [idToken?.reveal() ?? "", project.id, command.app ?? ""]
         + [command.autoCreate, command.returnIDPCredential].map { $0.map(String.init) ?? "" })
-    credential = Self.credential(opened, parts)
+    var credential: PresentedCredential?
     var refusal: APIError?
     var caller: IDTokenCheck?
     do throws(APIError) {
-      try Self.check(credential, project)
+      let presented = try PresentedCredential(opened, parts)
+      credential = presented
+      try presented.check(project, at: now)
       caller = try idToken.map { token throws(APIError) in
         IDTokenCheck(token: try parts.idTokens.verify(token, project: project.id, at: now))
       }
@@ -66,7 +64,7 @@ struct ProviderSignInOrder: CommandOrder {
       // A command that was answered before the token expired is answered alike.
       refusal = error
     }
-    self.refusal = refusal
+    (self.credential, self.refusal) = (credential, refusal)
     request = SignInRequest(
       caller: caller, isLink: caller != nil, makesAccount: command.autoCreate ?? true, replyKey: command.replyKey)
   }
@@ -87,37 +85,18 @@ struct ProviderSignInOrder: CommandOrder {
     return token.isEmpty ? nil : token
   }
 
-  private static func credential(_ opened: IDPCredential, _ parts: AccountParts) -> Credential? {
-    if let token = opened.pendingToken, !token.isEmpty {
-      return .pendingToken(ids: parts.reader.tickets.ids(of: Secret(token)))
-    }
-    return opened.providerID.flatMap { parts.providers[$0] }.map { .presented(opened, $0) }
-  }
-
-  /// A pending token names its provider itself: see ``SignIn``.
-  private static func check(_ credential: Credential?, _ project: Project) throws(APIError) {
-    switch credential {
-    case nil: throw .invalidProviderID
-    case .pendingToken: return
-    case .presented(_, let provider):
-      let method = Project.Method.provider(provider.id)
-      guard project.methods.contains(method) else { throw .methodOff(method) }
-    }
-  }
+  private var reader: CommandReader { parts.reader }
 
   func formerFingerprints() -> [[UInt8]] { former }
 
   // MARK: Stage
 
   var stage: CommandStage? {
-    guard refusal == nil, case .presented(let opened, let provider) = credential else { return nil }
+    guard refusal == nil, let credential else { return nil }
+    if case .pendingToken = credential { return nil }
     return CommandStage(window: .providers, longest: Self.verificationLimit) { [self] access throws(StoreError) in
       var order = self
-      do throws(APIError) {
-        order.verified = .success(try await provider.verify(opened, for: project, at: access.now()))
-      } catch {
-        order.verified = .failure(error)
-      }
+      order.verified = try await CredentialCheck(project: project, parts: parts).verify(credential, access)
       return order
     }
   }
@@ -129,6 +108,7 @@ struct ProviderSignInOrder: CommandOrder {
     if case .pendingToken(let ids) = credential { for id in ids { keys.add(record: id) } }
     guard case .success(let proven) = verified else { return }
     try presented(proven, .credential).addKeys(in: project.id, to: &keys)
+    OpenIDConfigurations.addKeys(of: project.id, proven.provider, to: &keys)
     if let used = Self.used(proven) { keys.add(record: used.id) }
   }
 
@@ -156,6 +136,7 @@ struct ProviderSignInOrder: CommandOrder {
     guard let found, found.ticket.app.map({ $0 == app }) ?? true else {
       return CommandAnswer(.invalidPendingToken)
     }
+    if let error = try refusal(of: found.content, in: set) { return CommandAnswer(error) }
     let outcome = try signIn(presented(found.content, .pendingToken), request, envelope).carryOut(in: &set)
     if outcome.usesProof { try set.remove(found.ticket.id) }
     return outcome.answer
@@ -167,6 +148,13 @@ struct ProviderSignInOrder: CommandOrder {
     SignIn(project: project.id, factor: factor, request: request, cause: envelope, reader: reader, runs: runs)
   }
 
+  /// Since the credential was verified, its provider may have been switched off.
+  private func refusal(of proven: ProvenIdentity, in set: WorkingSet) throws(StoreError) -> APIError? {
+    guard OpenIDConfigurations.isID(proven.provider) else { return nil }
+    let configuration = try parts.openID.find(proven.provider, of: project, in: set)
+    return configuration?.isEnabled == true ? nil : .openIDNotFound
+  }
+
   private func present(
     _ request: SignInRequest, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
@@ -176,6 +164,7 @@ struct ProviderSignInOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let identity): proven = identity
     }
+    if let error = try refusal(of: proven, in: set) { return CommandAnswer(error) }
     let used = Self.used(proven)
     if let used, try used.isUsed(in: set) { return CommandAnswer(.duplicateCredential) }
     let outcome = try signIn(presented(proven, .credential), request, envelope).carryOut(in: &set)
@@ -213,7 +202,7 @@ struct ProviderSignInOrder: CommandOrder {
         [text.id], .pendingCredential, project: project.id, in: set)
       guard var proven = found?.content else { continue }
       // Clients keep the pending token only beside the token that it stands for.
-      if case .presented(let opened, _) = credential { proven.oauthIDToken = opened.idToken.map(Secret.init) }
+      proven.oauthIDToken = credential?.opened?.idToken.map(Secret.init)
       return try answers.refused(refusal, proven.signedIn, text)
     }
     return CommandAnswer(.duplicateCredential)
@@ -223,6 +212,8 @@ struct ProviderSignInOrder: CommandOrder {
 extension IDPCredential {
   /// Its members, which come in any order. Absent and empty ones are alike.
   fileprivate var parts: [String] {
-    [providerID, idToken, accessToken, nonce, user, pendingToken].map { $0 ?? "" }
+    let direct = [providerID, idToken, accessToken, nonce, user, pendingToken].map { $0 ?? "" }
+    let page = [code, state, issuer, redirectURI, sessionID].map { $0 ?? "" }
+    return page.allSatisfy(\.isEmpty) ? direct : direct + page
   }
 }

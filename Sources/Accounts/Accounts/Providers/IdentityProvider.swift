@@ -15,13 +15,20 @@ protocol IdentityProvider: Sendable {
   ) async throws(APIError) -> ProvenIdentity
 }
 
-/// The identity providers of a process, by their ID.
+/// The identity providers of a process: those of its own by their ID, and the issuers of projects.
 struct IdentityProviders: Sendable {
   private let all: [String: any IdentityProvider]
+  /// `nil` without providers of projects.
+  private let issuers: OpenIDIssuers?
 
-  init(_ providers: [any IdentityProvider]) {
+  init(_ providers: [any IdentityProvider], _ issuers: OpenIDIssuers? = nil) {
     all = Dictionary(providers.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+    self.issuers = issuers
   }
 
   subscript(id: String) -> (any IdentityProvider)? { all[id] }
+
+  func provider(_ configuration: OpenIDConfiguration) -> (any PageProvider)? {
+    issuers.map { OpenIDProvider(configuration: configuration, issuers: $0) }
+  }
 }

@@ -29,6 +29,8 @@ struct ProvenIdentity: Sendable {
   var oauthAccessToken: Secret?
   /// Seconds of the access token's validity.
   var oauthExpiresIn: Int?
+  /// Refresh token that is kept with the identity. Of Apple's page alone.
+  var grant: ProviderGrant?
 
   static let maxSubjectBytes = 255
   static let maxUserInfoBytes = 16 << 10

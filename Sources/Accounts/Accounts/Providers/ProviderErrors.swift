@@ -20,9 +20,23 @@ extension APIError {
       reason: "PROVIDER_UNREACHABLE")
   }
 
+  /// - Parameter lack: what is to be set up, and where.
+  static func noPage(_ id: String, _ lack: String) -> APIError {
+    APIError(.operationNotAllowed, "the page of \(id) cannot be used: \(lack)", reason: "PROVIDER_PAGE")
+  }
+
   static func providerSecretWrong(_ id: String) -> APIError {
     APIError(
       .internalError, "\(id) needs the project's secret: put the right one into providerSecretsFile of accounts",
       reason: "PROVIDER_SECRET")
+  }
+
+  static let openIDNotFound = APIError(
+    .operationNotAllowed, "The identity provider configuration is not found.", field: "project", reason: "METHOD_OFF")
+
+  static func providerHasNoPage(_ id: String) -> APIError {
+    APIError(
+      .operationNotAllowed, "\(id) has no page to sign in at: the guide of identity providers says what it needs",
+      field: "providerID", reason: "NO_PAGE")
   }
 }

@@ -9,6 +9,8 @@ struct RevokeTokenOrder: CommandOrder {
   private let former: [[UInt8]]
   private let caller: CommandCaller
   private let app: String
+  /// `nil` for an app that is the client itself.
+  private let clientID: String?
   private let token: Secret
   private let kind: AppleToken.Kind
   private let redirectURI: String?
@@ -23,12 +25,13 @@ struct RevokeTokenOrder: CommandOrder {
     guard command.providerID == AppleRevocation.provider else { throw .noRevocation }
     // Without one, an app that is the only one of its project.
     guard let app = command.app ?? (project.apps.count == 1 ? project.apps.first?.id : nil) else { throw .missingApp }
-    guard project.app(id: app) != nil else { throw .appNotFound }
+    guard let known = project.app(id: app) else { throw .appNotFound }
     token = try reader.open(command.token, "token", of: envelope, replyKey: nil)
     guard !token.isEmpty, token.reveal().utf8.count <= Self.maxTokenBytes else { throw .malformedToken }
     guard command.redirectURI?.utf8.count ?? 0 <= Self.maxRedirectURIBytes else { throw .malformedRedirectURI }
     caller = try CommandCaller(command.idToken, project: project.id, of: envelope, at: now, reader)
     self.app = app
+    clientID = project.servicesID(of: known)
     self.flow = flow
     kind = command.tokenType
     redirectURI = command.redirectURI
@@ -81,7 +84,8 @@ struct RevokeTokenOrder: CommandOrder {
     } catch {
       throw StoreError(.content, "the token of a revocation \(error)")
     }
-    var command = StartRevocation(app: app, token: AppleToken(kind, sealed), redirectURI: redirectURI)
+    var command = StartRevocation(
+      app: app, clientID: clientID, token: AppleToken(kind, sealed), redirectURI: redirectURI)
     command.subject = subject
     try set.send(
       .command(
@@ -96,5 +100,13 @@ struct RevokeTokenOrder: CommandOrder {
     else { return false }
     try revocation.store(in: &set)
     return true
+  }
+}
+
+extension Project {
+  /// Services ID that Apple issues the tokens of an app to: of one of the web, unless it bears that name itself.
+  fileprivate func servicesID(of app: ProjectApp) -> String? {
+    let named = providers[AppleRevocation.provider]?.clientIDs ?? []
+    return app.platform == .web && !named.contains(app.id) ? named.first : nil
   }
 }

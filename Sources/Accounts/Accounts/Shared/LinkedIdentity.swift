@@ -19,6 +19,8 @@ struct LinkedIdentity: Sendable, Hashable {
   var ownsEmail = false
   var displayName: String?
   var photoURL: String?
+  /// What its provider's page left to revoke. Of Apple alone.
+  var grant: ProviderGrant?
 
   init(provider: String, subject: String, linkedAt: UnixTime) {
     self.provider = provider
@@ -48,6 +50,7 @@ extension LinkedIdentity: FieldCoded {
     ownsEmail = fields.flag(7, identity?.ownsEmail)
     displayName = fields.optional(8, identity?.displayName)
     photoURL = fields.optional(9, identity?.photoURL)
+    grant = try fields.optional(10, identity?.grant)
   }
 }
 

@@ -33,8 +33,9 @@ extension AccountRecord {
   }
 
   mutating func unlink(_ providers: Set<String>) {
-    unlinked += identities.filter { providers.contains($0.provider) }
-      .map { UnlinkedIdentity($0.subject, at: $0.provider) }
+    let leaving = identities.filter { providers.contains($0.provider) }
+    lostGrants += leaving.compactMap(\.grant)
+    unlinked += leaving.map { UnlinkedIdentity($0.subject, at: $0.provider) }
     unlinked.removeFirst(max(0, unlinked.count - UnlinkedIdentity.most))
     identities.removeAll { providers.contains($0.provider) }
   }

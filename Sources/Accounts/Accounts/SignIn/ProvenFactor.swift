@@ -7,8 +7,8 @@ import Projects
 /// Something that a user has just proven: a number, or an identity at a provider.
 protocol ProvenFactor: Sendable {
   var provider: SignInProvider { get }
-  /// Method that the project must have on.
-  var method: Project.Method { get }
+  /// Method that the project must have on. `nil` where its own settings say whether it is.
+  var method: Project.Method? { get }
   /// Its part of the answer.
   var identity: SignedInIdentity? { get }
   /// Key of the account that it opens.
@@ -49,7 +49,7 @@ protocol ProvenFactor: Sendable {
 }
 
 extension ProvenFactor {
-  var method: Project.Method { Project.Method(rawValue: provider.name) }
+  var method: Project.Method? { Project.Method(rawValue: provider.name) }
 
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
     ProjectSettings.addKeys(of: project, to: &keys)

@@ -29,7 +29,7 @@ struct SignIn<Factor: ProvenFactor> {
   func carryOut(in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     let seal: ReplySeal
     do throws(APIError) {
-      try reader.requireMethod(factor.method, of: project)
+      if let method = factor.method { try reader.requireMethod(method, of: project) }
       seal = try runs.seals.value(of: cause.identity.key) { () throws(APIError) in
         try reader.seal(request.replyKey, cause, AccountSignedIn.type)
       }

@@ -83,7 +83,7 @@ public struct RevokeToken: Command {
   public static let type = MessageType("account.revokeToken")
 
   public var project: String
-  /// ID of the app at the coordinator: the bundle ID that Apple issued the token to.
+  /// ID of the app at the coordinator: the bundle ID that Apple issued the token to, or an app of the web.
   public var app: String?
   public var idToken: SecretField
   /// `apple.com`.

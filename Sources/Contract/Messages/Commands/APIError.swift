@@ -178,6 +178,10 @@ public struct APIErrorCode: OpenWord {
   public static let insufficientPermission = APIErrorCode(rawValue: "INSUFFICIENT_PERMISSION")
   /// The access token is wrong, too old, or its service account is gone.
   public static let invalidAccessToken = APIErrorCode(rawValue: "INVALID_ACCESS_TOKEN")
+  /// The project has no such provider.
+  public static let configurationNotFound = APIErrorCode(rawValue: "CONFIGURATION_NOT_FOUND")
+  /// The project has such a provider already.
+  public static let configurationExists = APIErrorCode(rawValue: "CONFIGURATION_EXISTS")
   /// The assertion of a service account is wrong.
   public static let invalidGrant = APIErrorCode(rawValue: "INVALID_GRANT")
 
@@ -193,6 +197,6 @@ public struct APIErrorCode: OpenWord {
     .invalidContinueURI, .unauthorizedDomain, .missingCustomToken, .invalidCustomToken, .credentialMismatch,
     .missingLocalID, .invalidLocalID, .duplicateLocalID, .claimsTooLarge, .invalidClaims, .forbiddenClaim,
     .invalidDuration, .insufficientPermission, .invalidAccessToken, .invalidGrant,
-    .invalidArgument, .internalError,
+    .configurationNotFound, .configurationExists, .invalidArgument, .internalError,
   ]
 }

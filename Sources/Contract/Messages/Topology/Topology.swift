@@ -109,6 +109,7 @@ public enum Topology {
     StartVerification.routingKey, CheckVerification.routingKey, GetVerificationStatus.routingKey,
     CancelVerification.routingKey, VerifyApp.routingKey, StartRevocation.routingKey, GetOperationStatus.routingKey,
     ListConversions.routingKey, LiftConversionBlock.routingKey, ForgetNumber.routingKey, ResetDevelopment.routingKey,
+    NoteAct.routingKey, ListOperatorActs.routingKey,
   ]
 
   /// Routing keys of the commands to `accounts`.

@@ -114,6 +114,7 @@ struct ConversionListOrder: CommandOrder {
 struct ConversionLiftOrder: CommandOrder {
   let key: String
   let conversions: Conversions
+  let actID = MessageID.make()
 
   var fingerprint: [UInt8] { CommandFingerprint.hash(LiftConversionBlock.type.text, [key]) }
 
@@ -122,6 +123,7 @@ struct ConversionLiftOrder: CommandOrder {
       return CommandAnswer(.notBlocked)
     }
     let lifted = ConversionLifted(try conversions.lift(block, in: &set), at: set.now)
+    try ActRecord.note(LiftConversionBlock.routingKey, on: key, id: actID, envelope, in: &set)
     try set.send(
       .event(lifted, id: block.eventID("lifted"), correlationID: key, cause: envelope, at: set.now))
     return try CommandAnswer(lifted)

@@ -6,6 +6,7 @@ struct ForgetNumberCommand: CommandOrder {
   let scope: ErasureScope
   let envelope: Envelope
   let eraser: NumberEraser
+  private let actID = MessageID.make()
   private var begun: NumberEraser.Begun?
 
   init(_ scope: ErasureScope, _ envelope: Envelope, _ eraser: NumberEraser) {
@@ -29,6 +30,10 @@ struct ForgetNumberCommand: CommandOrder {
     guard let begun else { throw StoreError(.misuse, "a number is forgotten without the stage before") }
     var answer = try CommandAnswer(eraser.finish(begun, scope, envelope, in: &set))
     answer.isTransient = true
+    // Accounts forgets numbers too, for users. The number itself is forgotten here as well.
+    if let user = envelope.userID, eraser.rules.operators.contains(user) {
+      try ActRecord.note(ForgetNumber.routingKey, on: nil, id: actID, envelope, in: &set)
+    }
     return answer
   }
 }

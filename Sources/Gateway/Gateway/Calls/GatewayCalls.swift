@@ -36,6 +36,7 @@ struct GatewayCalls: Sendable {
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes
     routes += SettingsCalls(backend: backend).routes
+    routes += ProviderConfigurationCalls(backend: backend).routes
     routes += ProviderCalls(backend: backend).routes
     routes += TokenCall(backend: backend).routes
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes

@@ -7,6 +7,7 @@ import CountersignMessages
 // a code of `texts`                                   400, the same code, our text
 // INVALID_ACCESS_TOKEN                                401
 // INSUFFICIENT_PERMISSION of a service account        403
+// CONFIGURATION_NOT_FOUND, CONFIGURATION_EXISTS       404, 409
 // INVALID_GRANT                                       400 in the form of OAuth
 // INTERNAL_ERROR with retryAfter, or COMMAND_TOO_OLD  503 UNAVAILABLE
 // INVALID_ARGUMENT about a field of the client's       400 that names the field
@@ -41,6 +42,9 @@ extension ProtocolError {
 
   static let methodOff = account("OPERATION_NOT_ALLOWED", notAllowed)
 
+  static let configurationNotFound = ProtocolError(
+    status: 404, "CONFIGURATION_NOT_FOUND", word: "NOT_FOUND", reason: "notFound")
+
   private static let notAllowed = "This operation is not allowed for this project."
 
   private static let tooOld = "COMMAND_TOO_OLD"
@@ -54,6 +58,8 @@ extension ProtocolError {
       "Team, key ID and key of Sign in with Apple are not configured for this app."
     case (.operationNotAllowed, _, "VERIFY_NEW_EMAIL"): "Please verify the new email before changing email."
     case (.invalidEmail, _, "OTHER_ADDRESS"): "The email provided does not match the sign-in email address."
+    case (.operationNotAllowed, _, "PROVIDER_IN_FILE"): "The provider stands in a file of the server."
+    case (.operationNotAllowed, _, "TOO_MANY_PROVIDERS"): "The project has too many providers."
     case (.operationNotAllowed, "phoneNumber", nil): "SMS to this region are not enabled."
     default: nil
     }
@@ -65,6 +71,9 @@ extension ProtocolError {
     "INSUFFICIENT_PERMISSION": ProtocolError(
       status: 403, "INSUFFICIENT_PERMISSION : The service account lacks the role for this call.",
       word: "PERMISSION_DENIED", reason: "forbidden"),
+    "CONFIGURATION_NOT_FOUND": .configurationNotFound,
+    "CONFIGURATION_EXISTS": ProtocolError(
+      status: 409, "CONFIGURATION_EXISTS", word: "ALREADY_EXISTS", reason: "duplicate"),
     "INVALID_GRANT": ProtocolError(
       status: 400, "The assertion is not one of a service account, is too old, or is not for this address.",
       reason: "invalid_grant"),

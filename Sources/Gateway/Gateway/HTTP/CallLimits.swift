@@ -5,8 +5,10 @@ enum CallLimits {
   static let maxBodyBytes = 64 * 1024
   /// Maximum bytes of a batch of users: 1,000 of them with everything that a user may have.
   static let maxBatchBytes = 8 * 1024 * 1024
-  /// Number of batches that are read at a time: each takes memory before its bearer is judged.
-  static let maxBatchesAtOnce = 16
+  /// Maximum bytes of a body with a list of 1,000 IDs. Escaped, an ID of 128 bytes has at most 771.
+  static let maxListBytes = 1024 * 1024
+  /// Number of long bodies that are read at a time: each takes memory before its bearer is judged.
+  static let maxLongBodiesAtOnce = 16
   /// Maximum levels of objects and arrays in each other. The protocol needs four.
   static let maxDepth = 16
   /// Maximum number of values in a body, those in lists and objects included. The protocol's largest calls of apps have
@@ -40,6 +42,6 @@ struct BodyLimits: Sendable, Hashable {
   let values: Int
 
   static let usual = BodyLimits(bytes: CallLimits.maxBodyBytes, values: CallLimits.maxValues)
-  static let list = BodyLimits(bytes: CallLimits.maxBodyBytes, values: CallLimits.maxListValues)
+  static let list = BodyLimits(bytes: CallLimits.maxListBytes, values: CallLimits.maxListValues)
   static let batch = BodyLimits(bytes: CallLimits.maxBatchBytes, values: CallLimits.maxBatchValues)
 }

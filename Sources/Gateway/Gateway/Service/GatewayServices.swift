@@ -116,7 +116,7 @@ final class GatewayPort: Service {
       connectionMemoryBytes: CallLimits.maxHeaderBytes,
       isProxy: { IPAddress($0).map(proxies.contains) ?? false })
     limits.longBodies = HTTPServerLimits.LongBodies(
-      atOnce: CallLimits.maxBatchesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
+      atOnce: CallLimits.maxLongBodiesAtOnce, maxBytes: { endpoint.maxBodyBytes(of: $0) })
     listener = try HTTPListener(
       settings.address, section: "listen", metrics: context.metrics, maxBodyBytes: CallLimits.maxBodyBytes,
       limits: limits, refusal: { endpoint.refusal($0, $1) }, handler: { await endpoint.answer($0) })

@@ -23,7 +23,8 @@ enum CountersignSyntax {
     [
       VerifyCommand.group, AppCommand.group, CommandEntry(RevokeCommand.self), OperationCommand.group,
       ConversionCommand.group, CommandEntry(ForgetCommand.self), CommandEntry(EnqueueCommand.self), MailCommand.group,
-      ProjectCommand.group, AccountCommand.group, ServiceAccountCommand.group, CommandEntry(AuditCommand.self),
+      ProjectCommand.group, ProviderCommand.group, AccountCommand.group, ServiceAccountCommand.group,
+      CommandEntry(AuditCommand.self),
       TopologyCommand.group, StoreCommand.group, DeadCommand.group, KeysCommand.group,
       CommandEntry(DoctorCommand.self),
       TemplatesCommand.group, SMSCommand.group, CommandEntry(VersionCommand.self),

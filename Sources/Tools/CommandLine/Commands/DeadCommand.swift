@@ -139,6 +139,7 @@ extension DeadCommand {
         return DeadLetterText.done(
           "would be redriven", try await find([queue], filter, limit, context), redriveID: nil)
       }
+      try await context.announce("dead.redrive", on: queue)
       let redriveID = MessageID.make()
       let outcome = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
         try await DeadLetters(broker: broker).redrive(
@@ -184,6 +185,7 @@ extension DeadCommand {
         output.exitCode = .failure
         return output
       }
+      try await context.announce("dead.drop", on: queue)
       let outcome = try await context.backend().withDeadQueue { (broker) throws(CommandLineError) in
         try await DeadLetters(broker: broker).drop(queue: queue, filter: filter, limit: limit)
       }

@@ -84,11 +84,12 @@ enum KeysCommand {
       let withdraw: Bool
 
       init(_ reader: OptionReader) {
-        withdraw = reader.flag("withdraw", "Deletes all other keys, which ends every ID token.")
+        withdraw = reader.flag("withdraw", "Deletes all other keys, which ends every ID token and session cookie.")
       }
     }
 
     static func run(_ options: Options, in context: CommandContext) async throws -> CommandOutput {
+      try await context.announce("keys.rotate", on: options.withdraw ? "--withdraw" : nil)
       let rotated = try await context.backend().sendAsOperator(
         RotateKeys(withdraw: options.withdraw), timeout: context.timeout)
       let text =

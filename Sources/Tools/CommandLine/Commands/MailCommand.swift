@@ -214,6 +214,8 @@ extension MailCommand {
       guard let address = MailAddress(options.address) else {
         throw CommandLineError(.usage, "ADDRESS must be an address such as name@example.com")
       }
+      // The record holds no addresses.
+      try await context.announce("mail.suppressions.lift", on: address.domain)
       let wasListed = try await withList(options.worker, context) { (list) throws(WorkerError) in
         try await list.lift(address)
       }

@@ -24,6 +24,11 @@ protocol OperatorBackend: Sendable {
     _ body: @Sendable (any AccountsConnection) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
+  /// Lends a way to servers of others, as they are reached from this machine.
+  func withProbe<Result: Sendable>(
+    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result
+
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult
 
   func mailConfiguration(file: String?) throws(CommandLineError) -> MailWorkerConfiguration

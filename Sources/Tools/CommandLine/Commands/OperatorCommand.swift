@@ -1,4 +1,5 @@
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 import ServiceRuntime
 
@@ -27,6 +28,19 @@ struct CommandContext: Sendable {
   var timeout: Duration { global.timeout ?? GlobalOptions.defaultTimeout }
 
   func backend() throws(CommandLineError) -> any OperatorBackend { try connect(global) }
+
+  /// Has the coordinator note an act before it is done elsewhere. One that is away notes it when it runs again: what
+  /// has to be repaired may be the reason that it is.
+  func announce(_ act: String, on subject: String? = nil) async throws(CommandLineError) {
+    do throws(CommandLineError) {
+      _ = try await backend().sendAsOperator(NoteAct(act: act, subject: subject), timeout: min(timeout, Self.noteTime))
+    } catch {
+      guard error.isUnanswered else { throw error }
+      report("countersign: the coordinator does not answer; it will note this act when it runs\n")
+    }
+  }
+
+  private static let noteTime = Duration.seconds(5)
 }
 
 struct GlobalOptions: CommandOptions {

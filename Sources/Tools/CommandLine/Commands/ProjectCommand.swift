@@ -270,7 +270,12 @@ extension Project.ProviderFacts {
     (clientIDs.map { "client \($0)" } + [appID].compactMap { $0 }.map { "app \($0)" }).joined(separator: ", ")
   }
 
-  fileprivate var json: JSONValue { .object(["clientIDs": .texts(clientIDs), "appID": .optional(appID)]) }
+  fileprivate var json: JSONValue {
+    .object([
+      "clientIDs": .texts(clientIDs), "appID": .optional(appID), "teamID": .optional(teamKey?.teamID),
+      "keyID": .optional(teamKey?.keyID),
+    ])
+  }
 }
 
 private enum NewName {

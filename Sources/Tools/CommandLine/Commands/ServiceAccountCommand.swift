@@ -149,8 +149,14 @@ struct ProjectOption: CommandOptions {
   private let given: String?
 
   init(_ reader: OptionReader) {
-    given = reader.text("project", "ID", "ID of the project; required.")
+    self.init(reader, "ID of the project; required.")
   }
+
+  init(_ reader: OptionReader, _ help: String) {
+    given = reader.text("project", "ID", help)
+  }
+
+  var isGiven: Bool { given != nil }
 
   func id() throws(CommandLineError) -> String {
     guard let given else { throw CommandLineError(.usage, "--project is missing") }

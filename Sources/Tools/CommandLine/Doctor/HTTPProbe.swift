@@ -9,6 +9,8 @@ struct HTTPProbeAnswer: Sendable {
   let body: [UInt8]
   /// Header `date`.
   var date: String?
+  /// Header `location`: redirects are not followed.
+  var location: String?
 }
 
 struct CurlProbe: HTTPProbe {
@@ -22,7 +24,9 @@ struct CurlProbe: HTTPProbe {
         HTTPRequest(
           method: "GET", url: url, timeouts: HTTPTimeouts(connect: min(limit, .seconds(3)), total: limit),
           isIdempotent: true))
-      return HTTPProbeAnswer(status: response.status, body: response.body, date: response.headers["date"])
+      return HTTPProbeAnswer(
+        status: response.status, body: response.body, date: response.headers["date"],
+        location: response.headers["location"])
     } catch {
       throw CommandLineError(.unavailable, error.description)
     }

@@ -56,6 +56,14 @@ struct LiveBackend: OperatorBackend {
     }
   }
 
+  func withProbe<Result: Sendable>(
+    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
+    try await withTransport { (transport) throws(CommandLineError) in
+      try await body(CurlProbe(transport: transport, timeout: timeout))
+    }
+  }
+
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     if let queue = job.queue { try await requireConsumer(of: queue) }
     return try await withClient { client in

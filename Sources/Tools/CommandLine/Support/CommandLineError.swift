@@ -26,6 +26,8 @@ struct CommandLineError: ExitingError, Sendable, Hashable {
   let code: Code
   let description: String
   let apiError: APIError?
+  /// Whether the broker has taken a command, and no answer has come.
+  var isUnanswered = false
 
   init(_ code: Code, _ description: String) {
     self.code = code
@@ -74,6 +76,7 @@ extension CommandLineError {
       self.init(
         .unavailable,
         "\(error.message): is its process running? (countersign doctor) The command may still be carried out")
+      isUnanswered = true
     case .unroutable, .brokerBusy, .closed: self.init(.unavailable, error.message)
     case .broker(let brokerError): self.init(brokerError)
     case .contract:

@@ -79,10 +79,10 @@ struct AppleIDStub: ProviderStub {
   }
 
   private func answer(_ tokens: GrantStore.Tokens, _ now: UnixTime) throws(ProviderError) -> HTTPServerResponse {
-    let user = TokenForm(subject: tokens.code.subject, email: tokens.code.email)
     let idToken: String
     do throws(JOSEError) {
-      idToken = try idTokenKeys.sign(user.claims(AppleProfile(clientID: tokens.code.clientID), now: now), user)
+      let user = tokens.code.user
+      idToken = try idTokenKeys.sign(user.form.claims(user.profile, now: now), user.form)
     } catch {
       throw failure(500)
     }

@@ -11,17 +11,17 @@ struct AuthorizationCode: Sendable {
   /// `nil` for a code that an app got.
   let redirectURI: String?
   /// User that it was issued for.
-  let subject: String
-  let email: String?
+  let user: TokenOrder<AppleProfile>
   let expiresAt: UnixTime
   /// Error that the exchange is answered with.
   let error: String?
   var isUsed = false
 
-  init(clientID: String, redirectURI: String?, subject: String, email: String?, expiresAt: UnixTime, error: String?) {
+  init(
+    clientID: String, redirectURI: String?, user: TokenOrder<AppleProfile>, expiresAt: UnixTime, error: String? = nil
+  ) {
     text = Self.random("c")
-    self.subject = subject
-    self.email = email
+    self.user = user
     self.clientID = clientID
     self.redirectURI = redirectURI
     self.expiresAt = expiresAt
@@ -50,7 +50,7 @@ struct AuthorizationCode: Sendable {
   var json: String {
     """
     {"code":\(JSONString.quote(text)),"clientID":\(JSONString.quote(clientID)),"redirectURI":\(JSONString.quote(redirectURI)),\
-    "subject":\(JSONString.quote(subject)),"expiresAt":"\(expiresAt.rfc3339)"}
+    "subject":\(JSONString.quote(user.form.subject)),"expiresAt":"\(expiresAt.rfc3339)"}
     """
   }
 }
@@ -77,8 +77,9 @@ struct CodeOrder: ControlOrder {
   func code(clients: Set<String>, now: UnixTime) throws(ControlProblem) -> AuthorizationCode {
     guard clients.contains(clientID) else { throw ControlProblem("clientID is not known to the simulator") }
     let lasting = lifetimeSeconds.map { Duration.milliseconds(Int64($0 * 1_000)) } ?? AuthorizationCode.lifetime
+    let user = TokenForm(subject: subject ?? Self.anyone(), email: email)
     return AuthorizationCode(
-      clientID: clientID, redirectURI: redirectURI, subject: subject ?? Self.anyone(), email: email,
-      expiresAt: now + lasting, error: error)
+      clientID: clientID, redirectURI: redirectURI,
+      user: TokenOrder(form: user, profile: AppleProfile(clientID: clientID)), expiresAt: now + lasting, error: error)
   }
 }

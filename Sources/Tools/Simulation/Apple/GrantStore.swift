@@ -28,6 +28,16 @@ final class GrantStore: Sendable {
 
   func issue(_ code: AuthorizationCode) { state.withLock { $0.codes[code.text] = code } }
 
+  /// Returns the code of a consent at Apple's page.
+  func issue(_ consent: ProviderPage<AppleProfile>.Consent, now: UnixTime) -> String {
+    let code = AuthorizationCode(
+      clientID: consent.request.clientID, redirectURI: consent.request.redirectURI,
+      user: TokenOrder(form: consent.form(accessToken: nil), profile: consent.order.token.profile),
+      expiresAt: now + AuthorizationCode.lifetime)
+    issue(code)
+    return code.text
+  }
+
   func exchange(code: String, clientID: String, redirectURI: String?, now: UnixTime) throws(ProviderError) -> Tokens {
     try state.withLock { state throws(ProviderError) in
       guard var issued = state.codes[code] else {

@@ -47,6 +47,8 @@ struct ControlAPI: Sendable {
       return list(found.filter { code == nil || $0.code == code }.map(\.json))
     case ("GET", "mails"):
       return list(mails.elements(of: request.parameter("to"), limit: try limit(request)).map(\.json))
+    case ("GET", "authorizations"):
+      return list(identities.seen.elements(of: request.parameter("state"), limit: try limit(request)).map(\.json))
     case ("GET", "google/tokens"): return .json(status: 200, "{\"given\":\(accessTokens.given)}")
     case ("GET", "faults"): return .json(status: 200, "[\(faults.all().map(\.json).joined(separator: ","))]")
     case ("POST", "faults"): return .json(status: 201, try faults.add(.read(request.body)).json)
@@ -61,12 +63,13 @@ struct ControlAPI: Sendable {
     case ("POST", "receipts"): receipts.add(try .read(request.body))
     case ("POST", "recaptcha"): recaptcha.add(try .read(request.body))
     case ("POST", let path) where IdentityControl.paths.contains(path):
-      return try identities.answer(path, request.body, now: clock.now())
+      return try identities.answer(path, request, now: clock.now())
     case ("DELETE", "sms"): store.clear()
     case ("DELETE", "pushes"): pushes.clear()
     case ("DELETE", "devices"): devices.clear()
     case ("DELETE", "mails"): mails.clear()
     case ("DELETE", "revocations"): revocations.clear()
+    case ("DELETE", "identities"): identities.clear()
     case ("DELETE", "receipts"): receipts.clear()
     case ("DELETE", "recaptcha"): recaptcha.clear()
     case ("DELETE", "faults"): return .json(status: 200, "{\"cleared\":\(faults.clear())}")
@@ -80,7 +83,7 @@ struct ControlAPI: Sendable {
 
   private static let paths: Set<String> = [
     "", "sms", "sms/summary", "pushes", "revocations", "mails", "google/tokens", "faults", "devices", "apple/codes",
-    "receipts", "recaptcha",
+    "receipts", "recaptcha", "authorizations", "identities",
   ]
 
   private func list(_ elements: [String]) -> HTTPServerResponse {

@@ -11,6 +11,8 @@ struct Fault: Sendable, Equatable {
     case close
     /// No answer for `delay`, then the end of the connection.
     case hang
+    /// The answer, and behind it more spaces than any caller reads.
+    case huge
 
     init?(name: String) {
       switch name {
@@ -18,6 +20,7 @@ struct Fault: Sendable, Equatable {
       case "reset": self = .reset
       case "close": self = .close
       case "hang": self = .hang
+      case "huge": self = .huge
       default:
         guard let status = Int(name), (400...599).contains(status) else { return nil }
         self = .status(status)
@@ -88,7 +91,7 @@ struct FaultOrder: ControlOrder {
 
   func check() throws(ControlProblem) {
     guard Fault.Kind(name: fault.text) != nil else {
-      throw ControlProblem("fault must be latency, reset, close, hang or a status from 400 to 599")
+      throw ControlProblem("fault must be latency, reset, close, hang, huge or a status from 400 to 599")
     }
     if fault.text == "latency" && delaySeconds == nil { throw ControlProblem("latency needs delaySeconds") }
     try Self.require(provider, among: Set(Provider.allCases.map(\.rawValue) + ["any"]), "provider")

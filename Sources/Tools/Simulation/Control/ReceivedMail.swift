@@ -15,13 +15,11 @@ struct ReceivedMail: Sendable {
 /// Body of `POST /control/mails`.
 struct MailOrder: ControlOrder, Sendable {
   static let fields: Set<String> = ["to", "body"]
-  private static let maxBytes = 65_536
 
   let to: String
   let body: String
 
   func check() throws(ControlProblem) {
     try Self.require(to.utf8.count, in: 1...320, "the length of to")
-    try Self.require(body.utf8.count, in: 0...Self.maxBytes, "the length of body")
   }
 }

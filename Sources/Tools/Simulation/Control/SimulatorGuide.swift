@@ -12,9 +12,12 @@ package enum SimulatorGuide {
       POST /webhook/sms                               a receiver of Standard Webhooks of type sms.dispatch
       POST /3/device/{token}                          APNs; the host decides between sandbox and production
       POST /v1/projects/{project}/assessments         reCAPTCHA Enterprise (API key, or access token)
-      POST /token                                     Google's token endpoint: access tokens for a service account
+      POST /token                                     Google's token endpoint, for a service account and for codes
       POST /recaptcha/api/siteverify                  reCAPTCHA, the classic interface
       POST /auth/token  /auth/revoke                  Sign in with Apple
+      GET  /auth/authorize  /o/oauth2/v2/auth         Apple's and Google's pages
+      GET  /v{version}/dialog/oauth                   Facebook's page; its codes go to /v{version}/oauth/access_token
+      GET  /oidc/.well-known/openid-configuration     an OpenID provider: /oidc/authorize, token, userinfo and keys
       GET  /auth/keys  /oauth2/v3/certs               the keys of Apple's and Google's ID tokens
       GET  /.well-known/oauth/openid/jwks/            the keys of Facebook's Limited Login
       GET  /tokeninfo  /v1/userinfo                   the user of an access token of Google's
@@ -68,10 +71,21 @@ package enum SimulatorGuide {
                                             picture, emailVerified (true)
       POST   /control/facebook/access-tokens  {"appID": "…", "subject": "…"} -> {"accessToken", "idToken"}, the latter
                                             as of Limited Login; name, picture
+      POST   /control/oidc/id-tokens        {"clientID": "…", "subject": "…"} -> {"idToken", "accessToken"}; azp, name,
+                                            picture, emailVerified (true)
              For all of them: email, nonce, issuer, issuedAt (seconds since 1970), expiresIn (seconds, also negative),
              keyID (of a key that is not published), signature: none, HS256 (under the public key) or foreign (by a key
              that is not published, under the name of one that is).
-      POST   /control/{apple,google,facebook}/keys  {"rotate": true} -> {"keyIDs"}: signs with a new key and publishes it
+      POST   /control/{apple,google,facebook,oidc}/users   the user who consents next at the page, with the fields of
+                                            the tokens above (Apple: name too); an empty nonce for a token without
+                                            one; error, to refuse; userinfoSubject, of the access token; loginHint,
+                                            for requests with that login_hint alone. Without an order it is
+                                            somebody new, with the address of login_hint. Pages lead back to
+                                            pages.redirectURIs alone.
+      GET    /control/authorizations?state= what the pages were asked: {provider, parameters, receivedAt}
+      POST   /control/oidc/metadata         {"userinfo_endpoint": null, "issuer": "…"}: changes members of discovery
+      DELETE /control/identities            forgets ordered users and changes of discovery
+      POST   /control/{apple,google,facebook,oidc}/keys  {"rotate": true} -> {"keyIDs"}: signs with a new key and publishes it
                                             alone; keepOld: beside the old ones; strangers: number of further keys
                                             in the set, which sign nothing (0)
 
@@ -81,10 +95,11 @@ package enum SimulatorGuide {
       DELETE /control/faults[/{id}]         ends all, or one
 
       fault              latency, a status from 400 to 599, reset (TCP reset after the request was read),
-                         close (the same, in the orderly way), hang (no answer). Required.
+                         close (the same, in the orderly way), hang (no answer), huge (16 MiB). Required.
       provider           twilio, webhook, vonage, messagebird, aws, smpp, apns, recaptcha, google-token,
-                         apple-token, apple-revoke, apple-keys, google-keys, google-user, facebook-keys,
-                         facebook-graph or any (any)
+                         apple-token, apple-revoke, apple-keys, apple-page, google-keys, google-user, google-page,
+                         facebook-keys, facebook-graph, facebook-page, oidc-discovery, oidc-keys, oidc-page,
+                         oidc-token, oidc-user or any (any)
       count              requests it hits (1; any number when there is a probability)
       probability        0 to 1, the probability of hitting a request (1)
       delaySeconds       delay before it fails; required for latency (0; hang: 600)

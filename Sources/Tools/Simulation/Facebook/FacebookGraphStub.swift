@@ -4,7 +4,7 @@ import CountersignTelemetry
 import HTTPServer
 
 /// `GET /{version}/debug_token` and `GET /{version}/me` of Facebook's Graph API, for an app that demands proofs
-/// (https://developers.facebook.com/docs/graph-api/guides/secure-requests).
+/// (https://developers.facebook.com/docs/graph-api/guides/secure-requests), and its exchange of codes.
 struct FacebookGraphStub: ProviderStub {
   private static let badToken = 190
   private static let badParameter = 100
@@ -12,6 +12,7 @@ struct FacebookGraphStub: ProviderStub {
   let provider = Provider.facebookGraph
   let settings: FacebookSettings
   let users: UserTokens<FacebookProfile>
+  let codes: FacebookCodes
 
   /// Whether a path begins with a version of the API.
   static func isVersion(_ part: Substring) -> Bool {
@@ -24,6 +25,7 @@ struct FacebookGraphStub: ProviderStub {
     switch (request.method, parts.joined(separator: "/")) {
     case ("GET", "debug_token"): return try debug(request)
     case ("GET", "me"): return try profile(request, now)
+    case ("GET", "oauth/access_token"), ("POST", "oauth/access_token"): return try codes.call(request)
     default: throw Self.refusal(2500, "Unknown path components: /\(parts.joined(separator: "/"))")
     }
   }
@@ -109,7 +111,7 @@ struct FacebookGraphStub: ProviderStub {
     return answer.finished()
   }
 
-  private static func refusal(_ code: Int, _ text: String, type: String = "OAuthException") -> ProviderError {
+  static func refusal(_ code: Int, _ text: String, type: String = "OAuthException") -> ProviderError {
     ProviderError(String(code), text, detail: type)
   }
 

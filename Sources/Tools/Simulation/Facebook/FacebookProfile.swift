@@ -2,14 +2,20 @@ import CountersignEncoding
 
 /// A user of an app, and the claims of the ID token that Limited Login gives
 /// (https://developers.facebook.com/docs/facebook-login/limited-login/token).
-struct FacebookProfile: TokenProfile {
+struct FacebookProfile: PageProfile {
   static let fields: Set<String> = ["appID", "name", "picture"]
   /// Sixty days, as of a token of an app.
   static let accessTokenSeconds = 5_184_000
 
+  static let page = Provider.facebookPage
+  static let responseTypes: Set<String> = ["", "code"]
+  static let responseModes: Set<String> = ["query"]
+
   let appID: String
-  let name: String?
-  let picture: String?
+  private(set) var name: String?
+  private(set) var picture: String?
+
+  init(clientID: String) { appID = clientID }
 
   var issuer: String { "https://limited.facebook.com" }
   var audience: String { appID }

@@ -4,7 +4,7 @@ import CountersignTelemetry
 import HTTPServer
 
 /// `POST /token`: Google's token endpoint, for service accounts
-/// (https://developers.google.com/identity/protocols/oauth2/service-account).
+/// (https://developers.google.com/identity/protocols/oauth2/service-account) and for codes of Google's page.
 struct GoogleTokenStub: ProviderStub {
   private static let grantType = "urn:ietf:params:oauth:grant-type:jwt-bearer"
   private static let maxLifeSeconds: Int64 = 3_600
@@ -31,9 +31,11 @@ struct GoogleTokenStub: ProviderStub {
   let provider = Provider.googleToken
   private let account: (email: String, audience: String, key: VerifyingKey)?
   private let tokens: IssuedTokens
+  private let codes: GoogleCodes
 
-  init(_ file: Secret?, tokens: IssuedTokens) throws(SimulationError) {
+  init(_ file: Secret?, tokens: IssuedTokens, codes: GoogleCodes) throws(SimulationError) {
     self.tokens = tokens
+    self.codes = codes
     do {
       account = try file.map { file in
         let account = try JSONReader.requests.decode(Account.self, from: file.reveal())
@@ -49,7 +51,11 @@ struct GoogleTokenStub: ProviderStub {
   }
 
   func call(_ request: HTTPServerRequest, now: UnixTime) throws(ProviderError) -> ProviderCall {
-    ProviderCall(recipient: account?.email ?? "") { (now) throws(ProviderError) in try token(request, now) }
+    let form = Form(request.body)
+    if request.method == "POST", request.mediaType == Form.mediaType, form["grant_type"] == GoogleCodes.grantType {
+      return try codes.call(request, form)
+    }
+    return ProviderCall(recipient: account?.email ?? "") { (now) throws(ProviderError) in try token(request, now) }
   }
 
   private func token(_ request: HTTPServerRequest, _ now: UnixTime) throws(ProviderError) -> HTTPServerResponse {

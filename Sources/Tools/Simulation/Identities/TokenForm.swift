@@ -30,6 +30,8 @@ struct TokenForm: Decodable, Sendable {
   /// Name of a key that is not published.
   private(set) var keyID: String?
   private(set) var signature: Signature?
+  /// Claim `at_hash`, which no order has.
+  var accessTokenHash: String?
 
   init(subject: String, email: String?) {
     self.subject = subject
@@ -46,6 +48,13 @@ struct TokenForm: Decodable, Sendable {
     }
   }
 
+  /// Takes what a request has brought, where the order says nothing else. An empty nonce stands for none.
+  mutating func complete(nonce given: String? = nil, issuer own: String?, hasAddress: Bool = true) {
+    nonce = nonce.map { $0.isEmpty ? nil : $0 } ?? given
+    issuer = issuer ?? own
+    if !hasAddress { email = nil }
+  }
+
   func claims(_ profile: some TokenProfile, now: UnixTime) -> [UInt8] {
     let issuedAt = issuedAt ?? Int(now.seconds)
     var claims = JSONObjectWriter()
@@ -56,6 +65,7 @@ struct TokenForm: Decodable, Sendable {
     claims.put("exp", issuedAt + (expiresIn ?? profile.lifetimeSeconds))
     claims.put("nonce", nonce)
     claims.put("email", email)
+    claims.put("at_hash", accessTokenHash)
     profile.put(into: &claims, self, issuedAt: issuedAt)
     return claims.finished()
   }
@@ -78,6 +88,11 @@ struct TokenOrder<Profile: TokenProfile>: ControlOrder {
 
   let form: TokenForm
   let profile: Profile
+
+  init(form: TokenForm, profile: Profile) {
+    self.form = form
+    self.profile = profile
+  }
 
   init(from decoder: any Decoder) throws {
     form = try TokenForm(from: decoder)

@@ -105,7 +105,7 @@ final class SMPPPeer: Sendable {
     switch fault.kind {
     case .latency: take(pdu, submission)
     case .status(let status): finish(pdu, SMPPStatusCode.ofHTTP(status))
-    case .reset, .close, .hang: end()
+    case .reset, .close, .hang, .huge: end()
     }
   }
 

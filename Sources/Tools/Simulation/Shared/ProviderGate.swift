@@ -2,6 +2,8 @@ import CountersignTelemetry
 import HTTPServer
 
 struct ProviderGate: Sendable {
+  private static let hugeBytes = 16 << 20
+
   let store: MessageStore
   let clock: any WallClock
   private let faults: FaultRegistry
@@ -27,10 +29,14 @@ struct ProviderGate: Sendable {
       return count(carryOut(call, request, stub), stub.provider)
     }
     // The message is accepted before the delay, so that a caller who gives up finds it done.
-    if fault.isProcessed, fault.kind != .latency { _ = carryOut(call, request, stub) }
+    if fault.isProcessed, fault.kind != .latency, fault.kind != .huge { _ = carryOut(call, request, stub) }
     do { try await Task.sleep(for: fault.delay) } catch { return .close }
     switch fault.kind {
     case .latency: return count(carryOut(call, request, stub), stub.provider)
+    case .huge:
+      var response = carryOut(call, request, stub)
+      response.body += [UInt8](repeating: UInt8(ascii: " "), count: Self.hugeBytes)
+      return count(response, stub.provider)
     case .reset: return .reset
     case .close, .hang: return .close
     case .status(let status):

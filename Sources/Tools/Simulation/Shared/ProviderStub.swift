@@ -52,11 +52,19 @@ enum Provider: String, Sendable, CaseIterable {
   case googleToken = "google-token"
   case appleToken = "apple-token"
   case appleRevoke = "apple-revoke"
+  case applePage = "apple-page"
   case appleKeys = "apple-keys"
   case googleKeys = "google-keys"
   case googleUser = "google-user"
+  case googlePage = "google-page"
   case facebookKeys = "facebook-keys"
   case facebookGraph = "facebook-graph"
+  case facebookPage = "facebook-page"
+  case openIDDiscovery = "oidc-discovery"
+  case openIDKeys = "oidc-keys"
+  case openIDPage = "oidc-page"
+  case openIDToken = "oidc-token"
+  case openIDUser = "oidc-user"
 
   static let messaging: [Provider] = [.twilio, .webhook, .vonage, .messageBird, .aws, .smpp]
 
@@ -69,9 +77,7 @@ enum Provider: String, Sendable, CaseIterable {
     case .twilio, .webhook: error.code
     case .vonage, .messageBird, .smpp: "\(rawValue) \(error.code)"
     case .aws: "aws \(error.code)" + (error.detail.map { ".\($0)" } ?? "")
-    case .apns, .recaptcha, .googleToken, .appleToken, .appleRevoke, .appleKeys, .googleKeys, .googleUser,
-      .facebookKeys, .facebookGraph:
-      nil
+    default: nil
     }
   }
 }

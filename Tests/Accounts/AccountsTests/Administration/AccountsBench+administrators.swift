@@ -192,6 +192,28 @@ extension AccountsBench {
     return try await ask(command, id: id, user: caller.user)
   }
 
+  func setProvider(
+    _ act: SetProvider.Act, _ providerID: String = "oidc.example", by caller: Bearer = .administrator,
+    id: String? = nil, _ change: (inout OpenIDFields) -> Void = { _ in }
+  ) async throws -> Message {
+    let id = id ?? nextID()
+    var (command, fields) = (SetProvider(project: Self.project, providerID: providerID, act: act), OpenIDFields())
+    change(&fields)
+    if act != .remove { command.fields = try sealed(fields.text(), for: SetProvider.self, id) }
+    command.bearer = try bearer(caller, SetProvider.self, id)
+    return try await ask(command, id: id, user: caller.user)
+  }
+
+  func findProviders(
+    by caller: Bearer = .administrator, _ change: (inout FindProviders) -> Void = { _ in }
+  ) async throws -> Message {
+    let id = nextID()
+    var command = FindProviders(project: Self.project)
+    change(&command)
+    command.bearer = try bearer(caller, FindProviders.self, id)
+    return try await ask(command, id: id, user: caller.user)
+  }
+
   func cookie(
     _ idToken: Secret?, validFor: Int = 3600, by caller: Bearer = .administrator, id: String? = nil
   ) async throws -> Message {

@@ -129,6 +129,21 @@ import Testing
     #expect(try await bench.signIn(custom: token).error?.reason == "METHOD_OFF")
   }
 
+  @Test func `A sign-in that was answered before its token expired, or its method went off, is answered alike`()
+    async throws
+  {
+    let bench = try await bench()
+    let token = try bench.signed(bench.customClaims())
+    let first = try await bench.signIn(custom: token, id: "again")
+    bench.clock.advance(by: .seconds(3600))
+    #expect(try await bench.signIn(custom: token).error?.code == .invalidCustomToken)
+    bench.use()
+    #expect(try await bench.signIn(custom: token).error?.reason == "METHOD_OFF")
+    let again = try await bench.signIn(custom: token, id: "again")
+    #expect(again.error == nil && again.claims?.sessionID == first.claims?.sessionID)
+    #expect(again.reply.localID == "ada" && again.reply.isNewUser == true)
+  }
+
   @Test func `Unsigned custom tokens count in development alone`() async throws {
     func token(_ bench: AccountsBench) -> Secret {
       let claims = bench.customClaims { claims in

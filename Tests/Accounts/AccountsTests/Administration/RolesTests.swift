@@ -23,6 +23,15 @@ import Testing
     ("list", .readUsers, { try await $0.list(by: $1) }),
     ("export", .exportUsers, { try await $0.list(withHashes: true, by: $1) }),
     ("settings", .config, { try await $0.settings(by: $1) }),
+    ("find providers", .config, { try await $0.findProviders(by: $1) }),
+    (
+      "set provider", .config,
+      {
+        try await $0.setProvider(.create, "oidc.\($0.nextID())", by: $1) { fields in
+          (fields.issuer, fields.clients) = ("https://id.example.com", [OpenIDClient(clientID: "c")])
+        }
+      }
+    ),
     ("cookie", .tokens, { try await $0.cookie(try await $0.signUp("cookie-\($0.nextID())").idToken, by: $1) }),
   ]
 
@@ -50,6 +59,22 @@ import Testing
         #expect(try code(try await order(bench, .token(bearer))) == .invalidAccessToken, "\(name)")
       }
     }
+  }
+
+  @Test func `An operator who sends a dead letter again lends it no rights`() async throws {
+    let bench = try await AccountsBench()
+    _ = try await bench.create(Self.user("ada"))
+    func remove(sentFirstBy sender: String) async throws -> APIErrorCode? {
+      var command = RemoveAccounts(project: AccountsBench.project, localIDs: ["ada"])
+      command.force = true
+      var message = try bench.message(command, user: AccountsBench.administrator)
+      message.headers[MessageHeader.sender] = .string(sender)
+      return try code(try await bench.ask(message))
+    }
+    #expect(try await remove(sentFirstBy: "gateway") == .invalidAccessToken)
+    #expect(try await bench.find("ada") != nil)
+    #expect(try await remove(sentFirstBy: AccountsBench.administrator) == nil)
+    #expect(try await bench.find("ada") == nil)
   }
 
   @Test func `The bearer of development is an administrator there alone`() async throws {
@@ -180,6 +205,22 @@ import Testing
       tokens.insert(try bench.opened(granted.accessToken, AccessGranted.type, id: "g").reveal())
     }
     #expect(tokens.count == 1)
+  }
+
+  @Test func `A grant that is repeated after its assertion has expired gives the same token`() async throws {
+    let bench = try await AccountsBench()
+    try await bench.makeServiceAccount([.readUsers])
+    let expiresAt = bench.clock.now().seconds + 600
+    let assertion = try bench.signed(bench.assertion { $0["exp"] = .integer(expiresAt) })
+    var tokens: Set<String> = []
+    for expiresIn in [3600, 3000] {
+      let granted = try AccessGranted(json: try await bench.grant(assertion, id: "g").body)
+      #expect(granted.expiresIn == expiresIn)
+      tokens.insert(try bench.opened(granted.accessToken, AccessGranted.type, id: "g").reveal())
+      bench.clock.advance(by: .seconds(600))
+    }
+    #expect(tokens.count == 1)
+    #expect(try code(try await bench.grant(assertion)) == .invalidGrant)
   }
 
   // MARK: Service accounts

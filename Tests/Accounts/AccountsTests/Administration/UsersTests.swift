@@ -165,7 +165,22 @@ import Testing
     } while after != nil
     #expect(Set(all) == Set((0..<60).map { "user-\($0)" }) && all.count == 60 && pages >= 3)
     for limit in [0, 1_001, -1] { #expect(try code(try await bench.list(limit)) == .invalidArgument) }
+    try await count(bench, all)
     #expect(try code(try await bench.list(1, after: "not a place")) == .invalidArgument)
+  }
+
+  private func count(_ bench: AccountsBench, _ all: [String]) async throws {
+    let page = try AccountsFound(json: try await bench.list(10).body)
+    var command = ListAccounts(project: AccountsBench.project, limit: 1)
+    command.countsOnly = true
+    for (after, expected) in [(nil, all.count), (page.next, all.count - page.accounts.count)] {
+      command.after = after
+      let found = try AccountsFound(json: try await bench.ask(command, user: AccountsBench.administrator).body)
+      #expect(found.count == expected && found.accounts.isEmpty && found.next == nil)
+    }
+    #expect(try await bench.error(command).code == .invalidAccessToken)
+    command.replyKey = bench.replyKey.publicKey.jwk
+    #expect(try await bench.error(command, user: AccountsBench.administrator).code == .invalidArgument)
   }
 
   @Test func `Accounts are deleted when they are disabled, or all the same if forced`() async throws {
@@ -180,7 +195,20 @@ import Testing
     #expect(try AccountsRemoved(json: try await bench.remove(["on"], isForced: true).body).refused.isEmpty)
     #expect(try await bench.find("on") == nil)
     #expect(try code(try await bench.change(user("on"))) == .userNotFound)
-    #expect(try code(try await bench.remove([])) == .invalidArgument)
+    let many = Array(repeating: "on", count: RemoveAccounts.maxAccounts + 1)
+    #expect(try code(try await bench.remove(many)) == .invalidArgument)
+  }
+
+  @Test func `A command that names nobody has its caller checked, and is on no record`() async throws {
+    let bench = try await AccountsBench()
+    #expect(try AccountsFound(json: try await bench.find(AccountSelection()).body).accounts == [])
+    #expect(try AccountsRemoved(json: try await bench.remove([]).body).refused == [])
+    #expect(try AccountsImported(json: try await bench.importing(UserBatch(users: [])).body).refused == [])
+    let nobody = AccountsBench.Bearer.token(Secret("wrong"))
+    #expect(try code(try await bench.find(AccountSelection(), by: nobody)) == .invalidAccessToken)
+    #expect(try code(try await bench.remove([], by: nobody)) == .invalidAccessToken)
+    #expect(try code(try await bench.importing(UserBatch(users: []), by: nobody)) == .invalidAccessToken)
+    #expect(try await acts(bench) == [])
   }
 
   @Test func `Each act is on record, the latest first, page by page`() async throws {
@@ -216,32 +244,5 @@ import Testing
     let second = try await bench.ask(command, id: "again", user: "operator")
     #expect(try view(first) == view(second))
     #expect(try await acts(bench).count == 1)
-  }
-
-  // MARK: Settings
-
-  @Test func `Settings of an administrator go before the file's, and addresses that are shared keep a switch`()
-    async throws
-  {
-    let bench = try await AccountsBench()
-    #expect(try ProjectSettingsFound(json: try await bench.settings().body).allowsDuplicateEmails == false)
-    let changed = try await bench.settings { $0.allowsDuplicateEmails = true }
-    #expect(try ProjectSettingsFound(json: changed.body).allowsDuplicateEmails)
-    for localID in ["a", "b"] {
-      _ = try await bench.create(user(localID))
-      let made = try #require(try await bench.find(localID))
-      try await bench.change(made) { account, _ in
-        var identity = LinkedIdentity(provider: "google.com", subject: account.localID, linkedAt: account.createdAt)
-        (identity.email, identity.isEmailVerified) = ("ada@example.com", true)
-        account.identities = [identity]
-      }
-    }
-    let refused = try await bench.settings { $0.allowsDuplicateEmails = false }
-    let error = try ErrorReply(json: refused.body).error
-    #expect(error.reason == "ADDRESSES_SHARED")
-    #expect(error.message.hasSuffix("a, b") || error.message.hasSuffix("b, a"))
-    #expect(try AccountsRemoved(json: try await bench.remove(["b"], isForced: true).body).refused.isEmpty)
-    let switched = try await bench.settings { $0.allowsDuplicateEmails = false }
-    #expect(try ProjectSettingsFound(json: switched.body).allowsDuplicateEmails == false)
   }
 }

@@ -101,7 +101,7 @@ import Testing
     let stores = [try await open(), try await open()]
     let rings = (0..<2).map { _ in SigningKeys(ring: setting.secrets.tokenKeys, rules: SigningKeyRules()) }
     let rounds = rings.map {
-      SigningKeyMaintenance($0, SigningKeyMetrics(MetricsRegistry()), Logger(label: "test", sink: MemorySink()))
+      SigningKeyMaintenance($0, MetricsRegistry(), Logger(label: "test", sink: MemorySink()))
     }
     func together(at now: UnixTime) async throws {
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -130,7 +130,7 @@ import Testing
     let rules = SigningKeyRules()
     let ring = SigningKeys(ring: setting.secrets.tokenKeys, rules: rules) { instant.withLock { $0 } }
     let round = SigningKeyMaintenance(
-      ring, SigningKeyMetrics(MetricsRegistry()), Logger(label: "test", sink: MemorySink()))
+      ring, MetricsRegistry(), Logger(label: "test", sink: MemorySink()))
     try await StoreFile.with { file in
       let store = try await file.open()
       let now = setting.clock.now()
@@ -205,23 +205,43 @@ import Testing
     #expect(try await keys(bench).keys.map(\.id) == [rotated.key])
   }
 
+  @Test func `A withdrawal replaces the key of session cookies as well, if there is one`() async throws {
+    let cookieKeys = bench.parts.cookies.keys
+    let metric = #"countersign_signing_keys{purpose="session_cookies"}"#
+    #expect(cookieKeys.health == .ok && bench.metric(metric) == 0)
+    let holder = try await bench.signIn()
+    #expect(try code(try await bench.cookie(bench.idToken(of: holder))) == nil)
+    let first = try #require(cookieKeys.signing(at: bench.clock.now())?.id)
+    _ = try await round(bench)
+    #expect(bench.metric(metric) == 1)
+    let rotated = try await rotate(bench, withdraw: true)
+    #expect(rotated.withdrawn.count == 2 && rotated.withdrawn.last == first)
+    let next = try #require(cookieKeys.signing(at: bench.clock.now())?.id)
+    #expect(next != first && next != rotated.key, "without a round of the maintenance")
+    #expect(try await keys(bench).cookieKeys?.map(\.id) == [next])
+    for event in try await round(bench) { #expect(event.cookieKeys?.map(\.id) == [next]) }
+    #expect(cookieKeys.signing(at: bench.clock.now())?.id == next && cookieKeys.health == .ok)
+  }
+
   @Test func `Keys that cannot be opened are deleted by a withdrawal only, and only operators may ask for it`()
     async throws
   {
     try await AccountsBench.with { before in
+      #expect(try code(try await before.cookie(before.idToken(of: before.signIn()))) == nil)
       var setting = try AccountsBench.Setting()
       (setting.clock, setting.secrets) = (before.clock, before.secrets)
       setting.secrets.use(try KeyRing(sealing: BenchSecrets.key("new")))
       let after = try await AccountsBench(before.context.store, setting)
       #expect(!after.parts.idTokens.keys.isReady)
+      for keys in [after.parts.idTokens.keys, after.parts.cookies.keys] { #expect(keys.health != .ok) }
       for user in ["gateway", "service"] {
         #expect(try await after.error(RotateKeys(withdraw: true), user: user).code == .operationNotAllowed)
       }
       #expect(try await after.error(RotateKeys(withdraw: false), user: "operator").reason == "NO_SIGNING_KEY")
       let rotated = try await rotate(after, withdraw: true)
-      #expect(rotated.withdrawn.count == 1)
+      #expect(rotated.withdrawn.count == 2)
       _ = try await round(after)
-      #expect(after.parts.idTokens.keys.health == .ok)
+      for keys in [after.parts.idTokens.keys, after.parts.cookies.keys] { #expect(keys.health == .ok) }
       #expect(after.parts.idTokens.keys.signing(at: after.clock.now())?.id == rotated.key)
     }
   }

@@ -1,4 +1,5 @@
 import CommandEngine
+import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
 import Projects
@@ -173,6 +174,21 @@ struct ApplyMailLinkTests {
     #expect(try await bench.apply(verify).error == .invalidOobCode)
     #expect(try await bench.apply(reset, newPassword: AccountsBench.otherPassword).error == .invalidOobCode)
     #expect(try await bench.signIn(link: signIn).error?.code == .invalidOobCode)
+  }
+
+  @Test func `A link of a deleted account does not count for a new one of the same user ID`() async throws {
+    let user = try await user()
+    try await bench.verifyEmail(of: user)
+    let recover = try await bench.apply(changeCode(user)).mails.first?.code
+    let localID = try #require(user.reply.localID)
+    #expect(try AccountsRemoved(json: try await bench.remove([localID], isForced: true).body).refused.isEmpty)
+    bench.clock.advance(by: .seconds(1))
+    var successor = UserFields(localID: localID)
+    successor.email = "new@example.com"
+    #expect(try code(try await bench.create(successor)) == nil)
+    #expect(try await bench.apply(recover, isLook: true).error == .invalidOobCode)
+    #expect(try await bench.apply(recover).error == .invalidOobCode)
+    #expect(try await bench.find(localID)?.email == "new@example.com")
   }
 
   @Test func `A link counts in its own project, and not for an account that is gone`() async throws {

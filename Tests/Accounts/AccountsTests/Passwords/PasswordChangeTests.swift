@@ -104,8 +104,11 @@ struct PasswordChangeTests {
 
   @Test func `Where addresses are protected a new one is proven first`() async throws {
     let user = try await bench.signUp(email: AccountsBench.email)
-    let refused = try await bench.change(user.idToken, email: "bo@example.com")
-    #expect(refused.error?.code == .operationNotAllowed)
+    _ = try await bench.signUp(email: "taken@example.com")
+    for email in ["bo@example.com", "taken@example.com"] {
+      let refused = try await bench.change(user.idToken, email: email)
+      #expect(refused.error?.code == .operationNotAllowed && refused.error?.reason == "VERIFY_NEW_EMAIL")
+    }
     #expect(try await bench.lookUp(try #require(user.idToken)).get().email == AccountsBench.email)
   }
 
@@ -135,6 +138,27 @@ struct PasswordChangeTests {
     try await bench.verifyEmail(of: user)
     let changed = try await bench.change(user.idToken, email: "ada@example.com", password: AccountsBench.otherPassword)
     #expect(changed.account?.emailVerified == true)
+  }
+
+  @Test func `New addresses are limited as sign-ups are, and tries at addresses that are taken count`() async throws {
+    func setLimit(_ setting: inout AccountsBench.Setting) { setting.limits[.passwordAccountsPerAddress] = 3 }
+    try await AccountsBench.with(setLimit) { bench in
+      bench.usePasswords()
+      let ip = "192.0.2.1"
+      func put(_ email: String, on user: AccountsBench.Answer, from ip: String) async throws -> APIErrorCode? {
+        try await bench.change(user.idToken, email: email) { $0.client = StartVerification.Client(ip: ip) }.error?.code
+      }
+      let user = try await bench.signUp(email: "taken@example.com", ip: ip)
+      let guest = try await bench.signUp("guest")
+      for _ in 0..<2 { #expect(try await put("Taken@example.com", on: guest, from: ip) == .emailExists) }
+      #expect(try await put("taken@example.com", on: guest, from: ip) == .tooManyAttempts)
+      #expect(try await put("free@example.com", on: guest, from: ip) == .tooManyAttempts)
+      #expect(try await bench.signUp(email: "free@example.com", ip: ip).error?.code == .tooManyAttempts)
+      // An address that the account has tells nothing.
+      #expect(try await put("Taken@example.com", on: user, from: ip) == nil)
+      #expect(try await put("free@example.com", on: guest, from: "198.51.100.1") == nil)
+      #expect(bench.metric(#"countersign_account_limit_refusals_total{limit="password_accounts_address"}"#) == 3)
+    }
   }
 
   // MARK: Removal

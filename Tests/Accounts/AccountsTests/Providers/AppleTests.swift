@@ -14,14 +14,7 @@ import Testing
   init() throws {
     bench = try ProviderBench()
     bench.publish()
-    apple = Self.apple(bench.context())
-  }
-
-  private static func apple(_ context: ProviderContext) -> any IdentityProvider {
-    SignInWithApple(
-      tokens: ProviderTokens(
-        of: "apple.com", issuers: ["https://appleid.apple.com", "https://account.apple.com"],
-        keysURL: ProviderBench.appleKeys, context))
+    apple = ProviderBench.apple(bench.context())
   }
 
   private func verify(
@@ -185,16 +178,16 @@ import Testing
     var project = ProviderBench.project
     for (isDevelopment, isOn) in [(false, false), (true, false), (false, true), (true, true)] {
       project.emulatorTokens = isOn
-      let apple = Self.apple(bench.context(isDevelopment: isDevelopment))
+      let apple = ProviderBench.apple(bench.context(isDevelopment: isDevelopment))
       for token in [json, unsigned] {
         let error = await apple.refusal(IDPCredential("apple.com", token, nonce: "raw"), for: project, at: bench.now)
         #expect((error == nil) == (isDevelopment && isOn))
       }
     }
-    let identity = try await Self.apple(bench.context(isDevelopment: true)).verify(
+    let identity = try await ProviderBench.apple(bench.context(isDevelopment: true)).verify(
       IDPCredential("apple.com", json), for: project, at: bench.now)
     #expect(identity.subject == "abc" && identity.countsOnce == nil && identity.isEmailBelieved)
-    let signed = try await Self.apple(bench.context(isDevelopment: true)).verify(
+    let signed = try await ProviderBench.apple(bench.context(isDevelopment: true)).verify(
       IDPCredential("apple.com", bench.appleToken()), for: project, at: bench.now)
     #expect(signed.countsOnce != nil, "real ones are verified all the same")
   }

@@ -14,15 +14,8 @@ import Testing
   init() throws {
     bench = try ProviderBench()
     bench.publish(at: ProviderBench.facebookKeys)
-    facebook = Self.facebook(bench.context(ProviderSecrets(["example": ["facebook.com": Secret("app-secret")]])))
-  }
-
-  private static func facebook(_ context: ProviderContext) -> any IdentityProvider {
-    SignInWithFacebook(
-      tokens: ProviderTokens(
-        of: "facebook.com", issuers: ["https://www.facebook.com", "https://limited.facebook.com"],
-        keysURL: ProviderBench.facebookKeys, context),
-      profiles: ProfileFetch(provider: "facebook.com", context: context), graph: graph, secrets: context.secrets)
+    facebook = ProviderBench.facebook(
+      bench.context(ProviderSecrets(["example": ["facebook.com": Secret("app-secret")]])))
   }
 
   private func refusal(access: String) async -> APIError? {
@@ -101,7 +94,7 @@ import Testing
 
   @Test func `A secret that is missing or wrong is the operator's to mend`() async throws {
     answer()
-    let without = await Self.facebook(bench.context()).refusal(
+    let without = await ProviderBench.facebook(bench.context()).refusal(
       IDPCredential("facebook.com", accessToken: "EAAB"), at: bench.now)
     #expect(without?.reason == "PROVIDER_SECRET" && without?.code == .internalError)
     bench.answer("\(Self.graph)/debug_token", status: 400, ["error": ["code": 190]])

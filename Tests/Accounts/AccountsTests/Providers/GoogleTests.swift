@@ -15,13 +15,7 @@ import Testing
   init() throws {
     bench = try ProviderBench()
     bench.publish(at: ProviderBench.googleKeys)
-    let context = bench.context()
-    google = SignInWithGoogle(
-      tokens: ProviderTokens(
-        of: "google.com", issuers: ["https://accounts.google.com", "accounts.google.com"],
-        keysURL: ProviderBench.googleKeys, context),
-      profiles: ProfileFetch(provider: "google.com", context: context), tokenInfoURL: Self.info,
-      userInfoURL: Self.profile)
+    google = ProviderBench.google(bench.context())
   }
 
   private func verify(_ token: String?, access: String? = nil, nonce: String? = nil) async throws -> ProvenIdentity {

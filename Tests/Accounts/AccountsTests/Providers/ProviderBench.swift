@@ -20,7 +20,7 @@ final class ProviderBench: Sendable {
   let clocks = ManualClocks()
   let metrics = MetricsRegistry()
   let logs = MemorySink()
-  private let state = Mutex<(answers: [String: Answers], requests: [String])>(([:], []))
+  private let state = Mutex<(answers: [String: Answers], requests: [HTTPRequest])>(([:], []))
 
   init() throws { key = try SigningKey.generateRSA(id: "key-1") }
 
@@ -38,16 +38,19 @@ final class ProviderBench: Sendable {
   }
 
   /// URLs that were asked, without their queries.
-  var requests: [String] { state.withLock { $0.requests.map { String($0.prefix { $0 != "?" }) } } }
+  var requests: [String] { urls.map { String($0.prefix { $0 != "?" }) } }
 
-  var urls: [String] { state.withLock { $0.requests } }
+  var urls: [String] { sent.map(\.url) }
+
+  var sent: [HTTPRequest] { state.withLock { $0.requests } }
 
   func context(
-    _ secrets: ProviderSecrets = ProviderSecrets(), isDevelopment: Bool = false
+    _ secrets: ProviderSecrets = ProviderSecrets(), isDevelopment: Bool = false,
+    allowed: AllowedAddresses = AllowedAddresses()
   ) -> ProviderContext {
-    let network = ProviderNetwork(AllowedAddresses()) { request throws(TransportError) in
+    let network = ProviderNetwork(allowed) { request throws(TransportError) in
       let answers = self.state.withLock { state in
-        state.requests.append(request.url)
+        state.requests.append(request)
         return state.answers.filter { request.url.hasPrefix($0.key) }.max { $0.key.count < $1.key.count }?.value
       }
       guard let answers else {

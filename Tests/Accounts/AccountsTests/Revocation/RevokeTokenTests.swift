@@ -2,6 +2,7 @@ import CommandEngine
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import TestSupport
 import Testing
 
@@ -25,6 +26,20 @@ import Testing
     // The same code asks for the same operation.
     #expect(try await bench.send(bench.revoking(idToken, "b"), id: "b") == nil)
     #expect(bench.checks.isEmpty)
+  }
+
+  @Test(arguments: [("site", "com.example.web"), ("com.example.web", nil), (AccountsBench.app, nil)])
+  func `A token of the web is revoked as the project's Services ID`(app: String, clientID: String?) async throws {
+    var project = try #require(bench.parts.rules.projects.current[AccountsBench.project])
+    project.providers["apple.com"] = Project.ProviderFacts(clientIDs: ["com.example.web"])
+    for id in ["site", "com.example.web"] { project.apps.append(ProjectApp(id: id, platform: .web, appID: id)) }
+    bench.parts.rules.projects.take(Projects([project]))
+    let (_, idToken) = try await bench.signInWithApple()
+    var command = try bench.revoking(idToken, "a", kind: .accessToken)
+    command.app = app
+    #expect(try await bench.send(command, id: "a") == nil)
+    let start = try bench.request(StartRevocation.self).body
+    #expect(start.app == app && start.clientID == clientID)
   }
 
   @Test func `Its end allows the session that asked one deletion within five minutes, and nothing else`() async throws {

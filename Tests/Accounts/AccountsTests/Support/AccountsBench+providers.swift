@@ -56,6 +56,21 @@ struct FakeProvider: IdentityProvider {
   ]
 }
 
+extension FakeProvider: PageProvider {
+  func pageClient(of project: Project, for app: ProjectApp?) throws(APIError) -> String { "client" }
+
+  func pageAddress(
+    _ flow: PageFlow, _ request: PageRequest, state: Secret, for project: Project
+  ) async throws(APIError) -> Secret { Secret("https://\(id)/page?state=\(state.reveal())") }
+
+  /// The code is a token.
+  func finish(
+    _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
+  ) async throws(APIError) -> ProvenIdentity {
+    try await verify(IDPCredential(id, credential.code), for: project, at: now)
+  }
+}
+
 extension AccountsBench {
   func command(
     _ id: String, _ credential: IDPCredential, idToken: Secret? = nil, app: String? = nil,

@@ -34,6 +34,8 @@ final class AccountsBench: EngineBench {
     var secrets: BenchSecrets
     var isDevelopment = false
     var limits = Limits()
+    /// Issuers of the projects' OpenID Connect providers.
+    var issuers: OpenIDIssuers?
     var rotatedAfter = Duration.seconds(30 * 86_400)
     var replyKey: PrivateSealingKey
     let coordinator: ScriptedCoordinator
@@ -54,8 +56,9 @@ final class AccountsBench: EngineBench {
     rules.keys.rotatedAfter = setting.rotatedAfter
     let parts = try #require(
       AccountParts(
-        rules, setting.secrets.secrets, providers: IdentityProviders(FakeProvider.all), metrics: metrics, logger: logger
-      ))
+        rules, setting.secrets.secrets, providers: IdentityProviders(FakeProvider.all, setting.issuers),
+        metrics: metrics,
+        logger: logger))
     self.parts = parts
     self.store = FaultyStore(store)
     secrets = setting.secrets

@@ -1,3 +1,4 @@
+import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
@@ -114,12 +115,47 @@ import Testing
       answer == [
         "errors": [
           ["index": 2, "localId": "u2", "message": "NOT_DISABLED : y"],
-          ["index": 102, "localId": "u102", "message": "NOT_DISABLED : y"],
+          ["index": 82, "localId": "u82", "message": "NOT_DISABLED : y"],
         ]
       ])
     let many = Array(repeating: #""u""#, count: 1_001).joined(separator: ",")
     let error = try await fixture.refusal(Self.path + "batchDelete", #"{"localIds":[\#(many)]}"#, bearer: Self.bearer)
     #expect(error.message == "LOCAL_ID_LIST_EXCEEDS_LIMIT")
+  }
+
+  @Test(
+    arguments: [
+      ("lookup", "{}", FindAccounts.type), ("lookup", #"{"localId":[""]}"#, FindAccounts.type),
+      ("query", #"{"expression":[{}]}"#, FindAccounts.type),
+      ("batchDelete", "{}", RemoveAccounts.type),
+      ("batchDelete", #"{"localIds":["\#(String(repeating: "u", count: 129))"]}"#, RemoveAccounts.type),
+      ("batchCreate", #"{"users":[{}]}"#, ImportAccounts.type),
+    ])
+  func `A call that names nobody has its caller judged`(name: String, json: String, type: MessageType) async throws {
+    let fixture = try CallFixture()
+    let error = APIError(.invalidAccessToken, "x", field: "bearer")
+    fixture.services.refuse(FindAccounts.self, error)
+    fixture.services.refuse(RemoveAccounts.self, error)
+    fixture.services.refuse(ImportAccounts.self, error)
+    #expect(try await fixture.refusal(Self.path + name, json, bearer: Self.bearer).status == 401)
+    #expect(fixture.services.messages.map(\.type) == [type.text] && fixture.services.problems == [])
+  }
+
+  @Test(arguments: ["é", "\u{1}"])
+  func `A thousand of the longest IDs are deleted by messages that fit`(character: String) async throws {
+    let fixture = try CallFixture()
+    let id = String(repeating: character, count: 128 / character.utf8.count)
+    fixture.services.on(RemoveAccounts.self) { command, _ in
+      #expect(command.localIDs.allSatisfy { $0 == id })
+      return AccountsRemoved(refused: [])
+    }
+    let escaped = character.unicodeScalars.map { #"\u00\#($0.value < 16 ? "0" : "")\#(String($0.value, radix: 16))"# }
+    let text = String(repeating: escaped.joined(), count: 128 / character.utf8.count)
+    let ids = Array(repeating: "\"\(text)\"", count: BatchCalls.maxUsers).joined(separator: ",")
+    let body = try CallBody(json: Array(#"{"localIds":[\#(ids)]}"#.utf8), .list)
+    #expect(try await fixture.call(Self.path + "batchDelete", .post, body: body, bearer: Self.bearer) == .object([:]))
+    #expect(fixture.services.messages.count == 13 && fixture.services.problems == [])
+    #expect(fixture.services.messages.allSatisfy { $0.body.count <= MessageLimits.maxBodyBytes })
   }
 
   @Test func `A query finds by expression, or lists the first users`() async throws {
@@ -141,7 +177,18 @@ import Testing
     for json in [#"{"limit":501}"#, #"{"offset":"501"}"#, #"{"offset":-1}"#] {
       #expect(try await fixture.refusal(Self.path + "query", json, bearer: Self.bearer).status == 400, "\(json)")
     }
-    let count = try await fixture.refusal(Self.path + "query", #"{"returnUserInfo":false}"#, bearer: Self.bearer)
-    #expect(count.status == 501 && fixture.services.problems == [])
+    #expect(fixture.services.problems == [])
+  }
+
+  @Test func `A query without users counts all, in as many commands as it takes`() async throws {
+    let fixture = try CallFixture()
+    fixture.services.on(ListAccounts.self) { command, _ in
+      #expect(command.countsOnly == true && command.replyKey == nil && command.bearer != nil)
+      var found = AccountsFound(accounts: [])
+      (found.count, found.next) = command.after == nil ? (50_000, "place") : (7, nil)
+      return found
+    }
+    let answer = try await fixture.post(Self.path + "query", #"{"returnUserInfo":false}"#, bearer: Self.bearer)
+    #expect(answer == ["recordsCount": "50007"] && fixture.services.problems == [])
   }
 }

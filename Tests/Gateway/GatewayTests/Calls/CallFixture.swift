@@ -86,6 +86,7 @@ struct CallFixture: Sendable {
     withApp: Bool = true, userAgent: String = "FirebaseAuth.iOS/11", bearer: String? = nil
   ) async throws -> CallAnswer {
     let pattern = path.replacing("/projects/example", with: "/projects/{project}")
+      .replacing("/oidc.example", with: "/{provider}")
     let route = try #require(
       calls.routes.first {
         $0.paths.contains(pattern) && ($0.method == method || $0.method == nil)
@@ -97,7 +98,8 @@ struct CallFixture: Sendable {
     let outcome = try await route.implementation(
       Call(
         request: HTTPServerRequest(method: method.rawValue, path: path), name: route.name,
-        variables: ["project": "example"], projectOrNil: project, app: withApp ? project.apps[0] : nil,
+        variables: ["project": "example", "provider": "oidc.example"], projectOrNil: project,
+        app: withApp ? project.apps[0] : nil,
         client: client, apiKey: "fake-api-key", bearer: bearer, query: query, body: body, requestID: "r",
         deadline: clocks.monotonic.now() + .seconds(20)))
     guard case .json(let answer) = outcome else { throw UnexpectedOutcome() }

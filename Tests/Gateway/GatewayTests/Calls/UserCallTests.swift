@@ -126,7 +126,8 @@ import Testing
   @Test(
     arguments: [
       (APIErrorCode.invalidAccessToken, 401, "UNAUTHENTICATED"), (.insufficientPermission, 403, "PERMISSION_DENIED"),
-      (.duplicateLocalID, 400, nil), (.claimsTooLarge, 400, nil),
+      (.duplicateLocalID, 400, nil), (.claimsTooLarge, 400, nil), (.configurationNotFound, 404, "NOT_FOUND"),
+      (.configurationExists, 409, "ALREADY_EXISTS"),
     ] as [(APIErrorCode, Int, String?)])
   func `Refusals of administrators have their statuses`(code: APIErrorCode, status: Int, word: String?)
     async throws

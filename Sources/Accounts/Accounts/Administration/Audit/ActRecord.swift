@@ -9,7 +9,8 @@ struct ActRecord: Sendable {
   static let ofProject = KeySpace(kind, "project")
   /// Time for which rows are kept.
   static let retention = Duration.seconds(400 * 86_400)
-  private static let digits = 16
+  /// Bytes of an administrator's name in an ID.
+  private static let nameBytes = 16
   private static let secondsOfHour: Int64 = 3600
 
   let id: RecordID
@@ -24,7 +25,7 @@ struct ActRecord: Sendable {
     var acted = AdministratorActed(project: project, by: administrator.name, act: act, actedAt: set.now)
     acted.localID = localID
     acted.count = count
-    try store(acted, id, place(of: id, at: set.now), cause, in: &set)
+    try store(acted, id, RecordID(latestFirst: kind, at: set.now, id), cause, in: &set)
   }
 
   /// Notes an export, once an hour for each administrator: it has thousands of pages.
@@ -32,19 +33,12 @@ struct ActRecord: Sendable {
     by administrator: Administrator, project: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
     let hour = UnixTime(seconds: set.now.seconds / secondsOfHour * secondsOfHour)
-    let name = AccountHashes.digest("export", [project, administrator.name]).prefix(digits)
+    let name = AccountHashes.digest("export", [project, administrator.name]).prefix(nameBytes)
     let id = "export.\(hour.seconds).\(Hexadecimal.encode(Array(name)))"
-    let place = try place(of: id, at: hour)
+    let place = try RecordID(latestFirst: kind, at: hour, id)
     guard try set.record(place) == nil else { return }
     let acted = AdministratorActed(project: project, by: administrator.name, act: "export", actedAt: set.now)
     try store(acted, id, place, cause, in: &set)
-  }
-
-  /// Rows of a group come by the bytes of their IDs: the latest first.
-  private static func place(of id: String, at time: UnixTime) throws(StoreError) -> RecordID {
-    let place = Hexadecimal.text(UInt64(bitPattern: Int64.max - time.milliseconds), width: digits)
-    guard let recordID = RecordID(kind, "\(place).\(id)") else { throw StoreError.unreadableBody }
-    return recordID
   }
 
   private static func store(

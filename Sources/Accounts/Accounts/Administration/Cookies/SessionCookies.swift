@@ -14,9 +14,9 @@ struct SessionCookies: Sendable {
   let keys: SigningKeys
   let maintenance: SigningKeyMaintenance
 
-  init(_ keys: SigningKeys, beside idTokenKeys: SigningKeys, _ logger: Logger) {
+  init(_ keys: SigningKeys, beside idTokenKeys: SigningKeys, _ metrics: MetricsRegistry, _ logger: Logger) {
     self.keys = keys
-    maintenance = SigningKeyMaintenance(keys, nil, logger, beside: idTokenKeys)
+    maintenance = SigningKeyMaintenance(keys, metrics, logger, beside: idTokenKeys)
   }
 
   static func issuer(of project: String) -> String { "https://session.firebase.google.com/\(project)" }

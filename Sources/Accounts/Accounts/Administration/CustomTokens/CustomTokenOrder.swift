@@ -9,7 +9,8 @@ struct CustomTokenOrder: CommandOrder {
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
   private let project: String
-  private let token: CustomToken
+  /// A fault of it refuses the command unless it was answered before.
+  private let token: Result<CustomToken, APIError>
   private let seal: ReplySeal
   private let random = RandomValues()
   private let reader: CommandReader
@@ -18,10 +19,12 @@ struct CustomTokenOrder: CommandOrder {
     _ command: SignInWithCustomToken, _ envelope: Envelope, at now: UnixTime, _ reader: CommandReader
   ) throws(APIError) {
     project = try reader.project(command.project).id
-    try reader.requireMethod(.custom, of: project)
     let text = try reader.open(command.token, "token", of: envelope, replyKey: command.replyKey)
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
-    token = try CustomToken(text, project: project, isDevelopment: reader.rules.isDevelopment, at: now)
+    token = Result { [project] () throws(APIError) in
+      try reader.requireMethod(.custom, of: project)
+      return try CustomToken(text, project: project, isDevelopment: reader.rules.isDevelopment, at: now)
+    }
     self.reader = reader
     (fingerprint, former) = reader.fingerprints(of: command, [project, text.reveal()])
   }
@@ -29,6 +32,7 @@ struct CustomTokenOrder: CommandOrder {
   func formerFingerprints() -> [[UInt8]] { former }
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    guard case .success(let token) = token else { return }
     if let id = token.signed?.by.id { keys.add(record: id) }
     guard let id = AccountRecord.id(of: token.localID, project: project) else { return }
     keys.add(record: id)
@@ -36,7 +40,12 @@ struct CustomTokenOrder: CommandOrder {
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
-    if let refusal = try refusalOfSignature(in: set) { return CommandAnswer(refusal) }
+    let token: CustomToken
+    switch self.token {
+    case .failure(let error): return CommandAnswer(error)
+    case .success(let good): token = good
+    }
+    if let refusal = try Self.refusal(ofSignature: token, in: set) { return CommandAnswer(refusal) }
     let found = try AccountRecord.find(token.localID, project: project, in: set)
     if found?.isDisabled == true { return CommandAnswer(.userDisabled) }
     var account = if let found { found } else { try AccountRecord(token.localID, project: project, at: set.now) }
@@ -49,7 +58,9 @@ struct CustomTokenOrder: CommandOrder {
     return try answers.tokens(holder, isNewUser: found == nil, at: set.now)
   }
 
-  private func refusalOfSignature(in set: WorkingSet) throws(StoreError) -> APIError? {
+  private static func refusal(
+    ofSignature token: CustomToken, in set: WorkingSet
+  ) throws(StoreError) -> APIError? {
     guard let (assertion, name) = token.signed else { return nil }
     guard let account = try ServiceAccountRecord.find(name, in: set), !account.isDisabled,
       assertion.key(of: account) != nil

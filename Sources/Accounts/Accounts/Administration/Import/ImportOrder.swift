@@ -20,8 +20,8 @@ struct ImportOrder: CommandOrder {
       bearer: command.bearer, project: project, role: .writeUsers, of: envelope, replyKey: nil, reader)
     let text = try reader.open(command.batch, "batch", of: envelope, replyKey: nil)
     let batch: UserBatch = try reader.content(of: text)
-    guard (1...UserBatch.maxUsers).contains(batch.users.count) else {
-      throw APIError(.invalidArgument, "a batch has 1 to \(UserBatch.maxUsers) users", field: "batch")
+    guard batch.users.count <= UserBatch.maxUsers else {
+      throw APIError(.invalidArgument, "a batch has at most \(UserBatch.maxUsers) users", field: "batch")
     }
     rows = batch.users.map { user in
       Result { () throws(APIError) in

@@ -9,6 +9,8 @@ struct GrantOrder: CommandOrder {
   private let former: [[UInt8]]
   private let assertion: AccountAssertion
   private let name: ServiceAccountName
+  /// Reason to refuse the command unless it was answered before.
+  private let refusal: APIError?
   private let tickets: Tickets
   private let seal: ReplySeal
   private let seals = Once<RecordID, String>()
@@ -25,7 +27,7 @@ struct GrantOrder: CommandOrder {
     guard reader.rules.isDevelopment || audiences.contains(where: reader.rules.tokenURIs.contains) else {
       throw .invalidGrant("its audience is not one of 'administrators.tokenURIs' in the configuration of accounts")
     }
-    if let fault = AccountAssertion.fault(ofTimes: assertion.claims, at: now) { throw .invalidGrant(fault) }
+    refusal = AccountAssertion.fault(ofTimes: assertion.claims, at: now).map(APIError.invalidGrant)
     (self.assertion, self.name) = (assertion, name)
     tickets = reader.tickets
     (fingerprint, former) = reader.fingerprints(of: command, [text.reveal()])
@@ -38,6 +40,7 @@ struct GrantOrder: CommandOrder {
   }
 
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
+    if let refusal { return CommandAnswer(refusal) }
     guard let account = try ServiceAccountRecord.find(name, in: set), !account.isDisabled,
       let key = assertion.key(of: account)
     else { return CommandAnswer(.invalidGrant("its service account or key is unknown, or did not sign it")) }

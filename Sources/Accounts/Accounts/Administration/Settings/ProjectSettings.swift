@@ -10,16 +10,21 @@ struct ProjectSettings: Sendable, Hashable {
 
   var allowsDuplicateEmails: Bool
   var protectsAddresses: Bool
+  /// Whether the end of duplicates has begun, and has not been carried out.
+  let isTakingAddresses: Bool
 
   /// As the record has them. Those that were never set are absent.
   struct Changes: Sendable, Hashable {
     var allowsDuplicateEmails: Bool?
     var protectsAddresses: Bool?
+    /// Counts with ``allowsDuplicateEmails``.
+    var isTakingAddresses = false
   }
 
   private init(_ project: Project, _ changes: Changes?) {
     allowsDuplicateEmails = changes?.allowsDuplicateEmails ?? project.allowsDuplicateEmails
     protectsAddresses = changes?.protectsAddresses ?? project.protectsAddresses
+    isTakingAddresses = changes?.isTakingAddresses ?? false
   }
 
   private static func id(_ project: String) -> RecordID? { RecordID(kind, project) }
@@ -43,7 +48,9 @@ struct ProjectSettings: Sendable, Hashable {
   ) throws(StoreError) -> ProjectSettings {
     guard let id = id(project.id) else { throw StoreError.unreadableBody }
     var changes = try changes(of: project.id, in: set) ?? Changes()
-    changes.allowsDuplicateEmails = new.allowsDuplicateEmails ?? changes.allowsDuplicateEmails
+    if let allows = new.allowsDuplicateEmails {
+      (changes.allowsDuplicateEmails, changes.isTakingAddresses) = (allows, new.isTakingAddresses)
+    }
     changes.protectsAddresses = new.protectsAddresses ?? changes.protectsAddresses
     try set.store(id, changes, dueAt: nil, discardAt: nil)
     return ProjectSettings(project, changes)
@@ -54,6 +61,7 @@ extension ProjectSettings.Changes: StoredRecord {
   init(_ record: Record, _ fields: inout FieldCoder, _ changes: Self?) {
     allowsDuplicateEmails = fields.choice(1, changes?.allowsDuplicateEmails)
     protectsAddresses = fields.choice(2, changes?.protectsAddresses)
+    isTakingAddresses = fields.flag(3, changes?.isTakingAddresses)
   }
 }
 

@@ -29,6 +29,7 @@ struct SettingsOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
+  /// Ends duplicates: addresses become their accounts' alone. A command that died on the way goes on.
   var stage: CommandStage? {
     guard changes.allowsDuplicateEmails == false else { return nil }
     return CommandStage(longest: Self.longestCensus) { [self] access throws(StoreError) in
@@ -36,9 +37,19 @@ struct SettingsOrder: CommandOrder {
       let isNeeded = try await access.store.read(StoreKeys(), at: access.now()) {
         [check, project] set throws(StoreError) in
         guard case .success = try check.administrator(in: set) else { return false }
-        return try ProjectSettings.find(project, in: set).allowsDuplicateEmails
+        let settings = try ProjectSettings.find(project, in: set)
+        return settings.allowsDuplicateEmails || settings.isTakingAddresses
       }
-      if isNeeded { order.sharing = try await AddressCensus(project: project.id).sharing(access) }
+      guard isNeeded else { return order }
+      let census = AddressCensus(project: project.id)
+      order.sharing = try await census.sharing(access)
+      guard order.sharing.isEmpty else { return order }
+      // Sign-ins take their addresses from now on, so the walk misses none.
+      try await access.transact { [project] set throws(StoreError) in
+        _ = try ProjectSettings.change(
+          project, ProjectSettings.Changes(allowsDuplicateEmails: false, isTakingAddresses: true), in: &set)
+      }
+      try await census.takeAddresses(access)
       return order
     }
   }
@@ -65,48 +76,6 @@ struct SettingsOrder: CommandOrder {
     return try CommandAnswer(
       ProjectSettingsFound(
         allowsDuplicateEmails: settings.allowsDuplicateEmails, protectsAddresses: settings.protectsAddresses))
-  }
-}
-
-/// Search for accounts of a project that share an address.
-struct AddressCensus: Sendable {
-  /// Local IDs that a refusal names.
-  static let maxNamed = 10
-
-  let project: String
-
-  /// A digest of each address is kept: 100 MB for a million accounts.
-  func sharing(_ access: StageAccess) async throws(StoreError) -> [String] {
-    let group = try AccountRecord.group(ofProject: project)
-    var holders: [[UInt8]: String] = [:]
-    var sharing: [String] = []
-    var behind = ""
-    while sharing.count < Self.maxNamed, !Task.isCancelled {
-      let page = StoreKeys.GroupPage(behind: behind)
-      let (records, isComplete) = try await access.store.read(StoreKeys(), at: access.now()) { set throws(StoreError) in
-        try set.group(group, page)
-      }
-      for record in records {
-        let account = try AccountRecord(record)
-        for address in account.comparedAddresses {
-          let digest = AccountHashes.digest("email", [project, address])
-          if let other = holders[digest], other != account.localID {
-            for localID in [other, account.localID] where !sharing.contains(localID) { sharing.append(localID) }
-          }
-          holders[digest] = account.localID
-        }
-      }
-      guard let last = records.last, !isComplete else { break }
-      behind = last.id.text
-    }
-    return Array(sharing.prefix(Self.maxNamed))
-  }
-}
-
-extension AccountRecord {
-  /// Addresses that it alone would have: its own, and those that providers which are believed call verified.
-  fileprivate var comparedAddresses: Set<String> {
-    Set(([email] + identities.filter(\.isEmailVerified).map(\.email)).compactMap { $0?.normalizedAddress })
   }
 }
 

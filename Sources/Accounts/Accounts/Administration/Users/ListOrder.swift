@@ -3,11 +3,13 @@ import CountersignMessages
 import CountersignTelemetry
 import PasswordHashing
 
-/// `account.list`: the accounts of a project, page by page. With hashes it is an act.
+/// `account.list`: the accounts of a project, page by page, or their number. With hashes it is an act.
 struct ListOrder: CommandOrder {
   private static let limits = 1...1_000
   /// Accounts that are loaded: more than mostly fit a reply.
   private static let longestPage = 200
+  /// Accounts that a command counts, so that it ends before its requester gives up.
+  private static let mostCounted = 50_000
 
   let fingerprint: [UInt8]
   private let former: [[UInt8]]
@@ -15,28 +17,53 @@ struct ListOrder: CommandOrder {
   private let check: AdministratorCheck
   private let page: StoreKeys.GroupPage
   private let seal: ReplySeal?
+  private let countsOnly: Bool
+  /// Outcome of the stage.
+  private var counted: AccountsFound?
 
   init(_ command: ListAccounts, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
     project = command.project
     let wantsHashes = command.replyKey != nil
+    countsOnly = command.countsOnly ?? false
+    guard !countsOnly || !wantsHashes else {
+      throw APIError(.invalidArgument, "countsOnly and replyKey exclude each other", field: "countsOnly")
+    }
     check = try AdministratorCheck(
       bearer: command.bearer, project: project, role: wantsHashes ? .exportUsers : .readUsers, of: envelope,
       replyKey: command.replyKey, reader)
-    guard Self.limits.contains(command.limit) else {
-      throw APIError(
-        .invalidArgument, "limit must be \(Self.limits.lowerBound) to \(Self.limits.upperBound)", field: "limit")
-    }
-    page = StoreKeys.GroupPage(
-      behind: try ListPlace.read(command.after, AccountRecord.kind), limit: min(command.limit, Self.longestPage))
+    page = try StoreKeys.GroupPage(
+      of: AccountRecord.kind, limit: command.limit, in: Self.limits, after: command.after, maxRecords: Self.longestPage)
     seal = try command.replyKey.map { key throws(APIError) in try ReplySeal(key: key, envelope, AccountsFound.type) }
     (fingerprint, former) = reader.hashes.fingerprints(
-      "list accounts", [project, command.replyKey ?? "", page.behind, String(page.limit)])
+      "list accounts", [project, command.replyKey ?? "", page.behind, String(page.limit), "\(countsOnly)"])
   }
 
   func formerFingerprints() -> [[UInt8]] { former }
 
+  var stage: CommandStage? {
+    guard countsOnly else { return nil }
+    return CommandStage { [self] access throws(StoreError) in
+      var order = self
+      let caller = try await access.store.read(StoreKeys(), at: access.now()) { [check] set throws(StoreError) in
+        try check.administrator(in: set)
+      }
+      guard case .success = caller else { return order }
+      var (count, next) = (0, String?.none)
+      try await access.walk(accountsOf: project, behind: page.behind) { records in
+        count += records.count
+        next = count < Self.mostCounted ? nil : records.last?.id.text
+        return next == nil
+      }
+      var found = AccountsFound(accounts: [])
+      (found.count, found.next) = (count, next)
+      order.counted = found
+      return order
+    }
+  }
+
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
     check.addKeys(to: &keys)
+    guard !countsOnly else { return }
     keys.add(group: try AccountRecord.group(ofProject: project), page)
   }
 
@@ -44,6 +71,11 @@ struct ListOrder: CommandOrder {
     switch try check.administrator(in: set) {
     case .failure(let error): return CommandAnswer(error)
     case .success(let administrator):
+      // A caller that was none when the stage began may come again.
+      guard !countsOnly else {
+        guard let counted else { return CommandAnswer(.invalidAccessToken) }
+        return try CommandAnswer(counted)
+      }
       if seal != nil {
         try ActRecord.noteExport(by: administrator, project: project, cause: envelope, in: &set)
       }

@@ -17,9 +17,9 @@ struct RemoveOrder: CommandOrder {
     project = command.project
     check = try AdministratorCheck(
       bearer: command.bearer, project: project, role: .writeUsers, of: envelope, replyKey: nil, parts.reader)
-    guard (1...RemoveAccounts.maxAccounts).contains(command.localIDs.count) else {
+    guard command.localIDs.count <= RemoveAccounts.maxAccounts else {
       throw APIError(
-        .invalidArgument, "localIDs must be 1 to \(RemoveAccounts.maxAccounts) IDs", field: "localIDs")
+        .invalidArgument, "localIDs must be at most \(RemoveAccounts.maxAccounts) IDs", field: "localIDs")
     }
     localIDs = command.localIDs
     isForced = command.force ?? false

@@ -4,10 +4,14 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Sign in with Apple by an ID token, which counts once.
+/// Sign in with Apple by an ID token, which counts once, or at Apple's page.
 struct SignInWithApple: IdentityProvider {
   let id = AppleSettings.id
   let tokens: ProviderTokens
+  let page: ProviderPage
+  let secrets: ProviderSecrets
+  /// `nil` where no refresh token is kept.
+  let grants: GrantSealer?
 
   func verify(
     _ credential: IDPCredential, for project: Project, at now: UnixTime
@@ -16,15 +20,21 @@ struct SignInWithApple: IdentityProvider {
       throw .invalidIDPResponse("an ID token of Apple is needed: id_token is missing")
     }
     let claims = try await tokens.verify(token, of: project.clientIDs(of: id), in: project, at: now)
-    var identity = try claims.identity(of: id, at: now)
+    var identity = try identity(claims, user: credential.user, at: now)
     if !claims.isEmulated {
       try ProviderNonce.check(credential.nonce, claims, mayBeAbsent: !claims.isTrue("nonce_supported"))
       identity.countsOnce = Self.spent(token, claims)
     }
+    identity.oauthIDToken = Secret(token)
+    return identity
+  }
+
+  /// - Parameter user: what Apple gives once, beside the ID token.
+  func identity(_ claims: ProviderClaims, user: String?, at now: UnixTime) throws(APIError) -> ProvenIdentity {
+    var identity = try claims.identity(of: id, at: now)
     identity.isEmailBelieved = identity.isEmailVerified
     if claims.isTrue("is_private_email") { identity.isRelayAddress = true }
-    if let user = credential.user, !user.isEmpty { identity.take(AppleName(user)) }
-    identity.oauthIDToken = Secret(token)
+    if let user, !user.isEmpty { identity.take(AppleName(user)) }
     return identity
   }
 

@@ -4,7 +4,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Facebook by an access token, or by the ID token of Limited Login. Its addresses are never believed.
+/// Facebook by an access token, by the ID token of Limited Login, or at Facebook's page. Its addresses are never believed.
 struct SignInWithFacebook: IdentityProvider {
   private static let maxAccessTokenBytes = 4096
   /// Codes of the Graph API for a wrong app secret: of the app itself, or of the token that is made of both.
@@ -15,6 +15,7 @@ struct SignInWithFacebook: IdentityProvider {
   let profiles: ProfileFetch
   /// Address with the version.
   let graph: String
+  let page: ProviderPage
   let secrets: ProviderSecrets
 
   func verify(
@@ -44,7 +45,7 @@ struct SignInWithFacebook: IdentityProvider {
 
   // MARK: Access tokens
 
-  private func identity(
+  func identity(
     of token: String, appID: String, _ project: Project, at now: UnixTime
   ) async throws(APIError) -> ProvenIdentity {
     guard token.utf8.count <= Self.maxAccessTokenBytes else {

@@ -2,7 +2,7 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Google by an ID token, or by an access token alone.
+/// Google by an ID token, by an access token alone, or at Google's page.
 struct SignInWithGoogle: IdentityProvider {
   /// Longest access token. Google's have some 200 bytes, and reserve 2,048.
   private static let maxAccessTokenBytes = 4096
@@ -14,6 +14,8 @@ struct SignInWithGoogle: IdentityProvider {
   let profiles: ProfileFetch
   let tokenInfoURL: String
   let userInfoURL: String
+  let page: ProviderPage
+  let secrets: ProviderSecrets
 
   func verify(
     _ credential: IDPCredential, for project: Project, at now: UnixTime
@@ -41,7 +43,7 @@ struct SignInWithGoogle: IdentityProvider {
   }
 
   /// Google is given the nonce as it is, or its hash, as the app likes. Its libraries for apps draw one of their own.
-  private static func check(_ claims: ProviderClaims, of clientIDs: [String], nonce: String?) throws(APIError) {
+  static func check(_ claims: ProviderClaims, of clientIDs: [String], nonce: String?) throws(APIError) {
     if let party = claims.text("azp"), !clientIDs.contains(party) {
       throw .invalidIDPResponse("the ID token was issued to another app: its azp is not one of the project's")
     }
@@ -52,7 +54,7 @@ struct SignInWithGoogle: IdentityProvider {
   }
 
   /// An address is believed where Google runs its mailbox.
-  private static func identity(_ claims: ProviderClaims, at now: UnixTime) throws(APIError) -> ProvenIdentity {
+  static func identity(_ claims: ProviderClaims, at now: UnixTime) throws(APIError) -> ProvenIdentity {
     var identity = try claims.identity(of: GoogleSettings.id, at: now)
     let address = identity.email?.lowercased() ?? ""
     let isOwn = claims.text("hd") != nil || ownDomains.contains(where: address.hasSuffix)

@@ -3,7 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPClient
 
-/// Questions to a provider about a user's access token.
+/// Questions to a provider about a user: the profile of an access token, the tokens of a code.
 struct ProfileFetch: Sendable {
   /// Answer of a provider.
   enum Answer: Sendable {
@@ -30,13 +30,27 @@ struct ProfileFetch: Sendable {
   func ask(
     _ url: String, _ query: [(name: String, value: String)] = [], bearer: Secret? = nil
   ) async throws(APIError) -> Answer {
+    let fields = String(decoding: FormEncoding.encode(query), as: UTF8.self)
+    return try await answer { network throws(TransportError) in
+      try await network.get(fields.isEmpty ? url : "\(url)?\(fields)", bearer: bearer)
+    }
+  }
+
+  /// - Parameter basic: the client and its secret.
+  /// - Throws: the error of a provider that does not answer, or not with JSON.
+  func ask(
+    _ url: String, form: [(name: String, value: String)], basic: (id: String, secret: Secret)?
+  ) async throws(APIError) -> Answer {
+    try await answer { network throws(TransportError) in try await network.post(url, form: form, basic: basic) }
+  }
+
+  private func answer(
+    _ call: (ProviderNetwork) async throws(TransportError) -> HTTPResponse
+  ) async throws(APIError) -> Answer {
     guard context.places.take(of: provider) else { throw fail("full", "too many questions wait for it") }
     defer { context.places.giveBack(of: provider) }
-    let fields = String(decoding: FormEncoding.encode(query), as: UTF8.self)
     let response: HTTPResponse
-    do throws(TransportError) {
-      response = try await context.network.get(fields.isEmpty ? url : "\(url)?\(fields)", bearer: bearer)
-    } catch {
+    do throws(TransportError) { response = try await call(context.network) } catch {
       throw fail("unreachable", error.description)
     }
     let members = Self.members(response.body)

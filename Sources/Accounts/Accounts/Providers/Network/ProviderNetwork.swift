@@ -1,3 +1,4 @@
+import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
 import ServiceRuntime
@@ -29,16 +30,42 @@ struct ProviderNetwork: Sendable {
 
   /// - Throws: `TransportError` when there is no answer, or the address is none to call.
   func get(_ url: String, bearer: Secret? = nil) async throws(TransportError) -> HTTPResponse {
-    guard url.hasPrefix("https://") || isConfigured(url) else {
+    var headers: HTTPHeaders = [:]
+    if let bearer { headers.add(name: "Authorization", value: "Bearer \(bearer.reveal())") }
+    return try await call("GET", url, headers)
+  }
+
+  /// - Parameter basic: client and secret, as RFC 6749, section 2.3.1, has them.
+  /// - Throws: as ``get(_:bearer:)``. The call may have had its effect all the same.
+  func post(
+    _ url: String, form: [(name: String, value: String)], basic: (id: String, secret: Secret)? = nil
+  ) async throws(TransportError) -> HTTPResponse {
+    var headers: HTTPHeaders = ["Content-Type": "application/x-www-form-urlencoded"]
+    if let basic {
+      let parts = [basic.id, basic.secret.reveal()].map { part in
+        String(decoding: FormEncoding.encode([(name: part, value: "")]).dropLast(), as: UTF8.self)
+      }
+      headers.add(name: "Authorization", value: "Basic \(Base64.encode(Array(parts.joined(separator: ":").utf8)))")
+    }
+    return try await call("POST", url, headers, body: FormEncoding.encode(form))
+  }
+
+  private func call(
+    _ method: String, _ url: String, _ headers: HTTPHeaders, body: [UInt8]? = nil
+  ) async throws(TransportError) -> HTTPResponse {
+    guard mayCall(url) else {
       throw TransportError(kind: .invalidRequest, requestMayHaveLeft: false, description: "the address is not https://")
     }
-    var headers: HTTPHeaders = ["Accept": "application/json"]
-    if let bearer { headers.add(name: "Authorization", value: "Bearer \(bearer.reveal())") }
+    var headers = headers
+    headers.add(name: "Accept", value: "application/json")
     return try await send(
       HTTPRequest(
-        method: "GET", url: url, headers: headers, timeouts: Self.timeouts, isIdempotent: true,
+        method: method, url: url, headers: headers, body: body, timeouts: Self.timeouts, isIdempotent: body == nil,
         maxResponseBytes: Self.maxBytes))
   }
+
+  /// Whether an address has the form of one to call. Where its name leads is seen on connecting.
+  func mayCall(_ url: String) -> Bool { url.hasPrefix("https://") || isConfigured(url) }
 
   private func isConfigured(_ url: String) -> Bool {
     let address = url.prefix { $0 != "?" }

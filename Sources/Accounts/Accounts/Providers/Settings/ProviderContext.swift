@@ -8,6 +8,8 @@ struct ProviderContext: Sendable {
   let log: Logger
   let metrics: ProviderMetrics
   var secrets = ProviderSecrets()
+  /// Seals what is kept of a sign-in. `nil` where nothing is.
+  var grants: GrantSealer?
   let places = ProviderPlaces()
   /// Whether credentials of test suites are taken, for projects that have `emulatorTokens`.
   var isDevelopment = false
@@ -31,6 +33,7 @@ final class ProviderPlaces: Sendable {
 struct ProviderMetrics: Sendable {
   let keyFetches: MetricFamily<Counter>
   let profileFetches: MetricFamily<Counter>
+  let discoveries: MetricFamily<Counter>
 
   init(_ registry: MetricsRegistry) {
     keyFetches = registry.counter(
@@ -39,7 +42,11 @@ struct ProviderMetrics: Sendable {
       labels: ["provider", "outcome"])
     profileFetches = registry.counter(
       "countersign_provider_profile_fetches_total",
-      "Questions to identity providers about access tokens: ok, refused, unreachable, status, unreadable, full.",
+      "Questions to identity providers about codes and access tokens: ok, refused, unreachable, status, unreadable, full.",
+      labels: ["provider", "outcome"])
+    discoveries = registry.counter(
+      "countersign_provider_discoveries_total",
+      "Fetches of the documents of OpenID Connect issuers: ok, unreachable, status (another than 200), unreadable.",
       labels: ["provider", "outcome"])
   }
 }

@@ -6,14 +6,14 @@ import ServiceRuntime
 /// Identity providers as the configuration of accounts describes them.
 struct ProvidersConfiguration: Sendable {
   private let settings: [any ProviderSettings]
-  private let secrets: ProviderSecrets
+  let secrets: ProviderSecrets
   let allowed: AllowedAddresses
 
   /// - Parameter section: that of the whole configuration.
   init(_ section: ConfigurationSection, kinds: [any ProviderSettings.Type] = kinds) {
     let providers = section.section("providers")
     var settings: [any ProviderSettings] = []
-    var allowed = AllowedAddresses(networks: Self.networks(providers))
+    var allowed = AllowedAddresses(authorities: Self.authorities(providers), networks: Self.networks(providers))
     for kind in kinds {
       let own = ProviderSection(providers.section(kind.section))
       settings.append(kind.init(own))
@@ -28,7 +28,7 @@ struct ProvidersConfiguration: Sendable {
     -> IdentityProviders
   {
     let context = context(try ProviderNetwork(allowed), secrets)
-    return IdentityProviders(settings.map { $0.make(context) })
+    return IdentityProviders(settings.map { $0.make(context) }, OpenIDIssuers(context))
   }
 
   /// Warns of methods that are on and cannot work.
@@ -36,7 +36,7 @@ struct ProvidersConfiguration: Sendable {
     let ids = Set(settings.map { type(of: $0).id })
     for project in projects.all.values.sorted(by: { $0.id < $1.id }) {
       for method in project.methods.map(\.rawValue).sorted() where ProjectForms.isProviderID(method) {
-        if !ids.contains(method) {
+        if !ids.contains(method), project.providers[method]?.openID == nil {
           section.warning(
             ProjectsDirectory.key, "\(project.id): methods has \(method) on, which accounts has no provider of")
         }
@@ -49,6 +49,21 @@ struct ProvidersConfiguration: Sendable {
           "has no secret of \(FacebookSettings.id) for project \(project.id): its access tokens are refused")
       }
     }
+  }
+
+  private static func authorities(_ section: ConfigurationSection) -> Set<String> {
+    let urls = section.strings(
+      "allowedAddresses",
+      "Addresses of OpenID Connect providers on inner networks, or with http:// on this machine: https://id.example.lan."
+    )
+    let parts = urls.enumerated().compactMap { index, url -> URLParts? in
+      guard let parts = URLParts(url), !parts.isUnprotected else {
+        section.problem("allowedAddresses.\(index)", "must be https://, or http:// on this machine, without a query")
+        return nil
+      }
+      return parts
+    }
+    return Set(parts.map(\.authority))
   }
 
   private static func networks(_ section: ConfigurationSection) -> [AddressRange] {

@@ -30,6 +30,14 @@ struct ProviderClaims: Sendable {
     self[name] == .bool(true) || self[name]?.text?.lowercased() == "true"
   }
 
+  /// These claims, with the members of a profile that they do not have. Whether an address is verified belongs to the
+  /// address.
+  func completed(by profile: [String: JSONValue]) -> ProviderClaims {
+    var further = profile
+    if members["email"] != nil, members["email"] != profile["email"] { further["email_verified"] = nil }
+    return ProviderClaims(further.merging(members) { $1 }, isEmulated: isEmulated)
+  }
+
   /// Seconds since 1970, as a number or as text.
   func time(_ name: String) -> UnixTime? {
     let seconds = self[name]?.wholeNumber ?? self[name]?.text.flatMap { Int($0) }
@@ -76,8 +84,10 @@ extension ProvenIdentity {
     guard let text, ProfileText.isEmail(text) else { return }
     email = text
     isEmailVerified = isVerified
-    isRelayAddress = text.lowercased().hasSuffix(Self.relay)
+    isRelayAddress = Self.isRelay(text)
   }
+
+  static func isRelay(_ address: String) -> Bool { address.lowercased().hasSuffix(relay) }
 }
 
 /// Texts of a profile, cut to what accounts keep.

@@ -4,8 +4,8 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Verification of a provider's ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): RS256 with a key of the issuer,
-/// issuer, audience and times.
+/// Verification of a provider's ID tokens (OpenID Connect Core 1.0, section 3.1.3.7): signature with a key of the
+/// issuer, issuer, audience and times.
 struct ProviderTokens: Sendable {
   static let maxBytes = 16 << 10
   /// Difference between the clocks of provider and accounts that is put up with.
@@ -16,7 +16,16 @@ struct ProviderTokens: Sendable {
 
   let issuers: Set<String>
   let keys: IssuerKeys
+  /// Those of the provider: never one that a token chooses.
+  var algorithms: Set<SignatureAlgorithm> = [.rs256]
   let isDevelopment: Bool
+
+  init(issuer: String, keys: IssuerKeys, algorithms: Set<SignatureAlgorithm>) {
+    issuers = [issuer]
+    self.keys = keys
+    self.algorithms = algorithms
+    isDevelopment = false
+  }
 
   init(of provider: String, issuers: Set<String>, keysURL: String, _ context: ProviderContext) {
     self.issuers = issuers
@@ -31,7 +40,7 @@ struct ProviderTokens: Sendable {
   ) async throws(APIError) -> ProviderClaims {
     guard (1...Self.maxBytes).contains(token.utf8.count) else { throw .invalidIDPResponse("the ID token is too long") }
     if let claims = emulated(token, in: project) { return claims }
-    let key = try await keys.key(try Self.keyID(of: token))
+    let key = try await keys.key(try keyID(of: token))
     let payload: [UInt8]
     do throws(JOSEError) { payload = try JWS.verify(token, with: key).payload } catch {
       throw .invalidIDPResponse("the signature of the ID token is wrong")
@@ -49,8 +58,7 @@ struct ProviderTokens: Sendable {
 
   /// The claims of a test suite's credential, where such are taken.
   func emulated(_ token: String, in project: Project) -> ProviderClaims? {
-    guard isDevelopment, project.emulatorTokens, token.utf8.count <= Self.maxBytes else { return nil }
-    return EmulatorToken.claims(of: token)
+    isDevelopment ? EmulatorToken.claims(of: token, in: project) : nil
   }
 
   /// The end of a token's life, clocks included. `nil` for one without times.
@@ -68,15 +76,14 @@ struct ProviderTokens: Sendable {
     guard begin - skew <= now else { throw .invalidIDPResponse("the ID token is not valid yet") }
   }
 
-  /// The algorithm is that of the provider, never one that the token chooses.
-  private static func keyID(of token: String) throws(APIError) -> String {
-    guard let header = part(token, 0) else { throw .invalidIDPResponse("the ID token is not a signed token") }
-    guard header["alg"]?.text == SignatureAlgorithm.rs256.rawValue else {
-      throw .invalidIDPResponse("the ID token is not signed with RS256")
-    }
-    guard let id = header["kid"]?.text, (1...KeySet.maxKeyIDBytes).contains(id.utf8.count) else {
-      throw .invalidIDPResponse("the ID token names no key")
-    }
+  /// Empty for a token that names no key: its issuer has one alone.
+  private func keyID(of token: String) throws(APIError) -> String {
+    guard let header = Self.part(token, 0) else { throw .invalidIDPResponse("the ID token is not a signed token") }
+    guard let name = header["alg"]?.text, let algorithm = SignatureAlgorithm(rawValue: name),
+      algorithms.contains(algorithm)
+    else { throw .invalidIDPResponse("the ID token is signed with an algorithm that is not its provider's") }
+    let id = header["kid"]?.text ?? ""
+    guard id.utf8.count <= KeySet.maxKeyIDBytes else { throw .invalidIDPResponse("the ID token names no key") }
     return id
   }
 
@@ -98,6 +105,11 @@ struct ProviderTokens: Sendable {
 /// Credentials that test suites for the emulator write in place of a provider's: claims as JSON text, or a token with
 /// the algorithm `none`.
 enum EmulatorToken {
+  /// `nil` for another credential, and in a project that takes none.
+  static func claims(of token: String, in project: Project) -> ProviderClaims? {
+    project.emulatorTokens && token.utf8.count <= ProviderTokens.maxBytes ? claims(of: token) : nil
+  }
+
   static func claims(of token: String) -> ProviderClaims? {
     let members: [String: JSONValue]?
     if token.hasPrefix("{") {

@@ -34,6 +34,21 @@ struct AccountPages: Sendable {
     }
   }
 
+  /// Number of the project's accounts, in as many commands as it takes.
+  func count() async throws(ProtocolError) -> Int {
+    var (count, next) = (0, String?.none)
+    repeat {
+      let exchange = backend.exchange(ListAccounts.self)
+      var command = ListAccounts(project: try call.project().id, limit: 1)
+      (command.countsOnly, command.after) = (true, next)
+      command.bearer = try exchange.seal(ifAny: call.bearer)
+      let reply = try await exchange.ask(command)
+      guard let part = reply.count, part > 0 || reply.next == nil else { throw .internalError }
+      (count, next) = (count + part, reply.next)
+    } while next != nil
+    return count
+  }
+
   private func accounts(
     _ count: Int, after: String?, withHashes: Bool
   ) async throws(ProtocolError) -> Result<Page, ProtocolError> {

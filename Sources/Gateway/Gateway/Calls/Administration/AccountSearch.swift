@@ -7,11 +7,12 @@ struct AccountSearch: Sendable {
   let backend: Backend
   let call: Call
 
-  /// Each account once, in the order in which it was found.
+  /// Each account once, in the order in which it was found. A selection that names none is asked for as well: accounts
+  /// judges the caller.
   func accounts(_ selection: AccountSelection) async throws(ProtocolError) -> [AccountView] {
     var found: [AccountView] = []
     var known: Set<String> = []
-    var waiting = selection.parts(of: AccountSelection.maxAccounts)
+    var waiting = selection.count == 0 ? [selection] : selection.parts(of: AccountSelection.maxAccounts)
     while let part = waiting.popLast() {
       let reply = try await find(part)
       if reply.next != nil {

@@ -11,6 +11,10 @@ struct BatchCalls: Sendable {
 
   /// Maximum number of users of a call.
   static let maxUsers = 1_000
+  /// Bytes of the ID of an account.
+  private static let idBytes = 1...128
+  /// IDs of a command: escaped in JSON, they fit a message in any case.
+  private static let idsAtOnce = 80
   /// Number of users of a page, unless the call says.
   private static let usualPage = 20
   /// Number of users of a query, unless the call says.
@@ -48,7 +52,7 @@ struct BatchCalls: Sendable {
       hash: try HashParameters(call.body), allowsOverwrite: try call.body.bool("allowOverwrite"))
     for (index, row) in rows.enumerated() { batch.add(row, at: index) }
     var refused = batch.refused
-    for part in batch.parts {
+    for part in batch.commands {
       let exchange = backend.exchange(ImportAccounts.self)
       var command = ImportAccounts(project: try call.project().id, batch: try exchange.seal(part.batch))
       command.bearer = try exchange.seal(ifAny: call.bearer)
@@ -95,12 +99,13 @@ struct BatchCalls: Sendable {
     let ids = try call.body.texts("localIds")
     guard ids.count <= Self.maxUsers else { throw .account("LOCAL_ID_LIST_EXCEEDS_LIMIT") }
     let force = try call.body.bool("force")
+    // No account has another: nothing is left to delete.
+    var waiting = ids.indices.filter { Self.idBytes.contains(ids[$0].utf8.count) }[...]
     var errors: [CallAnswer] = []
-    for start in stride(from: 0, to: ids.count, by: RemoveAccounts.maxAccounts) {
-      let part = ids[start..<min(start + RemoveAccounts.maxAccounts, ids.count)]
-      // No account has a longer one: nothing is left to delete.
-      let indices = part.indices.filter { (1...CallBody.maxWordBytes).contains(ids[$0].utf8.count) }
-      guard !indices.isEmpty else { continue }
+    // Without any, accounts still judges the caller.
+    repeat {
+      let indices = Array(waiting.prefix(Self.idsAtOnce))
+      waiting = waiting.dropFirst(indices.count)
       let exchange = backend.exchange(RemoveAccounts.self)
       var command = RemoveAccounts(project: try call.project().id, localIDs: indices.map { ids[$0] })
       command.force = force
@@ -110,7 +115,7 @@ struct BatchCalls: Sendable {
         let index = indices[row.index]
         errors.append(Self.entry(RefusedUser(index: index, message: row.message), localID: ids[index]))
       }
-    }
+    } while !waiting.isEmpty
     var answer = CallAnswer()
     answer.put("errors", objects: errors)
     return answer
@@ -118,7 +123,7 @@ struct BatchCalls: Sendable {
 
   // MARK: query
 
-  /// Users by ID, address or number, or the first ones of the list. A project's users are not counted.
+  /// Users by ID, address or number, or the first ones of the list, or the number of all.
   private func query(_ call: Call) async throws(ProtocolError) -> CallAnswer {
     try call.body.checkTenant()
     let expressions = try call.body.objects("expression")
@@ -126,7 +131,10 @@ struct BatchCalls: Sendable {
     var answer = CallAnswer()
     let users: [CallAnswer]
     if expressions.isEmpty {
-      guard returnsUsers else { throw .notOffered(part: "The number of all users") }
+      guard returnsUsers else {
+        answer.put("recordsCount", asText: try await AccountPages(backend: backend, call: call).count())
+        return answer
+      }
       users = try await firstUsers(call)
     } else {
       users = try await AccountSearch(backend: backend, call: call)

@@ -15,7 +15,7 @@ struct ImportBatch: Sendable {
 
   private let hash: HashParameters?
   private let keepsExisting: Bool?
-  private(set) var parts: [Part] = []
+  private var parts: [Part] = []
   /// Users that no command can carry.
   private(set) var refused: [RefusedUser] = []
 
@@ -23,6 +23,16 @@ struct ImportBatch: Sendable {
   init(hash: HashParameters?, allowsOverwrite: Bool?) {
     self.hash = hash
     keepsExisting = allowsOverwrite == false ? true : nil
+  }
+
+  /// Parts to ask for: one without users if there are none, so that accounts judges the caller.
+  var commands: [Part] { parts.isEmpty ? [emptyPart] : parts }
+
+  private var emptyPart: Part {
+    var batch = UserBatch(users: [])
+    batch.hash = hash
+    batch.keepsExisting = keepsExisting
+    return Part(batch: batch)
   }
 
   mutating func add(_ row: CallBody, at index: Int) {
@@ -40,12 +50,7 @@ struct ImportBatch: Sendable {
 
   private mutating func add(_ user: UserFields, _ bytes: Int, at index: Int) {
     let isFull = parts.last.map { $0.indices.count >= UserBatch.maxUsers || $0.bytes + bytes > Self.maxBytes } ?? true
-    if isFull {
-      var batch = UserBatch(users: [])
-      batch.hash = hash
-      batch.keepsExisting = keepsExisting
-      parts.append(Part(batch: batch))
-    }
+    if isFull { parts.append(emptyPart) }
     parts[parts.count - 1].batch.users.append(user)
     parts[parts.count - 1].indices.append(index)
     parts[parts.count - 1].bytes += bytes

@@ -2,15 +2,10 @@ import CountersignCryptography
 import CountersignTelemetry
 import Synchronization
 
-/// The secret that identifies a client to Apple: a short-lived JWT, signed with the team's key
-/// (https://developer.apple.com/documentation/accountorganizationaldatasharing/creating-a-client-secret).
-///
-/// One secret serves all requests for half of its life: signing takes longer than the rest of a request.
+/// Secrets of a client of Sign in with Apple. Each serves all requests for half of its life: signing takes longer than
+/// the rest of a request.
 final class ClientSecret: Sendable {
-  /// Apple allows six months, but minutes are enough for a signer, and of little use to a thief.
-  static let life: Duration = .seconds(300)
-  /// Apple's own name, whatever address is called.
-  static let audience = "https://appleid.apple.com"
+  static let life: Duration = .seconds(AppleClientSecret.life)
 
   private struct Signed {
     var text: Secret
@@ -36,7 +31,8 @@ final class ClientSecret: Sendable {
         return .success(signed.text)
       }
       do throws(JOSEError) {
-        let signed = Signed(text: Secret(try sign(now)), issuedAt: now)
+        let text = try AppleClientSecret.sign(teamID: teamID, clientID: clientID, issuedAt: now.seconds, with: key)
+        let signed = Signed(text: Secret(text), issuedAt: now)
         state = signed
         return .success(signed.text)
       } catch {
@@ -47,13 +43,4 @@ final class ClientSecret: Sendable {
   }
 
   func discard() { state.withLock { $0 = nil } }
-
-  private func sign(_ now: UnixTime) throws(JOSEError) -> String {
-    let expiresAt = now + Self.life
-    // Nothing here needs escaping: the configuration has checked that.
-    let claims =
-      #"{"iss":"\#(teamID)","iat":\#(now.seconds),"exp":\#(expiresAt.seconds),"aud":"\#(Self.audience)","#
-      + #""sub":"\#(clientID)"}"#
-    return try JWS.sign(Array(claims.utf8), with: key)
-  }
 }

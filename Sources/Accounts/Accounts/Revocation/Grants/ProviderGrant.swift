@@ -1,0 +1,58 @@
+import CountersignCryptography
+import CountersignEncoding
+import CountersignTelemetry
+
+/// What a sign-in at Apple's page leaves: a refresh token, sealed, which is revoked when the identity goes.
+struct ProviderGrant: Sendable, Hashable {
+  /// Services ID that Apple issued the token to.
+  let clientID: String
+  /// App that the page was opened for.
+  let app: String?
+  fileprivate let sealed: String
+}
+
+extension ProviderGrant: FieldCoded {
+  init(_ fields: inout FieldCoder, _ grant: Self?) throws(UnreadableFields) {
+    clientID = try fields.required(1, grant?.clientID)
+    app = fields.optional(2, grant?.app)
+    sealed = try fields.required(3, grant?.sealed)
+  }
+}
+
+/// Seals grants under the token keys, as long as they stay with accounts.
+struct GrantSealer: Sendable {
+  /// Apple's have some 70 bytes.
+  static let maxTokenBytes = 4096
+  private static let form = "countersign grant"
+
+  private let ring: KeyRing
+
+  init(_ ring: KeyRing) {
+    self.ring = ring
+  }
+
+  /// `nil` for a token that cannot be kept: it is empty or too long.
+  func seal(_ token: Secret, of clientID: String, app: String?) -> ProviderGrant? {
+    let bytes = Array(token.reveal().utf8)
+    guard (1...Self.maxTokenBytes).contains(bytes.count), let key = ring.sealing else { return nil }
+    do throws(JOSEError) {
+      let sealed = try JWE.seal(bytes, with: key, header: Self.header(clientID))
+      return ProviderGrant(clientID: clientID, app: app, sealed: sealed)
+    } catch {
+      return nil
+    }
+  }
+
+  /// `nil` for one that is sealed under a key that is gone.
+  func open(_ grant: ProviderGrant) -> Secret? {
+    do throws(JOSEError) {
+      let opened = try JWE.open(grant.sealed, with: ring)
+      guard Self.header(grant.clientID).allSatisfy({ opened.header[$0.key] == $0.value }) else { return nil }
+      return Secret(String(decoding: opened.plaintext, as: UTF8.self))
+    } catch {
+      return nil
+    }
+  }
+
+  private static func header(_ clientID: String) -> [String: String] { ["form": form, "client": clientID] }
+}
