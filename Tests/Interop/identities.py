@@ -92,8 +92,8 @@ class OpenIDPerson(Person):
 
     def flow(self, client, client_id="client-web", provider=None, order=None, **fields):
         hint = secrets.token_hex(16)
-        simulator.consent(
-            "oidc", clientID=client_id, subject=self.subject, loginHint=hint, **{**self.profile, **(order or {})})
+        user = {"clientID": client_id, "subject": self.subject, **self.profile, **(order or {})}
+        simulator.consent("oidc", loginHint=hint, **user)
         flow = PageFlow(client, provider or self.provider, **{"customParameter": {"login_hint": hint}, **fields})
         return flow.consent()
 
