@@ -8,7 +8,7 @@ struct ListOrder: CommandOrder {
   private static let limits = 1...1_000
   /// Accounts that are loaded: more than mostly fit a reply.
   private static let longestPage = 200
-  /// Accounts that a command counts: about a second.
+  /// Accounts that a command counts, so that it ends before its requester gives up.
   private static let mostCounted = 50_000
 
   let fingerprint: [UInt8]
