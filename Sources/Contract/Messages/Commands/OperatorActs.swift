@@ -10,7 +10,7 @@ public struct NoteAct: Command, Hashable {
 
   /// Word for the act: `dead.redrive`. At most 64 letters, digits, dots and hyphens.
   public var act: String
-  /// What it is about, at most 256 bytes: a queue. Never a number, an address or a secret.
+  /// Its object, at most 256 bytes: a queue. Never a number, an address or a secret.
   public var subject: String?
 
   public init(act: String, subject: String? = nil) {
@@ -62,7 +62,7 @@ public struct OperatorAct: Codable, Sendable, Hashable {
   public var by: String
   /// The command, `conversion.lift`, or ``NoteAct/act``.
   public var act: String
-  /// What it was about: the key of a block, a queue.
+  /// Its object: the key of a block, a queue.
   public var subject: String?
   public var actedAt: UnixTime
 
