@@ -123,11 +123,9 @@ enum PageExtras {
 }
 
 extension Project {
-  private static let openID = "oidc."
-
   /// Whether a provider is on. An OpenID Connect provider is where its configuration says so, which accounts has.
   func requireProvider(_ id: String) throws(ProtocolError) {
-    guard id.hasPrefix(Self.openID) || methods.contains(.provider(id)) else { throw .providerOff }
+    guard OpenIDForms.isID(id) || methods.contains(.provider(id)) else { throw .providerOff }
   }
 }
 
