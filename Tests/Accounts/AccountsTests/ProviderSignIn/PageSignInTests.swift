@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import HTTPClient

@@ -1,5 +1,7 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
