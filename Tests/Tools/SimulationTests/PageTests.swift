@@ -132,7 +132,8 @@ struct PageTests {
   @Test(
     arguments: [
       (["scope": "email"], "invalid_scope"), (["scope": nil], "invalid_scope"),
-      (["response_type": "token"], "unsupported_response_type"), (["response_type": nil], "unsupported_response_type"),
+      (["response_type": "code other"], "unsupported_response_type"),
+      (["response_type": nil], "unsupported_response_type"),
       (["response_mode": "other"], "invalid_request"), (["code_challenge_method": "plain"], "invalid_request"),
       (["response_type": "id_token", "response_mode": "query"], "invalid_request"),
     ] as [([String: String?], String)])
