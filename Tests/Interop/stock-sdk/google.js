@@ -9,13 +9,16 @@
       this.peer = peer;
       this.frame = frame;
       this.handlers = {};
+      this.early = {};
       addEventListener("message", (message) => message.source === this.peer() && this.take(message.data));
     }
 
     take({ gapi, id, name, value }) {
       if (gapi === "call") {
         const handler = name === "ping" ? () => "pong" : this.handlers[name];
-        Promise.resolve(handler?.(value)).then((answer) => this.post({ gapi: "answer", id, value: [answer] }));
+        // Frames send before their parent is ready, and rely on that the call waits.
+        if (!handler) return void (this.early[name] ??= []).push({ gapi, id, name, value });
+        Promise.resolve(handler(value)).then((answer) => this.post({ gapi: "answer", id, value: [answer] }));
       } else if (gapi === "answer") {
         waiting.get(id)?.(value);
         waiting.delete(id);
@@ -31,7 +34,10 @@
       });
     }
 
-    register(name, handler) { this.handlers[name] = handler; }
+    register(name, handler) {
+      this.handlers[name] = handler;
+      for (const call of this.early[name]?.splice(0) ?? []) this.take(call);
+    }
     async restyle() {}
 
     // The other side may not be there yet.

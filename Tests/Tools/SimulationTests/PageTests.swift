@@ -132,7 +132,8 @@ struct PageTests {
   @Test(
     arguments: [
       (["scope": "email"], "invalid_scope"), (["scope": nil], "invalid_scope"),
-      (["response_type": "token"], "unsupported_response_type"), (["response_type": nil], "unsupported_response_type"),
+      (["response_type": "code other"], "unsupported_response_type"),
+      (["response_type": nil], "unsupported_response_type"),
       (["response_mode": "other"], "invalid_request"), (["code_challenge_method": "plain"], "invalid_request"),
       (["response_type": "id_token", "response_mode": "query"], "invalid_request"),
     ] as [([String: String?], String)])
@@ -284,10 +285,10 @@ struct PageTests {
       let back = try await bench.leadsBack("/v23.0/dialog/oauth", asked)
       let query: [String: String?] = [
         "code": back["code"], "redirect_uri": Self.callback, "client_id": "1234567890123456",
-        "client_secret": "simulated-facebook-app-secret",
       ]
-      let path = "/v23.0/oauth/access_token?" + String(decoding: bench.encode(query), as: UTF8.self)
-      try await bench.expectGraphError(1, path + "x")
+      let exchange = "/v23.0/oauth/access_token?" + String(decoding: bench.encode(query), as: UTF8.self)
+      try await bench.expectGraphError(1, exchange + "&client_secret=wrong")
+      let path = exchange + "&client_secret=simulated-facebook-app-secret"
       let tokens = try await bench.members(path)
       #expect(tokens["id_token"] == nil)
       let token = try #require(tokens["access_token"]?.text)
