@@ -2,7 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// What a sign-in at Apple's page leaves: a refresh token, sealed, which is revoked when the identity goes.
+/// Refresh token that a sign-in at Apple's page leaves, sealed. It is revoked when the identity goes.
 struct ProviderGrant: Sendable, Hashable {
   /// Services ID that Apple issued the token to.
   let clientID: String
