@@ -22,6 +22,9 @@ CLIENT = "countersign"
 
 
 class ProviderHandler(Handler):
+    # Another test has another provider at this address.
+    protocol_version = "HTTP/1.0"
+
     def do_GET(self):
         parts = urllib.parse.urlsplit(self.path)
         provider = self.server.provider

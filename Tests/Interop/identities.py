@@ -19,6 +19,7 @@ FACEBOOK_APP = "1234567890123456"
 AWAY = (OSError, http.client.HTTPException)
 PATIENCE_SECONDS = 180
 PAUSE_SECONDS = 0.2
+SPENT = ("Duplicate credential", "the provider does not exchange the code")
 
 
 def sha256(text):
@@ -92,8 +93,8 @@ class OpenIDPerson(Person):
 
     def flow(self, client, client_id="client-web", provider=None, order=None, **fields):
         hint = secrets.token_hex(16)
-        simulator.consent(
-            "oidc", clientID=client_id, subject=self.subject, loginHint=hint, **{**self.profile, **(order or {})})
+        user = {"clientID": client_id, "subject": self.subject, **self.profile, **(order or {})}
+        simulator.consent("oidc", loginHint=hint, **user)
         flow = PageFlow(client, provider or self.provider, **{"customParameter": {"login_hint": hint}, **fields})
         return flow.consent()
 
@@ -119,8 +120,8 @@ class Rival:
             except AWAY:
                 self.tally["connections lost"] += 1
             except APIError as error:
-                # An Apple token whose answer was lost has counted. The user gets another.
-                if error.status not in {500, 503} and not error.detail.startswith("Duplicate credential"):
+                # An Apple token whose answer was lost has counted, and so has a code whose process died. The user gets another.
+                if error.status not in {500, 503} and not error.detail.startswith(SPENT):
                     raise
                 self.tally[error.code if error.status == 400 else str(error.status)] += 1
             if time.monotonic() > self.deadline:

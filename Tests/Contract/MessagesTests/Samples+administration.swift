@@ -59,7 +59,7 @@ extension Sample {
     (client.platform, client.secret) = ("ios", "s")
     (fields.displayName, fields.enabled, fields.issuer) = ("Example", true, "https://id.example.com")
     (fields.clients, fields.usesCodeFlow, fields.scopes) = ([client], true, ["email"])
-    fields.parameters = ["prompt": "login"]
+    fields.parameters = [:]
     return fields
   }
 

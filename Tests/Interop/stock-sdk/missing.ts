@@ -149,3 +149,7 @@ export { RecaptchaVerifier } from "./src/platform_browser/recaptcha/recaptcha_ve
 export {
   linkWithPhoneNumber, reauthenticateWithPhoneNumber, signInWithPhoneNumber, updatePhoneNumber,
 } from "./src/platform_browser/strategies/phone";
+export { linkWithPopup, reauthenticateWithPopup, signInWithPopup } from "./src/platform_browser/strategies/popup";
+export {
+  getRedirectResult, linkWithRedirect, reauthenticateWithRedirect, signInWithRedirect,
+} from "./src/platform_browser/strategies/redirect";

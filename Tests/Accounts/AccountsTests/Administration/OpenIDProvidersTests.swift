@@ -46,6 +46,7 @@ import Testing
     #expect(first.clients == [ProviderView.Client(clientID: "client-a", hasSecret: true)] && !first.isFromFile)
     #expect(!String(decoding: made.body, as: UTF8.self).contains("secret-a"))
     #expect(try await configuration(bench)?.clients.first?.secret?.reveal() == "secret-a")
+    bench.clock.advance(by: .seconds(1))
     let changed = try await bench.setProvider(.change, Self.id) { fields in
       (fields.displayName, fields.enabled, fields.usesCodeFlow) = ("Example", false, false)
       (fields.scopes, fields.parameters) = (["email"], ["prompt": "login"])
@@ -54,6 +55,7 @@ import Testing
     #expect(second.displayName == "Example" && !second.enabled && !second.usesCodeFlow)
     #expect(second.scopes == ["email"] && second.parameters == ["prompt": "login"] && second.clients == first.clients)
     #expect(try view(await bench.findProviders { $0.providerID = Self.id }) == second)
+    bench.clock.advance(by: .seconds(1))
     #expect(try view(await bench.setProvider(.remove, Self.id)) == nil)
     #expect(try code(await bench.findProviders { $0.providerID = Self.id }) == .configurationNotFound)
     let acts = try ActsListed(

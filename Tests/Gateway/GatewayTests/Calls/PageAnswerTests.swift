@@ -1,7 +1,9 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Gateway

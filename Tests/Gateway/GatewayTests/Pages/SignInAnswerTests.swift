@@ -1,6 +1,7 @@
 import CountersignEncoding
 import HTTPServer
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway

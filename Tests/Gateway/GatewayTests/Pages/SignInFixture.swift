@@ -3,6 +3,7 @@ import CountersignMessages
 import CountersignTelemetry
 import HTTPServer
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway
@@ -42,7 +43,7 @@ struct SignInFixture: Sendable {
     /// Text of an attribute of the main part.
     func value(_ name: String) -> String? {
       guard let rest = html.split(separator: " data-\(name)=\"", maxSplits: 1).dropFirst().first else { return nil }
-      return rest.prefix { $0 != "\"" }.replacing("&quot;", with: "\"").replacing("&amp;", with: "&")
+      return String(rest.prefix { $0 != "\"" }).replacing("&quot;", with: "\"").replacing("&amp;", with: "&")
     }
     var context: JSONValue? { value("context").flatMap { try? JSONValue(parsing: Array($0.utf8)) } }
   }

@@ -1,6 +1,8 @@
+import CountersignAMQP
 import CountersignEncoding
 import CountersignMessages
 import Projects
+import TestSupport
 import Testing
 
 @testable import Gateway
