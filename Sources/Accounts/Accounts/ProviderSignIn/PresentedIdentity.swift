@@ -95,7 +95,11 @@ struct PresentedIdentity: ProvenFactor {
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
-    linked.grant = proven.grant ?? linked.grant
+    if let grant = proven.grant {
+      // Another client's does not end with the new one.
+      if let former = linked.grant, former.clientID != grant.clientID { account.lostGrants.append(former) }
+      linked.grant = grant
+    }
     linked.issuer = proven.issuer ?? linked.issuer
     account.identities[index] = linked
     account.noteVouched(by: linked)

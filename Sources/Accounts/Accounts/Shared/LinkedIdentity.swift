@@ -22,7 +22,7 @@ struct LinkedIdentity: Sendable, Hashable {
   var ownsEmail = false
   var displayName: String?
   var photoURL: String?
-  /// What its provider's page left to revoke. Of Apple alone.
+  /// Token that its provider's page left, to be revoked. Of Apple alone.
   var grant: ProviderGrant?
 
   init(provider: String, subject: String, linkedAt: UnixTime) {

@@ -2,7 +2,6 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
-import FoundationEssentials
 import HTTPClient
 import Projects
 import Synchronization
@@ -77,12 +76,7 @@ final class Forms: Sendable {
   var count: Int { all.withLock { $0.count } }
 
   static func fields(_ text: some StringProtocol) -> [String: String] {
-    let pairs = text.split(separator: "&").map { field in
-      let parts = field.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { part in
-        String(part).replacing("+", with: " ").removingPercentEncoding ?? ""
-      }
-      return (parts[0], parts.count == 2 ? parts[1] : "")
-    }
+    let pairs = FormEncoding.decode(text.utf8).map { ($0.name, $0.value) }
     return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
   }
 }
@@ -111,7 +105,7 @@ extension PageProvider {
 }
 
 extension IDPCredential {
-  /// What a page has brought.
+  /// Answer of a page.
   init(code: String, user: String? = nil) {
     self.init()
     self.code = code

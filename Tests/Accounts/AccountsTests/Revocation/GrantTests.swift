@@ -1,5 +1,7 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
+import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 import Projects
@@ -220,17 +222,6 @@ import Testing
     bench.clock.advance(by: .seconds(3600))
     await round()
     _ = try bench.request(StartRevocation.self)
-  }
-
-  @Test func `A token whose key is gone cannot be revoked, which the event says`() async throws {
-    let (holder, idToken) = try await signIn()
-    let lost = try #require(
-      GrantSealer(try KeyRing(sealing: BenchSecrets.key("gone"))).seal(Secret("r"), of: "com.example.web", app: nil))
-    try await bench.change(holder.account) { account, _ in account.identities[0].grant = lost }
-    _ = try await bench.delete(idToken)
-    await round()
-    #expect(bench.checks.isEmpty)
-    #expect(try #require(try erased()).apple == .failed)
   }
 
   @Test func `A revocation that a process began another one ends`() async throws {

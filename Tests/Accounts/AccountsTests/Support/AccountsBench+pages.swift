@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry

@@ -1,5 +1,6 @@
 import CountersignEncoding
 import CountersignMessages
+import CountersignTelemetry
 import HTTPClient
 import Testing
 
@@ -59,7 +60,7 @@ import Testing
       { _ throws(TransportError) in HTTPResponse(status: 200, body: Array("<html>".utf8)) },
       { _ throws(TransportError) in HTTPResponse(status: 302) },
       { _ throws(TransportError) in
-        throw TransportError(kind: .timeout, requestMayHaveLeft: true, description: "too slow")
+        throw TransportError(kind: .timedOut(.response), requestMayHaveLeft: true, description: "too slow")
       },
       { request throws(TransportError) in
         #expect(request.maxResponseBytes == 256 << 10 && request.timeouts.total == .seconds(5))
