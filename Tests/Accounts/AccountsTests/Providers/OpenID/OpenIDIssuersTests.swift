@@ -55,20 +55,17 @@ import Testing
   }
 
   @Test func `What is no document is refused, and so is an issuer that hangs or sends too much`() async throws {
-    let answers: [ProviderBench.Answers] = [
-      { _ throws(TransportError) in HTTPResponse(status: 200, body: Array("[]".utf8)) },
-      { _ throws(TransportError) in HTTPResponse(status: 200, body: Array("<html>".utf8)) },
-      { _ throws(TransportError) in HTTPResponse(status: 302) },
-      { _ throws(TransportError) in
-        throw TransportError(kind: .timedOut(.response), requestMayHaveLeft: true, description: "too slow")
-      },
-      { request throws(TransportError) in
-        #expect(request.maxResponseBytes == 256 << 10 && request.timeouts.total == .seconds(5))
-        throw TransportError(kind: .tooLarge, requestMayHaveLeft: true, description: "too large")
-      },
+    let answers: [Result<HTTPResponse, TransportError>] = [
+      .success(HTTPResponse(status: 200, body: Array("[]".utf8))),
+      .success(HTTPResponse(status: 200, body: Array("<html>".utf8))), .success(HTTPResponse(status: 302)),
+      .failure(TransportError(kind: .timedOut(.response), requestMayHaveLeft: true, description: "too slow")),
+      .failure(TransportError(kind: .tooLarge, requestMayHaveLeft: true, description: "too large")),
     ]
     for answer in answers {
-      issuer.bench.answer(OpenIDBench.document, answer)
+      issuer.bench.answer(OpenIDBench.document) { request throws(TransportError) in
+        #expect(request.maxResponseBytes == 256 << 10 && request.timeouts.total == .seconds(5))
+        return try answer.get()
+      }
       #expect(await error()?.reason == "PROVIDER_UNREACHABLE")
       issuer.bench.clocks.advance(by: .seconds(10))
     }
