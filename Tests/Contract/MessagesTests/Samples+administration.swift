@@ -109,7 +109,7 @@ extension Sample {
 
   private static var acted: AdministratorActed {
     var acted = AdministratorActed(project: project, by: "operator", act: "change", actedAt: time)
-    (acted.localID, acted.count) = (account, 1)
+    (acted.localID, acted.count, acted.subject) = (account, 1, "oidc.example https://id.example.com")
     return acted
   }
 

@@ -36,7 +36,11 @@ struct PresentedIdentity: ProvenFactor {
     return try AccountRecord.key(ofEmail: email, project: project)
   }
 
-  func refusal(by holder: AccountRecord) -> APIError? { nil }
+  /// An administrator may have led the provider to another issuer, whose subjects are other users.
+  func refusal(by holder: AccountRecord) -> APIError? {
+    guard let known = holder.identity(at: proven.provider)?.issuer, known != proven.issuer else { return nil }
+    return .otherIssuer
+  }
 
   func act(on account: AccountRecord) -> SensitiveAct? {
     account.identity(at: proven.provider)?.isSubject(proven.subject) == true ? nil : .linking
@@ -76,6 +80,7 @@ struct PresentedIdentity: ProvenFactor {
     linked.displayName = name
     linked.photoURL = photo
     linked.grant = proven.grant
+    linked.issuer = proven.issuer
     account.add(linked)
     account.isAnonymous = false
     account.displayName = account.displayName ?? name
@@ -90,7 +95,12 @@ struct PresentedIdentity: ProvenFactor {
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
-    linked.grant = proven.grant ?? linked.grant
+    if let grant = proven.grant {
+      // Another client's does not end with the new one.
+      if let former = linked.grant, former.clientID != grant.clientID { account.lostGrants.append(former) }
+      linked.grant = grant
+    }
+    linked.issuer = proven.issuer ?? linked.issuer
     account.identities[index] = linked
     account.noteVouched(by: linked)
   }
@@ -181,5 +191,6 @@ extension ProvenIdentity: FieldCoded {
     photoURL = fields.optional(11, identity?.photoURL)
     rawUserInfo = try fields.required(12, identity?.rawUserInfo)
     grant = try fields.optional(13, identity?.grant)
+    issuer = fields.optional(14, identity?.issuer)
   }
 }

@@ -96,8 +96,33 @@ struct ProviderSignInOrder: CommandOrder {
     if case .pendingToken = credential { return nil }
     return CommandStage(window: .providers, longest: Self.verificationLimit) { [self] access throws(StoreError) in
       var order = self
+      if let error = try await earlyRefusal(access) {
+        order.verified = .failure(error)
+        return order
+      }
       order.verified = try await CredentialCheck(project: project, parts: parts).verify(credential, access)
       return order
+    }
+  }
+
+  /// What refuses a page's answer before its code is used up: a caller that is signed in no longer, or too long.
+  private func earlyRefusal(_ access: StageAccess) async throws(StoreError) -> APIError? {
+    guard case .page(_, let flow, _) = credential, let caller = request.caller else { return nil }
+    var keys = StoreKeys()
+    caller.addKeys(to: &keys)
+    return try await access.store.read(keys, at: access.now()) { [self] set throws(StoreError) in
+      switch try caller.holder(in: set, reader.rules.sessions) {
+      case .failure(let error): return error
+      case .success(let holder):
+        guard holder.account.identity(at: flow.provider) == nil else { return nil }
+        do throws(APIError) {
+          try SensitiveAct.linking.check(
+            on: holder.account, isRecent: holder.isRecent(at: arrivedAt), project.recentLogin)
+          return nil
+        } catch {
+          return error
+        }
+      }
     }
   }
 
@@ -125,7 +150,7 @@ struct ProviderSignInOrder: CommandOrder {
     var request = request
     switch try request.caller?.holder(in: set, reader.rules.sessions) {
     case nil: break
-    case .failure(let error): return CommandAnswer(error)
+    case .failure(let error): return try refused(error, in: &set)
     case .success(let holder): request.isRecent = holder.isRecent(at: arrivedAt)
     }
     // Nothing is used up for a requester that has given up.
@@ -164,14 +189,27 @@ struct ProviderSignInOrder: CommandOrder {
     case .failure(let error): return CommandAnswer(error)
     case .success(let identity): proven = identity
     }
-    if let error = try refusal(of: proven, in: set) { return CommandAnswer(error) }
+    if let error = try refusal(of: proven, in: set) { return try refused(error, in: &set) }
     let used = Self.used(proven)
     if let used, try used.isUsed(in: set) { return CommandAnswer(.duplicateCredential) }
     let outcome = try signIn(presented(proven, .credential), request, envelope).carryOut(in: &set)
-    if outcome.usesProof, let used, let until = proven.countsOnce?.until {
-      try used.store(until: until + Self.lateness, in: &set)
-    }
+    if outcome.usesProof || isPage { try spend(proven, in: &set) }
     return outcome.answer
+  }
+
+  private var isPage: Bool {
+    if case .page = credential { true } else { false }
+  }
+
+  private func spend(_ proven: ProvenIdentity, in set: inout WorkingSet) throws(StoreError) {
+    guard let used = Self.used(proven), let until = proven.countsOnce?.until else { return }
+    try used.store(until: until + Self.lateness, in: &set)
+  }
+
+  /// The code of a page is used up by then, whatever comes of it: its flow is not taken to the provider again.
+  private func refused(_ error: APIError, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
+    if isPage, case .success(let proven) = verified { try spend(proven, in: &set) }
+    return CommandAnswer(error)
   }
 
   // MARK: Again

@@ -6,6 +6,8 @@ struct ProvenIdentity: Sendable {
   let provider: String
   /// The provider's ID of the user: 1 to 255 bytes.
   let subject: String
+  /// Issuer that the subject is unique at. `nil` for providers that have but one.
+  var issuer: String?
   /// As the provider gave it.
   var email: String?
   /// Whether the provider calls the address verified.

@@ -10,6 +10,8 @@ extension APIError {
     .missingOrInvalidNonce, "Nonce is missing in the request.", field: "credential", reason: "NONCE_MISSING")
   static let wrongNonce = APIError(
     .missingOrInvalidNonce, "the nonce is not the one whose SHA-256 the provider was given", field: "credential")
+  static let otherIssuer = invalidIDPResponse(
+    "the account's identity comes from another issuer than the provider has now")
   static let duplicateCredential = APIError(
     .missingOrInvalidNonce, "Duplicate credential received. Please try again with a new credential.",
     field: "credential", reason: "DUPLICATE_CREDENTIAL")

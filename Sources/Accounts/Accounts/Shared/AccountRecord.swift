@@ -9,6 +9,7 @@ struct AccountRecord: Sendable, Hashable {
   static let identity = KeySpace(kind, "identity")
   static let email = KeySpace(kind, "email")
   static let ofProject = KeySpace(kind, "project")
+  static let grants = KeySpace(kind, "grants")
   /// Length of the IDs of users that are made here. Users of other systems keep theirs.
   static let randomLength = 28
   /// Length of a record's ID: a hash in base64url.
@@ -121,10 +122,18 @@ struct AccountRecord: Sendable, Hashable {
   func store(isNew: Bool = false, in set: inout WorkingSet) throws(StoreError) {
     try set.store(
       id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
-      groupKeys: [try Self.group(ofProject: project)])
+      groupKeys: groupKeys())
     for (place, grant) in lostGrants.enumerated() {
       try GrantRevocation.begin(grant, of: self, place: place, in: &set)
     }
+  }
+
+  private func groupKeys() throws(StoreError) -> [GroupKey] {
+    var keys = [try Self.group(ofProject: project)]
+    for key in Set(identities.compactMap(\.grant?.sealedUnder)).sorted() {
+      keys.append(try Self.group(ofGrantsUnder: key))
+    }
+    return keys
   }
 
   private func uniqueKeys() throws(StoreError) -> [UniqueKey] {
@@ -162,6 +171,11 @@ struct AccountRecord: Sendable, Hashable {
 
   static func group(ofProject project: String) throws(StoreError) -> GroupKey {
     try GroupKey(ofProject, Array(project.utf8))
+  }
+
+  /// Accounts that have a grant which the token key of that name has sealed.
+  static func group(ofGrantsUnder key: String) throws(StoreError) -> GroupKey {
+    try GroupKey(grants, AccountHashes.digest("grants", [key]))
   }
 
   /// `nil` for an account of another project.

@@ -9,6 +9,9 @@ struct LinkedIdentity: Sendable, Hashable {
   /// The provider's ID of the user.
   let subject: String
   let linkedAt: UnixTime
+  /// Issuer that vouched for it, of an OpenID Connect provider: no other one does. `nil` until the first sign-in for one
+  /// that an administrator has put on the account.
+  var issuer: String?
   /// Time from which a sign-in by it counts as recent: it was linked without a recent sign-in. `nil` when it always
   /// does.
   var trustedFrom: UnixTime?
@@ -19,7 +22,7 @@ struct LinkedIdentity: Sendable, Hashable {
   var ownsEmail = false
   var displayName: String?
   var photoURL: String?
-  /// What its provider's page left to revoke. Of Apple alone.
+  /// Token that its provider's page left, to be revoked. Of Apple alone.
   var grant: ProviderGrant?
 
   init(provider: String, subject: String, linkedAt: UnixTime) {
@@ -51,6 +54,7 @@ extension LinkedIdentity: FieldCoded {
     displayName = fields.optional(8, identity?.displayName)
     photoURL = fields.optional(9, identity?.photoURL)
     grant = try fields.optional(10, identity?.grant)
+    issuer = fields.optional(11, identity?.issuer)
   }
 }
 

@@ -53,7 +53,9 @@ struct SignIn<Factor: ProvenFactor> {
       (step.holder, step.superseded) = (nil, holder)
     }
     if let refusal = step.holder.flatMap(factor.refusal(by:)) {
-      set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
+      if refusal == .numberProvenForReal {
+        set.afterCommit { [refusals = reader.rules.fictionalRefusals] in refusals.count() }
+      }
       return .refused(refusal)
     }
     guard request.isLink, let caller = request.caller else { return try signIn(step, in: &set) }

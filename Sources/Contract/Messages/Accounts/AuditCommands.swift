@@ -43,6 +43,8 @@ public struct AdministratorActed: Event, Hashable {
   public var localID: String?
   /// Number of accounts of a batch.
   public var count: Int?
+  /// Anything else that it was about: a provider and its issuer.
+  public var subject: String?
   public var actedAt: UnixTime
 
   public init(project: String, by: String, act: String, actedAt: UnixTime) {

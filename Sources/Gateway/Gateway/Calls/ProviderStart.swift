@@ -84,41 +84,25 @@ enum SessionID {
   }
 }
 
-/// Scopes and parameters that an app adds to the address of a provider's page. accounts drops the parameters that are
-/// its own.
+/// Scopes and parameters that an app adds to the address of a provider's page, within the bounds of accounts, which drops
+/// the parameters that are its own.
 enum PageExtras {
-  /// Largest number of either.
-  static let maxCount = 32
-  private static let maxScopeBytes = 256
-  private static let maxNameBytes = 64
-  private static let maxValueBytes = 1_024
-
   /// - Parameter text: scopes apart by commas, as SDKs send them, or by spaces (RFC 6749, section 3.3).
   static func scopes(_ text: String?) throws(ProtocolError) -> [String]? {
     guard let text else { return nil }
     let scopes = text.split { $0 == "," || $0 == " " }.map(String.init)
-    guard scopes.count <= maxCount, scopes.allSatisfy(isScope) else {
-      throw .badField("scopes", expected: "at most \(maxCount) scopes of OAuth")
+    guard scopes.count <= OpenIDForms.maxScopes, scopes.allSatisfy(OpenIDForms.isScope) else {
+      throw .badField("scopes", expected: "at most \(OpenIDForms.maxScopes) scopes of OAuth")
     }
     return scopes.isEmpty ? nil : scopes
   }
 
   static func parameters(_ fields: [String: String]?) throws(ProtocolError) -> [String: String]? {
     guard let fields, !fields.isEmpty else { return nil }
-    guard fields.count <= maxCount, fields.allSatisfy({ isParameter($0.key, $0.value) }) else {
-      throw .badField("customParameters", expected: "at most \(maxCount) short texts")
-    }
+    guard fields.count <= OpenIDForms.maxParameters,
+      fields.allSatisfy({ OpenIDForms.isParameterName($0.key) && OpenIDForms.isParameterValue($0.value) })
+    else { throw .badField("customParameters", expected: "at most \(OpenIDForms.maxParameters) short texts") }
     return fields
-  }
-
-  private static func isScope(_ text: String) -> Bool {
-    text.utf8.count <= maxScopeBytes
-      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && ![0x22, 0x5C].contains($0) }
-  }
-
-  private static func isParameter(_ name: String, _ value: String) -> Bool {
-    !name.isEmpty && name.utf8.count <= maxNameBytes && value.utf8.count <= maxValueBytes
-      && (name + value).unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F }
   }
 }
 

@@ -30,7 +30,7 @@ enum AuditCommand: OperatorCommand {
     init(_ act: AdministratorActed) {
       let accounts = act.count.map { $0 == 1 ? "1 account" : "\($0) accounts" }
       at = act.actedAt
-      row = [act.actedAt.rfc3339, act.by, act.act, act.localID ?? accounts ?? ""]
+      row = [act.actedAt.rfc3339, act.by, act.act, act.localID ?? act.subject ?? accounts ?? ""]
       json = JSONValue(encoding: act)
     }
 

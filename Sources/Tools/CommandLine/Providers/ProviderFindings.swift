@@ -143,7 +143,7 @@ struct ProviderFindings: Sendable {
     if !without.isEmpty, !offered.contains("none") {
       return Finding(
         name, .failed, "there is no secret of \(without.joined(separator: ", ")), and the provider asks for one",
-        hint: "give it with --secret-file, or in providerSecretsFile of accounts")
+        hint: view.isFromFile ? "put it into providerSecretsFile of accounts" : "give it with --secret-file")
     }
     return Finding(
       name, .ok, without.isEmpty ? "by secret" : "without a secret for \(without.joined(separator: ", "))")

@@ -60,8 +60,9 @@ import Testing
     #expect(try code(await bench.findProviders { $0.providerID = Self.id }) == .configurationNotFound)
     let acts = try ActsListed(
       json: try await bench.ask(ListActs(project: AccountsBench.project, limit: 9), user: "operator").body
-    ).acts.map(\.act)
-    #expect(acts == ["setProvider.remove", "setProvider.change", "setProvider.create"])
+    ).acts
+    #expect(acts.map(\.act) == ["setProvider.remove", "setProvider.change", "setProvider.create"])
+    #expect(acts.map(\.subject) == [Self.id, "\(Self.id) \(Self.issuer)", "\(Self.id) \(Self.issuer)"])
   }
 
   @Test func `What there is not is not changed, and what there is not made again`() async throws {
@@ -165,6 +166,9 @@ import Testing
     #expect(!configuration.isEnabled && configuration.clients.first?.secret == nil)
     #expect(openID.withSecrets(configuration, of: project).clients.first?.secret?.reveal() == "s")
     configuration.issuer = "https://elsewhere.example.com"
+    #expect(openID.withSecrets(configuration, of: project).clients.first?.secret == nil)
+    configuration.issuer = Self.issuer
+    project.providers = [:]
     #expect(openID.withSecrets(configuration, of: project).clients.first?.secret == nil)
   }
 

@@ -133,6 +133,23 @@ struct PageSignInTests {
     #expect(issuer.forms.isEmpty)
   }
 
+  @Test func `A link that comes too late, or of a user who is gone, uses up no code`() async throws {
+    let user = try await bench.signIn("p")
+    var rules = Project.RecentLogin()
+    rules.linking = true
+    bench.usePages { $0.recentLogin = rules }
+    bench.clock.advance(by: .seconds(301))
+    let state = try await begin()
+    let late = try await bench.signIn(bench.answered(state), idToken: user.idToken)
+    #expect(late.error?.code == .credentialTooOld && issuer.forms.isEmpty)
+    bench.usePages()
+    #expect(try await bench.signIn(bench.answered(state), idToken: user.idToken).error == nil)
+    let gone = try await bench.signUp("g")
+    _ = try await bench.delete(try #require(gone.idToken))
+    let refused = try await bench.signIn(bench.answered(begin()), idToken: gone.idToken)
+    #expect(refused.error?.code == .userNotFound && issuer.forms.count == 1)
+  }
+
   // MARK: Beginning
 
   @Test func `Beginning again answers with an address again, and counts once`() async throws {

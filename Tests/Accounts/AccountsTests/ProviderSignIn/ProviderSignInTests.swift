@@ -51,6 +51,25 @@ struct ProviderSignInTests {
     #expect(try await bench.signIn(at: provider, token(serial: 2)).error?.code == .userDisabled)
   }
 
+  @Test func `An identity is that of the issuer which vouched for it first`() async throws {
+    func signIn(_ issuer: String?, _ idToken: Secret? = nil) async throws -> Answer {
+      var token = token()
+      token.issuer = issuer
+      return try await bench.signIn(at: "google.com", token, idToken: idToken)
+    }
+    // One that an administrator has put on the account has none yet.
+    let first = try await signIn(nil)
+    let second = try await signIn("https://a.example")
+    #expect(second.reply.localID == first.reply.localID && second.idToken != nil)
+    for idToken in [nil, second.idToken] {
+      let other = try await signIn("https://b.example", idToken)
+      #expect(other.error?.code == .invalidIDPResponse && other.idToken == nil)
+    }
+    #expect(try await signIn(nil).error?.code == .invalidIDPResponse)
+    #expect(try await signIn("https://a.example").reply.localID == first.reply.localID)
+    #expect(bench.parts.rules.fictionalRefusals.total == 0)
+  }
+
   @Test(arguments: providers)
   func `What may make no account is unknown`(_ provider: String) async throws {
     let answer = try await bench.signIn(at: provider, token()) { $0.autoCreate = false }

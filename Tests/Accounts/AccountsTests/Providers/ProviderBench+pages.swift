@@ -105,7 +105,7 @@ extension PageProvider {
 }
 
 extension IDPCredential {
-  /// What a page has brought.
+  /// Answer of a page.
   init(code: String, user: String? = nil) {
     self.init()
     self.code = code

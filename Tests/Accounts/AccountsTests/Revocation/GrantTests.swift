@@ -224,17 +224,6 @@ import Testing
     _ = try bench.request(StartRevocation.self)
   }
 
-  @Test func `A token whose key is gone cannot be revoked, which the event says`() async throws {
-    let (holder, idToken) = try await signIn()
-    let lost = try #require(
-      GrantSealer(try KeyRing(sealing: BenchSecrets.key("gone"))).seal(Secret("r"), of: "com.example.web", app: nil))
-    try await bench.change(holder.account) { account, _ in account.identities[0].grant = lost }
-    _ = try await bench.delete(idToken)
-    await round()
-    #expect(bench.checks.isEmpty)
-    #expect(try #require(try erased()).apple == .failed)
-  }
-
   @Test func `A revocation that a process began another one ends`() async throws {
     try await AccountsBench.several { setting, start in
       let first = try await start(setting)

@@ -23,6 +23,7 @@ struct FakeProvider: IdentityProvider {
     var isRelay = false
     var name: String?
     var photo: String?
+    var issuer: String?
     /// Distinguishes tokens with the same content.
     var serial = 0
 
@@ -45,6 +46,7 @@ struct FakeProvider: IdentityProvider {
     proven.isRelayAddress = token.isRelay
     proven.displayName = token.name.flatMap(ProfileText.name)
     proven.photoURL = token.photo.flatMap(ProfileText.photoURL)
+    proven.issuer = token.issuer
     proven.oauthIDToken = Secret(text)
     if countsOnce { proven.countsOnce = SpentCredential(value: [text], until: now + .seconds(3600)) }
     return proven

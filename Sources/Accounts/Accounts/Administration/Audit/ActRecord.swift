@@ -25,6 +25,12 @@ struct ActRecord: Sendable {
     var acted = AdministratorActed(project: project, by: administrator.name, act: act, actedAt: set.now)
     acted.localID = localID
     acted.count = count
+    try note(acted, id: id, cause: cause, in: &set)
+  }
+
+  static func note(
+    _ acted: AdministratorActed, id: String, cause: Envelope, in set: inout WorkingSet
+  ) throws(StoreError) {
     try store(acted, id, RecordID(latestFirst: kind, at: set.now, id), cause, in: &set)
   }
 
@@ -65,6 +71,7 @@ extension ActRecord: StoredRecord {
       act: try fields.required(3, row?.act.act), actedAt: try fields.required(4, row?.act.actedAt))
     act.localID = fields.optional(5, row?.act.localID)
     act.count = fields.optional(6, row?.act.count)
+    act.subject = fields.optional(7, row?.act.subject)
     self.act = act
   }
 }

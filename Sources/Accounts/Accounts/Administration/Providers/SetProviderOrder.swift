@@ -68,9 +68,10 @@ struct SetProviderOrder: CommandOrder {
     } else {
       try set.remove(id)
     }
-    try ActRecord.note(
-      "setProvider.\(act.rawValue)", by: administrator, project: project.id, localID: nil, count: nil, id: eventID,
-      cause: envelope, in: &set)
+    var acted = AdministratorActed(
+      project: project.id, by: administrator.name, act: "setProvider.\(act.rawValue)", actedAt: set.now)
+    acted.subject = ([providerID] + [provider?.issuer].compactMap(\.self)).joined(separator: " ")
+    try ActRecord.note(acted, id: eventID, cause: envelope, in: &set)
     let views = provider.map { [openID.withSecrets($0, of: project).view(isFromFile: false)] }
     return try CommandAnswer(ProvidersFound(providers: views ?? []))
   }

@@ -54,12 +54,11 @@ struct OpenIDConfigurations: Sendable {
     return configuration
   }
 
-  /// A client without a secret of its own has that of the file of secrets, unless the project's file has the provider
-  /// with another issuer: see ``OpenIDChange``.
+  /// A client without a secret of its own has that of the file of secrets where the project's file has the provider with
+  /// this issuer: an administrator who names another one is not to see it there. See ``OpenIDChange``.
   func withSecrets(_ configuration: OpenIDConfiguration, of project: Project) -> OpenIDConfiguration {
     var configuration = configuration
-    let filed = project.providers[configuration.id]?.openID?.issuer
-    guard filed == nil || filed == configuration.issuer else { return configuration }
+    guard project.providers[configuration.id]?.openID?.issuer == configuration.issuer else { return configuration }
     for index in configuration.clients.indices where configuration.clients[index].secret == nil {
       let client = configuration.clients[index].id
       configuration.clients[index].secret = secrets[project.id, configuration.id, client]

@@ -32,6 +32,7 @@ struct OpenIDProvider: PageProvider {
       if let accessToken { try AccessTokenHash.check(accessToken, claims) }
     }
     var identity = try claims.identity(of: id, at: now)
+    identity.issuer = configuration.issuer
     identity.oauthIDToken = Secret(token)
     identity.oauthAccessToken = accessToken.map(Secret.init)
     return identity
@@ -103,6 +104,7 @@ struct OpenIDProvider: PageProvider {
     if let accessToken = answer.accessToken { try AccessTokenHash.check(accessToken, claims) }
     let profile = try await profile(claims, answer.accessToken, facts.discovery)
     var identity = try profile.identity(of: id, at: now)
+    identity.issuer = configuration.issuer
     identity.oauthIDToken = Secret(answer.idToken)
     identity.oauthAccessToken = answer.accessToken.map(Secret.init)
     identity.oauthExpiresIn = answer.expiresIn

@@ -58,7 +58,8 @@ struct ProviderPage: Sendable {
 
     fileprivate init(_ members: ProviderClaims) {
       idToken = members.text("id_token")
-      accessToken = members.text("access_token").flatMap { $0.utf8.count <= ProviderPage.maxAccessTokenBytes ? $0 : nil }
+      let access = members.text("access_token")
+      accessToken = access.flatMap { $0.utf8.count <= ProviderPage.maxAccessTokenBytes ? $0 : nil }
       refreshToken = members.text("refresh_token").map(Secret.init)
       expiresIn = members["expires_in"].flatMap { $0.wholeNumber ?? $0.text.flatMap { Int($0) } }
     }

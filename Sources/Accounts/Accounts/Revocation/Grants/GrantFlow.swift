@@ -20,6 +20,7 @@ struct GrantFlow: Flow {
   let grants: GrantSealer
   let replyQueue: String
   let metrics: GrantMetrics
+  private let upkeep: GrantUpkeep
 
   init(_ parts: AccountParts) {
     projects = parts.rules.projects
@@ -28,10 +29,19 @@ struct GrantFlow: Flow {
     grants = parts.grants
     replyQueue = parts.replyQueue
     metrics = GrantMetrics(parts.metrics, logger: parts.logger)
+    upkeep = GrantUpkeep(grants: parts.grants, logger: parts.logger)
   }
 
   var reports: [ReportKind] {
     [OperationStarted.type, OperationStatus.type, ErrorReply.type].map { GrantReply.kind($0, self) }
+  }
+
+  var tasks: [FlowTask] {
+    [
+      FlowTask(MaintenancePart(rawValue: "seal_grants")) { [upkeep] store, now throws(StoreError) in
+        try await upkeep.run(store, at: now)
+      }
+    ]
   }
 
   var dueRecords: [DueRecords] {
@@ -54,13 +64,13 @@ struct GrantFlow: Flow {
     if let operationID = revocation.operationID {
       try send(GetOperationStatus(operationID: operationID), next, of: revocation, in: &set)
     } else if let app = projects.current[revocation.project]?.app(revoking: revocation.grant) {
-      guard let token = grants.open(revocation.grant) else {
-        metrics.countUnreadable(in: &set)
-        return try end(revocation, .failed, in: &set)
+      if let token = grants.open(revocation.grant) {
+        try send(start(revocation.grant, token, app: app, id: next.messageID), next, of: revocation, in: &set)
+      } else {
+        metrics.count(refusal: "UNKNOWN_TOKEN_KEY", in: &set)
       }
-      try send(start(revocation.grant, token, app: app, id: next.messageID), next, of: revocation, in: &set)
     }
-    // A project that is not configured at present may be so again.
+    // A project that is not configured at present may be so again, and a key that is missing may come back.
     try revocation.store(dueAt: next.dueAt, in: &set)
   }
 
@@ -201,14 +211,8 @@ struct GrantMetrics: Sendable {
     set.afterCommit { [outcomes, logger] in
       outcomes.with("refused").increment()
       logger.warning(
-        "a kept token of Sign in with Apple is not revoked: compare the lanes of the revocation-worker",
+        "a kept token of Sign in with Apple is not revoked yet: compare tokenKeysFile, and the lanes of the revocation-worker",
         [.reason: reason])
-    }
-  }
-
-  func countUnreadable(in set: inout WorkingSet) {
-    set.afterCommit { [logger] in
-      logger.warning("a kept token of Sign in with Apple is lost: the key that sealed it is not in tokenKeysFile")
     }
   }
 }

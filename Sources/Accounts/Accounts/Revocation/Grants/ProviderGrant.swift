@@ -2,12 +2,14 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 
-/// What a sign-in at Apple's page leaves: a refresh token, sealed, which is revoked when the identity goes.
+/// Refresh token that a sign-in at Apple's page leaves, sealed. It is revoked when the identity goes.
 struct ProviderGrant: Sendable, Hashable {
   /// Services ID that Apple issued the token to.
   let clientID: String
   /// App that the page was opened for.
   let app: String?
+  /// Name of the token key that sealed it.
+  let sealedUnder: String
   fileprivate let sealed: String
 }
 
@@ -16,6 +18,7 @@ extension ProviderGrant: FieldCoded {
     clientID = try fields.required(1, grant?.clientID)
     app = fields.optional(2, grant?.app)
     sealed = try fields.required(3, grant?.sealed)
+    sealedUnder = try fields.required(4, grant?.sealedUnder)
   }
 }
 
@@ -37,7 +40,7 @@ struct GrantSealer: Sendable {
     guard (1...Self.maxTokenBytes).contains(bytes.count), let key = ring.sealing else { return nil }
     do throws(JOSEError) {
       let sealed = try JWE.seal(bytes, with: key, header: Self.header(clientID))
-      return ProviderGrant(clientID: clientID, app: app, sealed: sealed)
+      return ProviderGrant(clientID: clientID, app: app, sealedUnder: key.id, sealed: sealed)
     } catch {
       return nil
     }
@@ -52,6 +55,14 @@ struct GrantSealer: Sendable {
     } catch {
       return nil
     }
+  }
+
+  /// Names of the keys that open and no longer seal.
+  var formerKeys: [String] { ring.opening.keys.filter { $0 != ring.sealing?.id }.sorted() }
+
+  /// The grant, sealed under the key that seals. `nil` for one that cannot be opened.
+  func sealAgain(_ grant: ProviderGrant) -> ProviderGrant? {
+    open(grant).flatMap { seal($0, of: grant.clientID, app: grant.app) }
   }
 
   private static func header(_ clientID: String) -> [String: String] { ["form": form, "client": clientID] }
