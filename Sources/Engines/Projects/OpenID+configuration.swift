@@ -50,7 +50,7 @@ extension Project.OpenID {
 
   private static func parameters(_ section: ConfigurationSection) -> [String: String] {
     let parameters = section.stringMap("parameters", "Parameters of its page beside those of the flow: prompt.")
-    for name in parameters.keys.sorted() where OpenIDForms.reservedParameters.contains(name) {
+    for name in parameters.keys.sorted() where OpenIDForms.isReserved(name) {
       section.problem("parameters", "must not have \(name), which belongs to the flow")
     }
     section.check(

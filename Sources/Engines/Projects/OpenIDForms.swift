@@ -12,8 +12,13 @@ public enum OpenIDForms {
   public static let maxParameters = 20
   /// Names of parameters that belong to the flow itself. An app could otherwise have the answer sent elsewhere.
   public static let reservedParameters: Set<String> = [
-    "client_id", "response_type", "redirect_uri", "state", "scope", "response_mode", "nonce",
+    "client_id", "response_type", "redirect_uri", "state", "scope", "response_mode", "nonce", "code_challenge",
+    "code_challenge_method", "request", "request_uri",
   ]
+
+  /// Whether a parameter belongs to the flow itself, in whatever letters: some servers read names without their case.
+  public static func isReserved(_ name: String) -> Bool { reservedParameters.contains(name.lowercased()) }
+
   /// Beginning of all IDs.
   public static let prefix = "oidc."
   /// Form of an ID, in words.

@@ -186,7 +186,9 @@ struct ProviderSignInOrder: CommandOrder {
     let proven: ProvenIdentity
     switch verified {
     case nil: return CommandAnswer(.invalidProviderID)
-    case .failure(let error): return CommandAnswer(error)
+    case .failure(let error):
+      try spendFlow(refusedBy: error, in: &set)
+      return CommandAnswer(error)
     case .success(let identity): proven = identity
     }
     if let error = try refusal(of: proven, in: set) { return try refused(error, in: &set) }
@@ -210,6 +212,15 @@ struct ProviderSignInOrder: CommandOrder {
   private func refused(_ error: APIError, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
     if isPage, case .success(let proven) = verified { try spend(proven, in: &set) }
     return CommandAnswer(error)
+  }
+
+  /// A flow whose answer is wrong has had its try: each costs its provider an exchange in our name.
+  private func spendFlow(refusedBy error: APIError, in set: inout WorkingSet) throws(StoreError) {
+    guard case .page(_, let flow, _) = credential,
+      [.invalidIDPResponse, .missingOrInvalidNonce].contains(error.code),
+      let used = UsedCredential(flow.spent, of: flow.provider), try !used.isUsed(in: set)
+    else { return }
+    try used.store(until: flow.spent.until + Self.lateness, in: &set)
   }
 
   // MARK: Again

@@ -10,6 +10,8 @@ import ServiceRuntime
 /// limits count.
 struct StartIDPOrder: CommandOrder {
   private static let secretLength = 32
+  /// Longest address of a page: browsers and servers take that much, and a reply has room for it.
+  private static let maxAddressBytes = 8192
   /// The address is sealed for the requester, and made once more where it asks again.
   private static let note: [UInt8] = [1]
 
@@ -93,7 +95,11 @@ struct StartIDPOrder: CommandOrder {
       clientID: try provider.pageClient(of: project, for: app), redirectURI: redirectURI,
       sessionHash: request.sessionHash, nonce: Self.secret(), verifier: Self.secret(), beganAt: now)
     guard let state = parts.pageStates.seal(flow) else { throw .invalidRedirectURI }
-    return try await provider.pageAddress(flow, request, state: state, for: project)
+    let address = try await provider.pageAddress(flow, request, state: state, for: project)
+    guard address.reveal().utf8.count <= Self.maxAddressBytes else {
+      throw .invalidPageRequest("leads to an address that is too long: fewer or shorter parameters are needed")
+    }
+    return address
   }
 
   /// RFC 7636, section 4.1: 43 characters.
@@ -108,10 +114,9 @@ struct StartIDPOrder: CommandOrder {
   func carryOut(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal { return CommandAnswer(refusal) }
     if let refusal = try limits.refusal(in: set) { return parts.reader.refuse(refusal, in: &set) }
-    let answer = try self.answer()
-    guard answer.error == nil else { return answer }
+    // Those that fail have cost a look at the provider, too.
     try limits.count(in: &set)
-    return answer
+    return try answer()
   }
 
   private func answer() throws(StoreError) -> CommandAnswer {

@@ -4,6 +4,9 @@ import CountersignMessages
 import CountersignTelemetry
 
 struct ReplySeal: Sendable {
+  /// Bytes of an identity that a reply has room for beside its tokens, sealed.
+  private static let maxIdentityBytes = 36 << 10
+
   private let sealer: PublicSealer
   private let context: SealContext
   let tokens = Once<TokenContent, SessionTokens>()
@@ -35,7 +38,7 @@ struct ReplySeal: Sendable {
     try identities.value(of: identity) { () throws(StoreError) in
       let text: Secret
       do throws(ContractProblem) {
-        text = try identity.text()
+        text = try identity.text(upTo: Self.maxIdentityBytes)
       } catch {
         throw StoreError(.content, "an identity cannot be written: \(error)")
       }
@@ -49,5 +52,25 @@ struct ReplySeal: Sendable {
     } catch {
       throw StoreError(.content, "the secret of a reply \(error)")
     }
+  }
+}
+
+extension SignedInIdentity {
+  /// Text to seal, without what makes it too long: the access token goes first, then the profile, then the ID token.
+  fileprivate func text(upTo maxBytes: Int) throws(ContractProblem) -> Secret {
+    let cuts: [(inout SignedInIdentity) -> Void] = [
+      { ($0.oauthAccessToken, $0.oauthExpiresIn) = (nil, nil) }, { $0.rawUserInfo = "{}" }, { $0.oauthIDToken = nil },
+    ]
+    var identity = self
+    for cut in cuts {
+      do throws(ContractProblem) {
+        let text = try identity.text()
+        if text.reveal().utf8.count <= maxBytes { return text }
+      } catch {
+        if error.code != .bodyTooLarge { throw error }
+      }
+      cut(&identity)
+    }
+    return try identity.text()
   }
 }

@@ -83,7 +83,7 @@ struct PageSignInTests {
     #expect(other.error?.reason == "MESSAGE_ID_REUSED")
   }
 
-  @Test func `A flow that fails does not count, and a provider that does not answer leaves it`() async throws {
+  @Test func `A flow whose code is wrong has counted, and a provider that does not answer leaves it`() async throws {
     let state = try await begin()
     issuer.bench.answer(OpenIDBench.tokens, status: 503, [:])
     #expect(try await bench.signIn(bench.answered(state)).error?.reason == "PROVIDER_UNREACHABLE")
@@ -92,6 +92,9 @@ struct PageSignInTests {
     // The token of another flow: its code was injected.
     try issuer.exchange(for: page)
     #expect(try await bench.signIn(bench.answered(state)).error?.message.contains("nonce") == true)
+    let sent = issuer.forms.count
+    #expect(try await bench.signIn(bench.answered(state)).error?.reason == "DUPLICATE_CREDENTIAL")
+    #expect(issuer.forms.count == sent, "one state makes no more of them")
     #expect(try await bench.signIn(bench.answered(try #require(page["state"]))).error == nil)
   }
 
@@ -172,6 +175,11 @@ struct PageSignInTests {
       { $0.scopes = ["two words"] }, { $0.scopes = [""] }, { $0.scopes = Array(repeating: "a", count: 100) },
       { $0.parameters = ["a b": "c"] }, { $0.parameters = ["a": "line\nbreak"] },
       { $0.parameters = ["a": String(repeating: "x", count: 5000)] },
+      // Each has its length, and all together are 60 KB in an address.
+      { request in
+        let names = (1...20).map { "p\($0)" }
+        request.parameters = Dictionary(uniqueKeysWithValues: names.map { ($0, String(repeating: "é", count: 500)) })
+      },
     ]
     for change in changes {
       let id = bench.nextID()
@@ -183,6 +191,30 @@ struct PageSignInTests {
       var command = try bench.starting(id: id)
       command.redirectURI = address
       #expect(try await bench.error(command, id: id).field == "redirectURI")
+    }
+  }
+
+  @Test func `Tokens that are too long for a reply are left out of it`() async throws {
+    let id = bench.nextID()
+    let page = try bench.page(try await bench.ask(bench.starting(id: id), id: id), id: id)
+    let token = try issuer.token([
+      "nonce": .text(page["nonce"] ?? ""), "groups": .text(String(repeating: "\"", count: 3000)),
+    ])
+    issuer.exchange(token, ["access_token": .text(String(repeating: "a", count: 40_000))])
+    let answer = try await bench.signIn(bench.answered(try #require(page["state"])))
+    #expect(answer.error == nil && answer.idToken != nil)
+    #expect(answer.identity?.oauthAccessToken == nil && answer.identity?.oauthIDToken == token)
+    #expect(answer.identity?.rawUserInfo?.contains("groups") == true)
+    let direct = IDPCredential("oidc.example", try issuer.token(), accessToken: String(repeating: "a", count: 40_000))
+    #expect(try await bench.signIn(direct).identity?.federatedID == "u1")
+  }
+
+  @Test func `Beginning counts although the provider does not answer`() async throws {
+    let (bench, issuer) = try await AccountsBench.withPages { $0.limits[.pageSignInsPerAddress] = 2 }
+    issuer.bench.answer(OpenIDBench.document, status: 500, [:])
+    for reason in ["PROVIDER_UNREACHABLE", "PROVIDER_UNREACHABLE", "PAGE_LIMIT"] {
+      let id = bench.nextID()
+      #expect(try await bench.error(bench.starting(id: id, ip: "192.0.2.1"), id: id).reason == reason)
     }
   }
 

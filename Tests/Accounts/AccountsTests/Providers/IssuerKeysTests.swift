@@ -113,6 +113,21 @@ import Testing
     #expect(bench.logs.lines().filter { $0.contains("cannot be fetched") }.count == 1)
   }
 
+  @Test func `After a failure one caller waits for the next fetch, and the others are told at once`() async throws {
+    #expect(await error("key-1")?.reason == "PROVIDER_UNREACHABLE")
+    bench.clocks.advance(by: .seconds(10))
+    let gate = Gate()
+    bench.answer(ProviderBench.appleKeys) { _ throws(TransportError) in
+      await gate.pass()
+      return HTTPResponse(status: 503)
+    }
+    async let waiting = error("key-1")
+    await gate.waitUntilReached()
+    #expect(await error("key-1")?.reason == "PROVIDER_UNREACHABLE" && fetches == 2)
+    gate.open()
+    #expect(await waiting?.reason == "PROVIDER_UNREACHABLE" && fetches == 2)
+  }
+
   @Test func `Without any key a provider that does not answer is told from a wrong token`() async throws {
     #expect(await error("key-1")?.reason == "PROVIDER_UNREACHABLE")
     #expect(await error("key-1")?.reason == "PROVIDER_UNREACHABLE" && fetches == 1)

@@ -20,6 +20,23 @@ import Testing
     #expect(IPAddress(text)?.isPublic == true)
   }
 
+  @Test func `Without TLS only this machine is called, whatever address the operator has written`() {
+    let allowed = AllowedAddresses(authorities: ["id.example.lan", "127.0.0.1:9000"])
+    let network = ProviderNetwork(allowed) { _ throws(TransportError) in HTTPResponse(status: 200) }
+    #expect(network.mayCall("https://id.example.lan/token") && network.mayCall("http://127.0.0.1:9000/token"))
+    for url in ["http://id.example.lan/token", "http://127.0.0.1:9001/token", "ftp://127.0.0.1:9000/token"] {
+      #expect(!network.mayCall(url))
+    }
+  }
+
+  @Test func `A provider that hangs takes its own places alone`() {
+    let places = ProviderPlaces()
+    for _ in 0..<ProfileFetch.maxAtOnce { #expect(places.take(of: "https://a.example")) }
+    #expect(!places.take(of: "https://a.example") && places.take(of: "https://b.example"))
+    places.giveBack(of: "https://a.example")
+    #expect(places.take(of: "https://a.example"))
+  }
+
   @Test func `A name that leads to an inner address is not connected to, unless the operator has written it`()
     async throws
   {

@@ -26,7 +26,7 @@ struct OpenIDChange: Sendable {
   }
 
   private static func check(_ parameters: [String: String]) throws(APIError) {
-    if let reserved = parameters.keys.sorted().first(where: OpenIDForms.reservedParameters.contains) {
+    if let reserved = parameters.keys.sorted().first(where: OpenIDForms.isReserved) {
       throw .wrongProvider("parameters", "the parameter \(reserved) belongs to the flow and cannot be set")
     }
     guard parameters.count <= OpenIDForms.maxParameters,

@@ -31,6 +31,8 @@ final class FetchedFacts<Facts: Sendable>: Sendable {
     var triedAt: MonotonicTime?
     var hasFailed = false
     var running: Task<Void, Never>?
+    /// Callers that wait for it.
+    var waiting = 0
   }
 
   private enum Step<Fact: Sendable> {
@@ -55,6 +57,7 @@ final class FetchedFacts<Facts: Sendable>: Sendable {
       await fetch.value
       let now = clock.now()
       return state.withLock { state -> Found<Fact> in
+        state.waiting -= 1
         guard let known = Self.usable(state, at: now).flatMap(fact) else { return .none(hasFailed: state.hasFailed) }
         return .fact(known)
       }
@@ -65,15 +68,20 @@ final class FetchedFacts<Facts: Sendable>: Sendable {
     let now = clock.now()
     return state.withLock { state -> Step<Fact> in
       let isDue = state.running == nil && state.triedAt.map { now - $0 >= FetchRules.pause } ?? true
+      // After a failure only the one who begins waits: an issuer that hangs holds up one command at a time.
+      let mayWait = state.waiting < (state.hasFailed ? 1 : FetchRules.maxWaiting)
       if let known = Self.usable(state, at: now).flatMap(fact) {
         guard state.freshUntil.map({ now >= $0 }) ?? true else { return .end(.fact(known)) }
         if isDue { begin(&state, at: now) }
         // The issuer may have withdrawn it.
-        guard !state.hasFailed, let running = state.running else { return .end(.fact(known)) }
+        guard !state.hasFailed, mayWait, let running = state.running else { return .end(.fact(known)) }
+        state.waiting += 1
         return .wait(running)
       }
       if isDue { begin(&state, at: now) }
       guard let running = state.running else { return .end(.none(hasFailed: state.hasFailed)) }
+      guard mayWait else { return .end(.none(hasFailed: true)) }
+      state.waiting += 1
       return .wait(running)
     }
   }
@@ -98,6 +106,8 @@ final class FetchedFacts<Facts: Sendable>: Sendable {
 }
 
 enum FetchRules {
+  /// The most commands that wait for a fetch: fewer than the window of their stage has places.
+  static let maxWaiting = 24
   /// Shortest time between the begins of two fetches.
   static let pause = Duration.seconds(10)
   /// Time for which stale facts serve while fetches fail.

@@ -8,12 +8,16 @@ final class IssuerKeys: Sendable {
   private let provider: String
   private let keys: FetchedFacts<[String: VerifyingKey]>
 
-  /// - Parameter algorithms: those of the keys that are taken.
+  /// - Parameters:
+  ///   - algorithms: those of the keys that are taken.
+  ///   - label: name in metrics, if it is another than the provider's.
   init(
-    of provider: String, at url: String, algorithms: Set<SignatureAlgorithm> = [.rs256], _ context: ProviderContext
+    of provider: String, at url: String, algorithms: Set<SignatureAlgorithm> = [.rs256], label: String? = nil,
+    _ context: ProviderContext
   ) {
     self.provider = provider
-    let fetch = KeyFetch(provider: provider, url: url, algorithms: algorithms, context: context)
+    let fetch = KeyFetch(
+      provider: provider, label: label ?? provider, url: url, algorithms: algorithms, context: context)
     keys = FetchedFacts(context.clock) { await fetch.fetch(known: $0, hasFailed: $1) }
   }
 
@@ -34,6 +38,7 @@ final class IssuerKeys: Sendable {
 
 private struct KeyFetch: Sendable {
   let provider: String
+  let label: String
   let url: String
   let algorithms: Set<SignatureAlgorithm>
   let context: ProviderContext
@@ -49,7 +54,7 @@ private struct KeyFetch: Sendable {
     guard let set = KeySet(response, algorithms: algorithms) else {
       return fail("unreadable", "the answer has no key that can be used", hasFailed)
     }
-    context.metrics.keyFetches.with(provider, "ok").increment()
+    context.metrics.keyFetches.with(label, "ok").increment()
     if known?.keys != set.keys.keys {
       context.log.info("keys of an identity provider taken", ["provider": provider, "keys": set.keys.count])
     }
@@ -60,7 +65,7 @@ private struct KeyFetch: Sendable {
   private func fail(
     _ outcome: String, _ problem: String, _ hasFailed: Bool
   ) -> FetchedFacts<[String: VerifyingKey]>.Fetched? {
-    context.metrics.keyFetches.with(provider, outcome).increment()
+    context.metrics.keyFetches.with(label, outcome).increment()
     guard !hasFailed else { return nil }
     context.log.warning(
       "keys of an identity provider cannot be fetched",

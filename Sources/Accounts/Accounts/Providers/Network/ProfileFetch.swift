@@ -24,6 +24,8 @@ struct ProfileFetch: Sendable {
 
   let provider: String
   let context: ProviderContext
+  /// The issuer of a provider of projects. `nil` for one of the process.
+  var issuer: String?
 
   /// - Parameter query: names and values, which may be secret: no URL is logged.
   /// - Throws: the error of a provider that does not answer, or not with JSON.
@@ -47,8 +49,9 @@ struct ProfileFetch: Sendable {
   private func answer(
     _ call: (ProviderNetwork) async throws(TransportError) -> HTTPResponse
   ) async throws(APIError) -> Answer {
-    guard context.places.take(of: provider) else { throw fail("full", "too many questions wait for it") }
-    defer { context.places.giveBack(of: provider) }
+    let place = issuer ?? provider
+    guard context.places.take(of: place) else { throw fail("full", "too many questions wait for it") }
+    defer { context.places.giveBack(of: place) }
     let response: HTTPResponse
     do throws(TransportError) { response = try await call(context.network) } catch {
       throw fail("unreachable", error.description)
@@ -83,5 +86,7 @@ struct ProfileFetch: Sendable {
     return .providerUnreachable(provider)
   }
 
-  private func count(_ outcome: String) { context.metrics.profileFetches.with(provider, outcome).increment() }
+  private func count(_ outcome: String) {
+    context.metrics.profileFetches.with(issuer == nil ? provider : ProviderMetrics.openID, outcome).increment()
+  }
 }

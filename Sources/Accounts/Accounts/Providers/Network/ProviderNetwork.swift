@@ -69,7 +69,7 @@ struct ProviderNetwork: Sendable {
 
   private func isConfigured(_ url: String) -> Bool {
     let address = url.prefix { $0 != "?" }
-    return URLParts(String(address)).map { allowed.authorities.contains($0.authority) } ?? false
+    return URLParts(String(address)).map { !$0.isUnprotected && allowed.authorities.contains($0.authority) } ?? false
   }
 }
 

@@ -45,7 +45,7 @@ final class OpenIDIssuer: Sendable {
     let keys: IssuerKeys
   }
 
-  /// Its host, as logs and metrics have it.
+  /// Its host, as logs have it.
   let name: String
   private let known: FetchedFacts<Facts>
 
@@ -90,11 +90,13 @@ private struct DiscoveryFetch: Sendable {
     } catch {
       return fail("unreadable", error.text, hasFailed)
     }
-    context.metrics.discoveries.with(name, "ok").increment()
+    context.metrics.discoveries.with("ok").increment()
     let keys = known.flatMap { $0.discovery.keysURL == discovery.keysURL ? $0.keys : nil }
     let facts = OpenIDIssuer.Facts(
       discovery: discovery,
-      keys: keys ?? IssuerKeys(of: name, at: discovery.keysURL, algorithms: [.rs256, .es256], context))
+      keys: keys
+        ?? IssuerKeys(
+          of: name, at: discovery.keysURL, algorithms: [.rs256, .es256], label: ProviderMetrics.openID, context))
     return (facts, FetchRules.life(response.headers["Cache-Control"]))
   }
 
@@ -102,7 +104,7 @@ private struct DiscoveryFetch: Sendable {
   private func fail(
     _ outcome: String, _ problem: String, _ hasFailed: Bool
   ) -> FetchedFacts<OpenIDIssuer.Facts>.Fetched? {
-    context.metrics.discoveries.with(name, outcome).increment()
+    context.metrics.discoveries.with(outcome).increment()
     guard !hasFailed else { return nil }
     context.log.warning(
       "the document of an OpenID Connect issuer cannot be fetched",

@@ -147,7 +147,7 @@ struct OpenIDProvider: PageProvider {
       case nil: .none
       case let secret?: discovery.takesSecretsInForms ? .post(secret) : .basic(secret)
       }
-    let members = try await CodeExchange(provider: id, context).tokens(
+    let members = try await CodeExchange(provider: id, issuer: configuration.issuer, context).tokens(
       at: endpoint, code: credential.code ?? "", flow: flow, secret: secret)
     let found = ProviderClaims(members)
     guard let token = found.text("id_token") else {
@@ -164,7 +164,7 @@ struct OpenIDProvider: PageProvider {
     _ claims: ProviderClaims, _ accessToken: String?, _ discovery: OpenIDDiscovery
   ) async throws(APIError) -> ProviderClaims {
     guard let accessToken, let endpoint = discovery.userInfoEndpoint else { return claims }
-    let questions = ProfileFetch(provider: id, context: context)
+    let questions = ProfileFetch(provider: id, context: context, issuer: configuration.issuer)
     let answer: ProfileFetch.Answer
     do throws(APIError) { answer = try await questions.ask(endpoint, bearer: Secret(accessToken)) } catch {
       return claims

@@ -19,9 +19,10 @@ struct CodeExchange: Sendable {
   let provider: String
   private let questions: ProfileFetch
 
-  init(provider: String, _ context: ProviderContext) {
+  /// - Parameter issuer: that of a provider of projects.
+  init(provider: String, issuer: String? = nil, _ context: ProviderContext) {
     self.provider = provider
-    questions = ProfileFetch(provider: provider, context: context)
+    questions = ProfileFetch(provider: provider, context: context, issuer: issuer)
   }
 
   /// Members of the provider's answer. Suspends while it is fetched.

@@ -2,16 +2,10 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 
 /// Query of a provider's page.
 struct PageQuery: Sendable {
-  /// Parameters that make the flow what it is: neither an app nor a configuration may replace them. Those of RFC 9101
-  /// stand for all of them at once.
-  static let reservedNames: Set = [
-    "client_id", "response_type", "redirect_uri", "state", "scope", "response_mode", "nonce", "code_challenge",
-    "code_challenge_method", "request", "request_uri",
-  ]
-
   let provider: String
   let log: Logger
 
@@ -30,15 +24,16 @@ struct PageQuery: Sendable {
     _ url: String, reserved: [(name: String, value: String)], configured: [String: String] = [:],
     asked: [String: String]?
   ) -> Secret {
-    let own = Self.reservedNames.union(reserved.map(\.name))
+    let own = Set(reserved.map(\.name))
+    let isKept = { (name: String) in !OpenIDForms.isReserved(name) && !own.contains(name.lowercased()) }
     let asked = asked ?? [:]
-    let dropped = asked.keys.filter(own.contains).sorted()
+    let dropped = asked.keys.filter { !isKept($0) }.sorted()
     if !dropped.isEmpty {
       log.info(
         "reserved parameters of an app are dropped",
         ["provider": provider, "parameters": dropped.joined(separator: " ")])
     }
-    let further = configured.merging(asked) { $1 }.filter { !own.contains($0.key) }.sorted { $0.key < $1.key }
+    let further = configured.merging(asked) { $1 }.filter { isKept($0.key) }.sorted { $0.key < $1.key }
     let fields = reserved + further.map { (name: $0.key, value: $0.value) }
     let separator = !url.contains("?") ? "?" : url.hasSuffix("?") || url.hasSuffix("&") ? "" : "&"
     return Secret(url + separator + String(decoding: FormEncoding.encode(fields), as: UTF8.self))

@@ -15,7 +15,7 @@ struct ProviderContext: Sendable {
   var isDevelopment = false
 }
 
-/// Questions that wait for each provider.
+/// Questions that wait for each provider: by its ID, or its issuer where projects have their own.
 final class ProviderPlaces: Sendable {
   private let taken = Mutex<[String: Int]>([:])
 
@@ -27,10 +27,18 @@ final class ProviderPlaces: Sendable {
     }
   }
 
-  func giveBack(of provider: String) { taken.withLock { $0[provider, default: 1] -= 1 } }
+  func giveBack(of provider: String) {
+    taken.withLock { taken in
+      let left = taken[provider, default: 1] - 1
+      taken[provider] = left > 0 ? left : nil
+    }
+  }
 }
 
 struct ProviderMetrics: Sendable {
+  /// Label of the providers of projects: there may be any number.
+  static let openID = "oidc"
+
   let keyFetches: MetricFamily<Counter>
   let profileFetches: MetricFamily<Counter>
   let discoveries: MetricFamily<Counter>
@@ -47,6 +55,6 @@ struct ProviderMetrics: Sendable {
     discoveries = registry.counter(
       "countersign_provider_discoveries_total",
       "Fetches of the documents of OpenID Connect issuers: ok, unreachable, status (another than 200), unreadable.",
-      labels: ["provider", "outcome"])
+      labels: ["outcome"])
   }
 }

@@ -81,7 +81,10 @@ struct ProviderTokens: Sendable {
     guard let header = Self.part(token, 0) else { throw .invalidIDPResponse("the ID token is not a signed token") }
     guard let name = header["alg"]?.text, let algorithm = SignatureAlgorithm(rawValue: name),
       algorithms.contains(algorithm)
-    else { throw .invalidIDPResponse("the ID token is signed with an algorithm that is not its provider's") }
+    else {
+      let names = algorithms.map(\.rawValue).sorted().joined(separator: " or ")
+      throw .invalidIDPResponse("the ID token is not signed with the algorithm of its provider, \(names)")
+    }
     let id = header["kid"]?.text ?? ""
     guard id.utf8.count <= KeySet.maxKeyIDBytes else { throw .invalidIDPResponse("the ID token names no key") }
     return id

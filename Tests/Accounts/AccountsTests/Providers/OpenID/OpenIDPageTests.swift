@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `Reserved parameters of an app are dropped with a line in the log`() async throws {
-    let reserved = PageQuery.reservedNames.sorted()
+    let reserved = OpenIDForms.reservedParameters.sorted() + ["Redirect_URI"]
     let (_, fields) = try await query(issuer.provider()) { request in
       request.parameters = Dictionary(uniqueKeysWithValues: reserved.map { ($0, "evil") })
     }
