@@ -26,7 +26,7 @@ struct CallClassTests {
       .v1("signUp", .post, "accounts:signUp", old: "signupNewUser", waitsFor: .accounts, echo),
       .v1("projects", .get, "projects", old: "getProjectConfig", waitsFor: .gateway, echo),
     ]
-    return try GatewayBench(maxInFlight: Self.places, routes: { _, _ in routes })
+    return try GatewayBench(maxInFlight: Self.places, answerTime: .seconds(3600), routes: { _, _ in routes })
   }
 
   private func waiting(_ gateway: GatewayBench) -> Bool {

@@ -105,7 +105,7 @@ struct ProviderSignInOrder: CommandOrder {
     }
   }
 
-  /// What refuses a page's answer before its code is used up: a caller that is signed in no longer, or too long.
+  /// Reason to refuse a page's answer before its code is used up: a caller that is signed in no longer, or too long.
   private func earlyRefusal(_ access: StageAccess) async throws(StoreError) -> APIError? {
     guard case .page(_, let flow, _) = credential, let caller = request.caller else { return nil }
     var keys = StoreKeys()

@@ -112,7 +112,6 @@ import Testing
     ] {
       #expect(try await fixture.refusal(path, json).message == message)
     }
-    #expect(try await fixture.refusal(path, #"{"providerId":"apple.com","continueUri":"a://"}"#).status == 501)
   }
 
   @Test(arguments: [v1 + "signInWithCustomToken", v3 + "verifyCustomToken"])

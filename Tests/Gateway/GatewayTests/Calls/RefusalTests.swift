@@ -32,7 +32,9 @@ import Testing
   @Test(arguments: APIErrorCode.known)
   func `Every code of the contract has its place`(code: APIErrorCode) {
     let ours: [APIErrorCode] = [.invalidArgument, .internalError, .projectNotFound]
-    let others: [APIErrorCode: Int] = [.invalidAccessToken: 401, .insufficientPermission: 403]
+    let others: [APIErrorCode: Int] = [
+      .invalidAccessToken: 401, .insufficientPermission: 403, .configurationNotFound: 404, .configurationExists: 409,
+    ]
     #expect(ProtocolError(APIError(code, "x")).status == (ours.contains(code) ? 500 : others[code] ?? 400))
   }
 
