@@ -52,7 +52,7 @@ struct ProviderSignInTests {
   }
 
   @Test func `An identity is that of the issuer which vouched for it first`() async throws {
-    func signIn(_ issuer: String?, _ idToken: Secret? = nil) async throws -> Answer {
+    func signIn(_ issuer: String?, _ idToken: Secret? = nil) async throws -> AccountsBench.Answer {
       var token = token()
       token.issuer = issuer
       return try await bench.signIn(at: "google.com", token, idToken: idToken)
