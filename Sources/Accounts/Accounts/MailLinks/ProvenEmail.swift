@@ -8,7 +8,7 @@ struct ProvenEmail: ProvenFactor {
   let email: String
 
   var provider: SignInProvider { .password }
-  var method: Project.Method { .emailLink }
+  var method: Project.Method? { .emailLink }
 
   var identity: SignedInIdentity? {
     var identity = SignedInIdentity(providerID: provider.name, federatedID: email)
