@@ -656,18 +656,18 @@ class DiscoveryTest(Assertions, unittest.TestCase):
     def test_v2_providers(self):
         configs, prefix = self.service("v2").projects().oauthIdpConfigs(), "GoogleCloudIdentitytoolkitAdminV2"
         provider, parent = f"oidc.t{secrets.token_hex(6)}", f"projects/{PROJECT}"
-        name = f"{parent}/oauthIdpConfigs/{provider}"
+        name, secret = f"{parent}/oauthIdpConfigs/{provider}", secrets.token_hex(16)
         made = self.run_call("v2", configs.create(
             parent=parent, oauthIdpConfigId=provider, body={"clientId": "c", "issuer": "https://id.example.org"}),
             f"{prefix}OAuthIdpConfig")
         self.assertEqual((made["name"], made["enabled"], made["responseType"]), (name, False, {"idToken": True}))
         changed = self.run_call("v2", configs.patch(
-            name=name, updateMask="responseType,clientSecret", body={"responseType": {"code": True}, "clientSecret": "a secret"}),
+            name=name, updateMask="responseType,clientSecret", body={"responseType": {"code": True}, "clientSecret": secret}),
             f"{prefix}OAuthIdpConfig")
         self.assertEqual(changed["responseType"], {"code": True})
         listed = self.run_call("v2", configs.list(parent=parent), f"{prefix}ListOAuthIdpConfigsResponse")
         self.assertIn(name, [config["name"] for config in listed["oauthIdpConfigs"]])
-        self.assertNotIn("a secret", json.dumps(listed))
+        self.assertNotIn(secret, json.dumps(listed))
         self.assertEqual(self.run_call("v2", configs.delete(name=name), "GoogleProtobufEmpty"), {})
         with self.assertRaises(googleapiclient.errors.HttpError) as caught:
             configs.get(name=name).execute()

@@ -218,10 +218,11 @@ class AnswerTest(OpenIDTest):
 
     def test_mix_up(self):
         """An answer of another provider (RFC 9207), and one of another flow's provider."""
-        flow = self.person().flow(self.web)
-        # This provider always says who it is.
+        # This provider always says who it is. A wrong answer ends its flow.
         for issuer in ["https://evil.example.com", simulator.openid_issuer() + "/", None]:
+            flow = self.person().flow(self.web)
             self.invalid(flow, back=change(flow.back, iss=issuer))
+        flow = self.person().flow(self.web)
         implicit = self.person().flow(self.web, provider="oidc.implicit")
         self.invalid(flow, back=change(flow.back, state=implicit.state), sessionId=implicit.session)
 

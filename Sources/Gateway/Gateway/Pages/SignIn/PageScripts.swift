@@ -67,7 +67,7 @@ enum PageScripts {
       function end(flow, outcome) {
         if (flow.scheme) return toApp(flow, outcome);
         const event = {
-          type: flow.authType, eventId: flow.eventId, urlResponse: outcome.link ?? null, sessionId: flow.sessionId,
+          type: flow.authType, eventId: flow.eventId ?? null, urlResponse: outcome.link ?? null, sessionId: flow.sessionId,
           postBody: null, tenantId: null, error: outcome.error ?? null,
         };
         if (!flow.redirectUrl) return toFrame(flow, event);

@@ -29,7 +29,9 @@ struct SignInTarget: Sendable {
     let type = try query.required("authType")
     var context = CallAnswer()
     context.put("authType", type)
-    context.put("eventId", try query.required("eventId"))
+    // The JavaScript SDK sends none for a redirect that signs in.
+    let eventID = try Self.redirects.contains(type) ? query.printable("eventId") : query.required("eventId")
+    context.put("eventId", eventID)
     isCheck = type == Self.check
     if isCheck || type == Self.ofApp {
       let app = try Self.app(query, project)
@@ -107,9 +109,13 @@ extension ProtocolError {
 extension CallBody {
   /// A parameter that every SDK sends.
   fileprivate func required(_ name: String) throws(ProtocolError) -> String {
-    guard let text = try word(name, else: SignInTarget.foreign),
-      text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F })
-    else { throw .foreignPage }
+    guard let text = try printable(name) else { throw .foreignPage }
+    return text
+  }
+
+  fileprivate func printable(_ name: String) throws(ProtocolError) -> String? {
+    guard let text = try word(name, else: SignInTarget.foreign) else { return nil }
+    guard text.unicodeScalars.allSatisfy({ $0.value >= 0x20 && $0.value != 0x7F }) else { throw .foreignPage }
     return text
   }
 }
