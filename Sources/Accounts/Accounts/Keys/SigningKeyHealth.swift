@@ -28,12 +28,15 @@ struct SigningKeyMetrics: Sendable {
   private let age: Gauge
 
   init(_ registry: MetricsRegistry, _ purpose: SigningKeyPurpose) {
-    func gauge(_ name: String, _ help: String) -> Gauge {
-      registry.gauge(name, help, labels: ["purpose"]).with(purpose.label)
-    }
-    published = gauge("countersign_signing_keys", "Signing keys that are published.")
-    unreadable = gauge("countersign_signing_keys_unreadable", "Signing keys in the database that cannot be opened.")
-    age = gauge("countersign_signing_key_age_seconds", "Time since the key that signs has begun to.")
+    published = registry.gauge("countersign_signing_keys", "Signing keys that are published.", labels: ["purpose"])
+      .with(purpose.label)
+    unreadable = registry.gauge(
+      "countersign_signing_keys_unreadable", "Signing keys in the database that cannot be opened.",
+      labels: ["purpose"]
+    ).with(purpose.label)
+    age = registry.gauge(
+      "countersign_signing_key_age_seconds", "Time since the key that signs has begun to.", labels: ["purpose"]
+    ).with(purpose.label)
   }
 
   func set(_ reading: SigningKeys.Reading, signing since: UnixTime?, at now: UnixTime) {
