@@ -87,13 +87,15 @@ struct CredentialCheck: Sendable {
   private func find(
     _ named: NamedProvider, _ flow: PageFlow?, _ access: StageAccess
   ) async throws(StoreError) -> Result<any IdentityProvider, APIError> {
-    let used = flow.flatMap { UsedCredential($0.spent, of: $0.provider) }
+    let used = flow.map { flow in
+      [flow.spent, flow.refused].compactMap { UsedCredential($0, of: flow.provider) }
+    }
     if used == nil, case .own(let provider) = named { return .success(provider) }
     var keys = StoreKeys()
     named.addKeys(of: project, to: &keys)
-    if let used { keys.add(record: used.id) }
+    for used in used ?? [] { keys.add(record: used.id) }
     return try await access.store.read(keys, at: access.now()) { [self] set throws(StoreError) in
-      if let used, try used.isUsed(in: set) { return .failure(.duplicateCredential) }
+      for used in used ?? [] where try used.isUsed(in: set) { return .failure(.duplicateCredential) }
       return try named.find(of: project, parts, in: set)
     }
   }

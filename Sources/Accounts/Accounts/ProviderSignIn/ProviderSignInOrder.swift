@@ -218,9 +218,9 @@ struct ProviderSignInOrder: CommandOrder {
   private func spendFlow(refusedBy error: APIError, in set: inout WorkingSet) throws(StoreError) {
     guard case .page(_, let flow, _) = credential,
       [.invalidIDPResponse, .missingOrInvalidNonce].contains(error.code),
-      let used = UsedCredential(flow.spent, of: flow.provider), try !used.isUsed(in: set)
+      let used = UsedCredential(flow.refused, of: flow.provider), try !used.isUsed(in: set)
     else { return }
-    try used.store(until: flow.spent.until + Self.lateness, in: &set)
+    try used.store(until: flow.refused.until + Self.lateness, in: &set)
   }
 
   // MARK: Again

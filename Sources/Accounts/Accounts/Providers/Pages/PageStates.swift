@@ -56,4 +56,8 @@ extension PageFlow {
 
   /// The flow as a credential that counts once, whatever it brings.
   var spent: SpentCredential { SpentCredential(value: ["page", verifier], until: beganAt + Self.lifetime) }
+
+  /// Mark of a flow that has had a wrong answer: no other is taken to the provider. One that is there already, and was
+  /// right, counts: of the same answer sent twice at once the provider refuses one.
+  var refused: SpentCredential { SpentCredential(value: ["refused page", verifier], until: spent.until) }
 }
