@@ -1,6 +1,7 @@
 import CountersignAMQP
 import CountersignMessages
 import CountersignTelemetry
+import Synchronization
 import TestSupport
 import Testing
 
@@ -81,10 +82,16 @@ import Testing
   {
     try await withWorker { worker in
       worker.handler.onCall { [outage] _, _ in .retry(outage) }
-      worker.sink.answer { $0.exchange == Topology.Exchanges.results ? .nacked : .confirmed }
+      let tries = Mutex(0)
+      worker.sink.answer { publication in
+        guard publication.exchange == Topology.Exchanges.results else { return .confirmed }
+        tries.withLock { $0 += 1 }
+        return .nacked
+      }
       let number = worker.deliver(try job())
       try await worker.advance(until: "it is acknowledged") { worker.journal.contains(.acked(number)) }
       #expect(worker.delayedJobs.count == 1 && worker.delayReports.isEmpty)
+      #expect(tries.withLock { $0 } == JobPublications.maxCopyTries)
     }
   }
 }
