@@ -149,11 +149,11 @@ class ScriptTest(unittest.TestCase):
         self.assertIn(script("nproc() { echo 1; }; tests_stacks").stdout.strip(), ["1", "2"])
 
     def test_ports_are_free_ones_in_a_row(self):
-        free = 'port_open() {{ (($1 == 5830 || $1 == {})); }}; tests_port_base 62'
-        self.assertEqual(script(free.format(6000)).stdout.strip(), "5852")
-        self.assertEqual(script(free.format(5900)).stdout.strip(), "5914")
+        free = 'port_open() {{ (($1 == 5830 || $1 == {})); }}; tests_port_base 64'
+        self.assertEqual(script(free.format(6000)).stdout.strip(), "5854")
+        self.assertEqual(script(free.format(5900)).stdout.strip(), "5918")
         self.assertEqual(script(free.format(0), COUNTERSIGN_TEST_PORT_BASE="7000").stdout.strip(), "7000")
-        full = script("port_open() { return 0; }; tests_port_base 31")
+        full = script("port_open() { return 0; }; tests_port_base 32")
         self.assertEqual(full.returncode, 1)
         self.assertIn("COUNTERSIGN_TEST_PORT_BASE", full.stderr)
 
