@@ -14,6 +14,7 @@ import uuid
 import simulator
 import stack
 from countersign_client import Client, Refused
+from gateway_client import APIError, Apple
 from process import Process
 from samples import new_number, wrong
 from waiting import eventually
@@ -152,6 +153,11 @@ class BudgetTest(Attack):
 
         error = self.until_refused(push, PUSHES, 50)
         self.assertEqual(error.code, "QUOTA_EXCEEDED")
+        # Over HTTP, too.
+        with self.assertRaises(APIError) as caught:
+            Apple(PUSH_APP).call("accounts:verifyIosClient", {"appToken": uuid.uuid4().hex * 2})
+        self.assertEqual((caught.exception.status, caught.exception.code), (400, "QUOTA_EXCEEDED"))
+        self.assertGreater(int(caught.exception.retry_after), 0)
 
     def test_receipt_that_is_used_again_and_again(self):
         token = uuid.uuid4().hex * 2

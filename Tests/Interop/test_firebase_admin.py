@@ -558,6 +558,9 @@ class ProductionTest(AdministrationTests, unittest.TestCase):
         ]:
             with self.subTest(token[:40]):
                 self.refused("INVALID_CUSTOM_TOKEN", self.web.sign_in_with_custom_token, token)
+        other = key["client_email"].replace(f"@{PROJECT}.", "@other-project.")
+        self.assertNotEqual(other, key["client_email"])
+        self.refused("CREDENTIAL_MISMATCH", self.web.sign_in_with_custom_token, made(iss=other, sub=other))
         self.refused("MISSING_CUSTOM_TOKEN", self.web.sign_in_with_custom_token, "")
 
     def test_the_emulators_owner_is_nobody_on_the_internet(self):

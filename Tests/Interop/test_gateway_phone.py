@@ -456,8 +456,10 @@ class ProofModesTest(PhoneTest):
         # Not even an app that is trusted, or only watched, gets by.
         for client in [Apple(url=url), Apple(AUDIT_APP, url=url), Web(url)]:
             self.refused("MISSING_RECAPTCHA_TOKEN", client.send_code, new_number())
-        token = f"high.{ACTION}.{secrets.token_hex(8)}@{CAPTCHA_APP}"
         client, number = Apple(CAPTCHA_APP, url=url), new_number()
+        other = f"high.login.{secrets.token_hex(8)}@{CAPTCHA_APP}"
+        self.refused("INVALID_RECAPTCHA_ACTION", client.send_code, number, captchaResponse=other, recaptchaVersion="RECAPTCHA_ENTERPRISE")
+        token = f"high.{ACTION}.{secrets.token_hex(8)}@{CAPTCHA_APP}"
         session = client.send_code(number, captchaResponse=token, recaptchaVersion="RECAPTCHA_ENTERPRISE")
         self.assertEqual(client.sign_in(session, received_code(number))["phoneNumber"], number)
 

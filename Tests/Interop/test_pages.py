@@ -1,5 +1,6 @@
 """The pages: what they name is there, their tables are those of Config/asyncapi.json, and their examples run as they are printed."""
 
+import ast
 import json
 import os
 import re
@@ -14,6 +15,7 @@ import pika
 
 import contract
 import simulator
+import stock_sdk
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", ROOT / "SECURITY.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -306,6 +308,61 @@ class MessagesTest(unittest.TestCase):
         described = set(schemas["Headers"]["properties"]) | set(schemas["DeadLetterHeaders"]["properties"])
         self.assertEqual(told - described, {"x-redrive-id", "x-redrive-count"})
         self.assertEqual(described - told, set())
+
+
+class RequirementsTest(unittest.TestCase):
+    """The table of promises: its tests are there, and the JavaScript SDK's codes are those of its sources."""
+
+    PAGE = "docs/requirements.md"
+    TEST = r"`(test_\w+\.|\w+Tests: )"
+
+    def rows(self):
+        """All rows of the page's tables, without their heads."""
+        lines = list(without_blocks(ROOT / self.PAGE))
+        heads = {number + more for number, line in enumerate(lines[1:]) if line.startswith("|---") for more in (0, 1)}
+        return [[cell.strip() for cell in line[1:-1].split("|")] for number, line in enumerate(lines)
+                if line.startswith("|") and number not in heads]
+
+    def test_each_test_that_is_named_is_there(self):
+        python, swift = set(), set()
+        for path in (ROOT / "Tests" / "Interop").glob("test_*.py"):
+            classes = [node for node in ast.parse(path.read_text()).body if isinstance(node, ast.ClassDef)]
+            python |= {f"{path.stem}.{one.name}.{part.name}" for one in classes for part in one.body
+                       if isinstance(part, ast.FunctionDef)}
+        for path in (ROOT / "Tests").rglob("*.swift"):
+            swift |= {f"{path.stem}: {title}" for title in re.findall(r"\bfunc `([^`]+)`", path.read_text())}
+        named = code("\n".join(without_blocks(ROOT / self.PAGE)))
+        tests = [span for span in named if re.match(r"test_\w+\.", span)]
+        titles = [span for span in named if re.match(r"\w+Tests: ", span)]
+        self.assertGreater(min(len(tests) // 10, len(titles)), 10)
+        self.assertEqual([span for span in tests if span not in python], [])
+        self.assertEqual([span for span in titles if span not in swift], [])
+
+    def test_each_promise_stands_once_with_what_shows_it(self):
+        promises = [row for row in self.rows() if re.fullmatch(r"[A-Z]\d+", row[0])]
+        self.assertEqual(len(promises), 40)
+        self.assertEqual(len({row[0] for row in promises}), len(promises))
+        for row in promises:
+            self.assertRegex(row[2], rf"{self.TEST}|[Nn]ot offered yet: |^no test", row[0])
+
+    def test_the_sdk_makes_of_each_code_what_stands_there(self):
+        files, _ = stock_sdk.sources(stock_sdk.wheel())
+        words = dict(re.findall(r"(\w+) = '([\w-]+)'", files["@firebase/auth/src/core/errors.ts"]))
+        errors = re.findall(r"\[\s*ServerError\.(\w+)\s*\]:\s*AuthErrorCode\.(\w+)", files["@firebase/auth/src/api/errors.ts"])
+        self.assertGreater(len(errors), 40)
+        known = {name: words[error] for name, error in errors}
+        rows = table(self.PAGE, "| code | over HTTP | JavaScript | Apple |")
+        self.assertGreater(len(rows), 50)
+        self.assertEqual(len({row[0] for row in rows}), len(rows))
+        for name, shown, error, _ in rows:
+            # As the SDK does with codes that it does not know.
+            [name] = code(name)
+            self.assertEqual(code(error), [known.get(name, name.lower().replace("_", "-"))], name)
+            self.assertRegex(shown, r"`test_\w+\.", f"{name} has no test over HTTP")
+
+    def test_nothing_speaks_grpc(self):
+        named = text("Package.swift") + "".join(path.read_text() for path in files("Sources", "Config") if path.suffix != "")
+        self.assertNotRegex(named, re.compile(r"\bimport \w*GRPC|grpc-swift|application/grpc", re.I))
 
 
 class NumbersTest(unittest.TestCase):
