@@ -172,6 +172,39 @@ struct CommandQueueStageTests {
     #expect(bench.replies.map(\.type) == ["note.kept.v1"])
   }
 
+  @Test(arguments: [true, false])
+  func `What changes the store, and fails or takes too long, is not said to have changed nothing`(
+    takesTooLong: Bool
+  ) async throws {
+    bench.stages.changesStore.withLock { $0 = true }
+    bench.stages.set { _, _ throws(StoreError) in
+      if takesTooLong { try? await Task.sleep(for: .seconds(3600)) }
+      throw StoreError(.unavailable, "no keys")
+    }
+    bench.stages.longest.withLock { $0 = takesTooLong ? .milliseconds(20) : .seconds(3600) }
+    await bench.deliver(try bench.note("slow"))
+    let error = try ErrorReply(json: try #require(bench.replies.first).body).error
+    #expect(error.code == .internalError && error.retryAfter == 30 && error.reason == "UNFINISHED")
+    #expect(bench.dead.isEmpty)
+    #expect(try await bench.recorded(["slow"]) == 0)
+  }
+
+  @Test(arguments: [true, false])
+  func `What changes the store is not done again for a command that has its answer`(changesStore: Bool) async throws {
+    bench.stages.changesStore.withLock { $0 = changesStore }
+    let runs = Mutex(0)
+    bench.stages.set { _, _ in runs.withLock { $0 += 1 } }
+    let message = try bench.note("slow", .job)
+    await bench.deliver(message)
+    var other = try bench.note("slow-other")
+    other.messageID = message.messageID
+    await bench.deliver(message)
+    await bench.deliver(other)
+    #expect(runs.withLock { $0 } == (changesStore ? 1 : 3))
+    #expect(bench.replies.map(\.type) == ["note.kept.v1", "note.kept.v1", "error.v1"])
+    #expect(bench.metric("notes_stored_total") == 1)
+  }
+
   @Test func `What fails and has no reply address is kept for operators`() async throws {
     bench.stages.set { _, _ throws(StoreError) in throw StoreError(.unavailable, "no keys") }
     var message = try bench.note("slow")

@@ -166,6 +166,7 @@ final class StageScript: Sendable {
 
   private let script = Mutex<Script>({ _, _ in })
   let longest = Mutex(CommandStage.longest)
+  let changesStore = Mutex(false)
 
   func set(_ body: @escaping Script) { script.withLock { $0 = body } }
 
@@ -234,7 +235,9 @@ struct PutNoteOrder: CommandOrder {
     guard text.hasPrefix("slow") else { return nil }
     let window: CommandStage.Window = text.hasPrefix("slow-provider") ? .providers : .general
     let longest = flow.stages.longest.withLock { $0 }
-    return CommandStage(window: window, longest: longest) { [self] access throws(StoreError) in
+    let changesStore = flow.stages.changesStore.withLock { $0 }
+    return CommandStage(window: window, longest: longest, changesStore: changesStore) {
+      [self] access throws(StoreError) in
       try await flow.stages.run(text, access)
       return self
     }

@@ -19,7 +19,7 @@ struct ResetFlow: Flow {
         guard CommandAge.least(of: envelope.timestamp, at: now) ?? .zero <= parts.rules.maxCommandAge else {
           throw .requesterGone
         }
-        return ResetOrder(try parts.reader.project(command.project).id, envelope.identity, parts)
+        return ResetOrder(try parts.reader.project(command.project).id, parts)
       }
     ]
   }
@@ -33,34 +33,24 @@ private struct ResetOrder: CommandOrder {
 
   let fingerprint: [UInt8]
   private let project: String
-  private let identity: MessageIdentity
   private let deletion: Deletion
   private var deleted = 0
 
-  init(_ project: String, _ identity: MessageIdentity, _ parts: AccountParts) {
+  init(_ project: String, _ parts: AccountParts) {
     self.project = project
-    self.identity = identity
     deletion = parts.deletion
     fingerprint = parts.hashes.hash("reset", [project])
   }
 
   var stage: CommandStage? {
-    CommandStage { [self] access throws(StoreError) in
+    CommandStage(changesStore: true) { [self] access throws(StoreError) in
       var order = self
-      if try await isAnswered(access) { return order }
       while !Task.isCancelled {
         let count = try await deleteSome(access)
         order.deleted += count
         if count == 0 { break }
       }
       return order
-    }
-  }
-
-  private func isAnswered(_ access: StageAccess) async throws(StoreError) -> Bool {
-    let key = try InboxKey(identity.key)
-    return try await access.store.read(StoreKeys(), at: access.now()) { set throws(StoreError) in
-      try set.message(key) != nil
     }
   }
 

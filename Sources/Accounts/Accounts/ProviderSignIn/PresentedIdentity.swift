@@ -95,13 +95,9 @@ struct PresentedIdentity: ProvenFactor {
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
     linked.photoURL = photo ?? linked.photoURL
-    if let grant = proven.grant {
-      // Another client's does not end with the new one.
-      if let former = linked.grant, former.clientID != grant.clientID { account.lostGrants.append(former) }
-      linked.grant = grant
-    }
     linked.issuer = proven.issuer ?? linked.issuer
     account.identities[index] = linked
+    if let grant = proven.grant { account.take(grant, at: proven.provider) }
     account.noteVouched(by: linked)
   }
 
@@ -123,7 +119,7 @@ struct PresentedIdentity: ProvenFactor {
     guard isSpentByRefusal else { return try refuseWithoutToken(refusal, desk) }
     let (text, _) = try desk.ticket(.pendingCredential, proven, app: app, in: &set)
     let answer = try desk.answers.refused(refusal, proven.signedIn, text)
-    return SignInOutcome(answer: answer, usesProof: true)
+    return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
   }
 
   /// The credential may come again; or its token is there, and stays good unless a link was refused.

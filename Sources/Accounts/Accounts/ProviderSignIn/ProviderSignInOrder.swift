@@ -22,6 +22,7 @@ struct ProviderSignInOrder: CommandOrder {
   /// `nil` for one that is refused: see ``refusal``.
   private let credential: PresentedCredential?
   private let request: SignInRequest
+  private let envelope: Envelope
   private let arrivedAt: UnixTime
   private let seal: ReplySeal
   /// Reason to refuse the command unless it was answered before.
@@ -40,6 +41,7 @@ struct ProviderSignInOrder: CommandOrder {
     if let app = command.app, project.app(id: app) == nil { throw .appNotFound }
     self.project = project
     app = command.app
+    self.envelope = envelope
     arrivedAt = now
     returnsCredential = command.returnIDPCredential ?? false
     seal = try reader.seal(command.replyKey, envelope, AccountSignedIn.type)
@@ -105,9 +107,12 @@ struct ProviderSignInOrder: CommandOrder {
     }
   }
 
-  /// Reason to refuse a page's answer before its code is used up: a caller that is signed in no longer, or too long.
+  /// Reason to refuse a page's answer before its code is used up: a requester that has given up, or a caller that is
+  /// signed in no longer, or too long.
   private func earlyRefusal(_ access: StageAccess) async throws(StoreError) -> APIError? {
-    guard case .page(_, let flow, _) = credential, let caller = request.caller else { return nil }
+    guard case .page(_, let flow, _) = credential else { return nil }
+    guard PhoneCheck.deadline(of: envelope, at: access.now()) != nil else { return .requesterGone }
+    guard let caller = request.caller else { return nil }
     var keys = StoreKeys()
     caller.addKeys(to: &keys)
     return try await access.store.read(keys, at: access.now()) { [self] set throws(StoreError) in
@@ -154,7 +159,10 @@ struct ProviderSignInOrder: CommandOrder {
     case .success(let holder): request.isRecent = holder.isRecent(at: arrivedAt)
     }
     // Nothing is used up for a requester that has given up.
-    guard PhoneCheck.deadline(of: envelope, at: set.now) != nil else { return CommandAnswer(.requesterGone) }
+    guard PhoneCheck.deadline(of: envelope, at: set.now) != nil else {
+      if case .success(let proven) = verified { try giveBack(proven, in: &set) }
+      return CommandAnswer(.requesterGone)
+    }
     guard case .pendingToken(let ids) = credential else { return try present(request, envelope, in: &set) }
     let found: OpenTicket<ProvenIdentity>? = try reader.tickets.find(
       ids, .pendingCredential, project: project.id, in: set)
@@ -163,7 +171,10 @@ struct ProviderSignInOrder: CommandOrder {
     }
     if let error = try refusal(of: found.content, in: set) { return CommandAnswer(error) }
     let outcome = try signIn(presented(found.content, .pendingToken), request, envelope).carryOut(in: &set)
-    if outcome.usesProof { try set.remove(found.ticket.id) }
+    if outcome.usesProof {
+      try set.remove(found.ticket.id)
+      if !outcome.isProofKept { try giveBack(found.content, in: &set) }
+    }
     return outcome.answer
   }
 
@@ -193,9 +204,13 @@ struct ProviderSignInOrder: CommandOrder {
     }
     if let error = try refusal(of: proven, in: set) { return try refused(error, in: &set) }
     let used = Self.used(proven)
-    if let used, try used.isUsed(in: set) { return CommandAnswer(.duplicateCredential) }
+    if let used, try used.isUsed(in: set) {
+      try giveBack(proven, in: &set)
+      return CommandAnswer(.duplicateCredential)
+    }
     let outcome = try signIn(presented(proven, .credential), request, envelope).carryOut(in: &set)
     if outcome.usesProof || isPage { try spend(proven, in: &set) }
+    if !outcome.isProofKept { try giveBack(proven, in: &set) }
     return outcome.answer
   }
 
@@ -210,8 +225,23 @@ struct ProviderSignInOrder: CommandOrder {
 
   /// The code of a page is used up by then, whatever comes of it: its flow is not taken to the provider again.
   private func refused(_ error: APIError, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    if isPage, case .success(let proven) = verified { try spend(proven, in: &set) }
+    if isPage, case .success(let proven) = verified {
+      try spend(proven, in: &set)
+      try giveBack(proven, in: &set)
+    }
     return CommandAnswer(error)
+  }
+
+  /// Has the grant of a refused sign-in revoked. It goes to the account that has the identity, if there is one: at
+  /// Apple, a revocation ends what the user has allowed, that account's grant with it.
+  private func giveBack(_ proven: ProvenIdentity, in set: inout WorkingSet) throws(StoreError) {
+    guard let grant = proven.grant else { return }
+    let key = try presented(proven, .credential).key(project: project.id)
+    guard var account = try AccountRecord.find(holderOf: key, in: set) else {
+      return try GrantRevocation.begin(grant, of: project.id, as: runs.random.eventID, in: &set)
+    }
+    account.take(grant, at: proven.provider)
+    try account.store(in: &set)
   }
 
   /// A flow whose answer is wrong has had its try: each costs its provider an exchange in our name.

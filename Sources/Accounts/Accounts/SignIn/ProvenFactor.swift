@@ -87,6 +87,8 @@ struct SignInOutcome {
   var answer: CommandAnswer
   /// Whether what was proven is used up.
   var usesProof: Bool
+  /// Whether an account or a pending token has it from now on.
+  var isProofKept = false
 
   /// A refusal for a reason that the proof has nothing to do with: it stays good.
   static func refused(_ error: APIError) -> SignInOutcome {

@@ -151,7 +151,7 @@ struct SignIn<Factor: ProvenFactor> {
     let first = FirstFactor(provider: factor.provider, sessions: sessions, random: runs.random, cause: cause)
     let holder = try first.finish(account, isNewUser: isNewUser, in: &set)
     let answer = try step.answers.tokens(holder, isNewUser: isNewUser, factor.identity, at: set.now)
-    return SignInOutcome(answer: answer, usesProof: true)
+    return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
   }
 
   /// Anyone who knows the fixed code of a fictional number may have had sessions. With the first real proof they end.
@@ -225,6 +225,6 @@ struct SignIn<Factor: ProvenFactor> {
     }
     let holder = IDTokenCheck.Holder(account: account, session: session)
     let answer = try step.answers.tokens(holder, isNewUser: false, factor.identity, at: set.now)
-    return SignInOutcome(answer: answer, usesProof: true)
+    return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
   }
 }

@@ -19,11 +19,10 @@ struct ActRecord: Sendable {
     _ act: String, on subject: String?, id: String, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
     guard let user = envelope.userID else { return }
-    // A command may have waited for a coordinator.
-    let age = CommandAge.least(of: envelope.timestamp, at: set.now) ?? .zero
-    var noted = OperatorAct(by: user, act: act, actedAt: set.now - age)
+    // The sender could backdate it: its own time does not count.
+    var noted = OperatorAct(by: user, act: act, actedAt: set.now)
     noted.subject = subject
-    let place = try RecordID(latestFirst: kind, at: noted.actedAt, id)
+    let place = try RecordID(latestFirst: kind, at: set.now, id)
     try set.store(
       place, ActRecord(id: place, act: noted), isNew: true, dueAt: nil, discardAt: set.now + retention,
       groupKeys: [try group])

@@ -35,7 +35,7 @@ struct ResetDevelopmentOrder: CommandOrder {
   let metrics: CoordinatorMetrics
 
   var stage: CommandStage? {
-    CommandStage { access throws(StoreError) in
+    CommandStage(changesStore: true) { access throws(StoreError) in
       while !Task.isCancelled, try await removeSome(access) {}
       _ = try await access.store.forgetCounters()
       return self

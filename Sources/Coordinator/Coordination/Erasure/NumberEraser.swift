@@ -19,7 +19,7 @@ struct ForgetNumberCommand: CommandOrder {
 
   /// There may be more than fits into one transaction.
   var stage: CommandStage? {
-    CommandStage(longest: NumberEraser.longest) { access throws(StoreError) in
+    CommandStage(longest: NumberEraser.longest, changesStore: true) { access throws(StoreError) in
       var order = self
       order.begun = try await eraser.begin(scope, envelope, access)
       return order

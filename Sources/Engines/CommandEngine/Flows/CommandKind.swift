@@ -152,14 +152,18 @@ public struct CommandStage: Sendable {
   /// Time after which the work is canceled. Unless it ends regularly all the same, the command is answered with an
   /// error, and may be sent again.
   public let longest: Duration
+  /// Whether the work changes the store in transactions of its own. It is not done again for a command that has its
+  /// answer, and one that ends midway is answered with ``CountersignMessages/APIError/unfinished``.
+  public let changesStore: Bool
   let run: @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
 
   public init(
-    window: Window = .general, longest: Duration = Self.longest,
+    window: Window = .general, longest: Duration = Self.longest, changesStore: Bool = false,
     _ run: @escaping @Sendable (StageAccess) async throws(StoreError) -> any CommandOrder
   ) {
     self.window = window
     self.longest = longest
+    self.changesStore = changesStore
     self.run = run
   }
 }

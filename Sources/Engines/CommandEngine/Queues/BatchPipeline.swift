@@ -224,12 +224,12 @@ extension BatchPipeline {
 
   private func finish(_ stage: CommandStage, _ delivery: Delivery, _ prepared: Work.Prepared) async -> Bool {
     let startedAt = ContinuousClock.now
-    let outcome = await run(stage)
+    let outcome = await run(stage, prepared)
     // The process is to end, and the work may have been cut short: the delivery arrives again.
     if Task.isCancelled { return false }
-    let order: any CommandOrder
+    let staged: Work.Prepared
     switch outcome {
-    case .success(let done): order = done
+    case .success(let done): staged = done
     case .failure(let error):
       if error.code == .closed { return false }
       var refused = work.giveUp(prepared, at: context.clock.now())
@@ -238,7 +238,7 @@ extension BatchPipeline {
       return await end(delivery, refused, startedAt: startedAt)
     }
     var batch = Batch<Work.Prepared>(
-      [delivery], [.transaction(work.staged(prepared, order))], at: context.clock.now(), startedAt: startedAt)
+      [delivery], [.transaction(staged)], at: context.clock.now(), startedAt: startedAt)
     batch.isStaged = true
     guard let committed = await store.commit(batch) else { return false }
     return await publish(committed)
@@ -251,12 +251,15 @@ extension BatchPipeline {
   }
 
   /// After its time it is canceled. What it has done by then counts.
-  private func run(_ stage: CommandStage) async -> Result<any CommandOrder, StoreError> {
-    await withTaskGroup(of: Result<any CommandOrder, StoreError>?.self) {
-      [context, queue = work.queue] group in
-      group.addTask {
+  private func run(
+    _ stage: CommandStage, _ prepared: Work.Prepared
+  ) async -> Result<Work.Prepared, StoreError> {
+    await withTaskGroup(of: Result<Work.Prepared, StoreError>?.self) {
+      [self, context, work, queue = work.queue] group in
+      group.addTask { [self] in
         do throws(StoreError) {
-          return .success(try await stage.run(StageAccess(context: context)))
+          if stage.changesStore, try await isAnswered(prepared) { return .success(prepared) }
+          return .success(work.staged(prepared, try await stage.run(StageAccess(context: context))))
         } catch {
           context.logger.error(
             "the work before the transaction of a command failed", [.queue: queue, .error: error.description])
@@ -272,6 +275,12 @@ extension BatchPipeline {
       group.cancelAll()
       if result == nil { result = await group.next() ?? nil }
       return result ?? .failure(StoreError(.unavailable, "the work before a transaction takes too long"))
+    }
+  }
+
+  private func isAnswered(_ prepared: Work.Prepared) async throws(StoreError) -> Bool {
+    try await context.store.read(StoreKeys(), at: context.clock.now()) { [work] set throws(StoreError) in
+      try work.isAnswered(prepared, in: set)
     }
   }
 }

@@ -22,6 +22,9 @@ protocol BatchQueue: Sendable {
 
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared
 
+  /// Whether the transaction answers it without carrying it out.
+  func isAnswered(_ prepared: Prepared, in set: WorkingSet) throws(StoreError) -> Bool
+
   /// Answers a delivery whose transaction fails for a reason of its own.
   func giveUp(_ prepared: Prepared, at now: UnixTime) -> Conclusion
 
@@ -34,6 +37,7 @@ protocol BatchQueue: Sendable {
 extension BatchQueue {
   func refuseBusy(_ prepared: Prepared, at now: UnixTime) -> Conclusion { giveUp(prepared, at: now) }
   func staged(_ prepared: Prepared, _ order: any CommandOrder) -> Prepared { prepared }
+  func isAnswered(_ prepared: Prepared, in set: WorkingSet) throws(StoreError) -> Bool { false }
 }
 
 enum BatchStep<Prepared: Sendable>: Sendable {

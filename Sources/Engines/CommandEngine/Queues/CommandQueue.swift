@@ -115,6 +115,13 @@ struct CommandQueue: BatchQueue {
     return try carryOut(request, in: &set)
   }
 
+  func isAnswered(_ request: CommandRequest, in set: WorkingSet) throws(StoreError) -> Bool {
+    guard let entry = try set.message(request.key) else { return false }
+    // Another command under its ID is refused by the transaction.
+    guard request.order.isSame(as: entry.fingerprint), case .reserved = entry.state else { return true }
+    return false
+  }
+
   private func carryOut(_ request: CommandRequest, in set: inout WorkingSet) throws(StoreError) -> CommandAnswer? {
     if let refusal = tooOld(request, at: set.now) { return CommandAnswer(refusal) }
     let before = set.changeCount
@@ -149,7 +156,8 @@ struct CommandQueue: BatchQueue {
   // MARK: Answers
 
   func giveUp(_ request: CommandRequest, at now: UnixTime) -> Conclusion {
-    var conclusion = conclude(request.envelope, CommandAnswer(.notStored), at: now)
+    let mayHaveBegun = request.order.stage?.changesStore ?? false
+    var conclusion = conclude(request.envelope, CommandAnswer(mayHaveBegun ? .unfinished : .notStored), at: now)
     conclusion.dead = DeadReason(code: "INTERNAL_ERROR", text: "the command cannot be stored")
     return conclusion
   }
@@ -225,6 +233,10 @@ extension APIError {
   /// Answer to a command that was not stored.
   public static let notStored = APIError(
     .internalError, "the command could not be carried out, and nothing was changed", retryAfter: 30)
+  /// Answer to a command whose work before the transaction has changed the store, and has not come to its end.
+  public static let unfinished = APIError(
+    .internalError, "the command may have been begun, and is not finished: send it again, and it goes on",
+    retryAfter: 30, reason: "UNFINISHED")
   static let busy = APIError(
     .internalError, "too many commands wait for work of this kind, and nothing was changed: send it again later",
     retryAfter: 5, reason: "BUSY")

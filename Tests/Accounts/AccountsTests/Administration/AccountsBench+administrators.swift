@@ -183,9 +183,10 @@ extension AccountsBench {
   }
 
   func settings(
-    by caller: Bearer = .administrator, _ change: (inout ProjectSettingsCommand) -> Void = { _ in }
+    by caller: Bearer = .administrator, id: String? = nil,
+    _ change: (inout ProjectSettingsCommand) -> Void = { _ in }
   ) async throws -> Message {
-    let id = nextID()
+    let id = id ?? nextID()
     var command = ProjectSettingsCommand(project: Self.project)
     change(&command)
     command.bearer = try bearer(caller, ProjectSettingsCommand.self, id)

@@ -61,4 +61,60 @@ import Testing
       #expect(try await bench.signUp(email: free).reply.isNewUser == true)
     }
   }
+
+  @Test func `A switch that was answered changes nothing when it arrives again, nor does another under its ID`()
+    async throws
+  {
+    let bench = try await AccountsBench()
+    _ = try await bench.settings { $0.allowsDuplicateEmails = true }
+    let first = try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }
+    _ = try await bench.settings(id: "other") { $0.allowsDuplicateEmails = true }
+    let again = try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }
+    #expect(again.body == first.body)
+    let reused = try await bench.settings(id: "other") { $0.allowsDuplicateEmails = false }
+    #expect(try ErrorReply(json: reused.body).error.reason == "MESSAGE_ID_REUSED")
+    #expect(try ProjectSettingsFound(json: try await bench.settings().body).allowsDuplicateEmails)
+  }
+
+  @Test(arguments: [false, true])
+  func `A switch that is cut off says that it goes on, and does so when it is repeated`(
+    isAddressTaken: Bool
+  ) async throws {
+    let bench = try await AccountsBench()
+    bench.usePasswords()
+    _ = try await bench.settings { $0.allowsDuplicateEmails = true }
+    let email = "ada@example.com"
+    _ = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: email))
+    bench.store.afterCommit { [store = bench.store] in
+      store.afterCommit(nil)
+      store.fail(.unavailable, .read, times: 1)
+    }
+    let cutOff = try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }
+    let error = try ErrorReply(json: cutOff.body).error
+    #expect(error.reason == "UNFINISHED" && error.retryAfter != nil)
+    #expect(try ProjectSettingsFound(json: try await bench.settings().body).allowsDuplicateEmails == false)
+    // The walk has not reached the identity whose address that is.
+    if isAddressTaken { #expect(try await bench.signUp(email: email).reply.isNewUser == true) }
+    #expect(try code(try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }) == nil)
+    #expect(try await bench.signUp(email: email).error?.code == .emailExists)
+  }
+
+  @Test func `A switch is repeated when another has allowed duplicates since its walk`() async throws {
+    let bench = try await AccountsBench()
+    let project = try #require(bench.parts.rules.projects.current[AccountsBench.project])
+    _ = try await bench.settings { $0.allowsDuplicateEmails = true }
+    bench.store.afterCommit { [store = bench.store, now = bench.clock.now()] in
+      store.afterCommit(nil)
+      let allowed = ProjectSettings.Changes(allowsDuplicateEmails: true)
+      // A failure shows below.
+      _ = try? await store.transact(StoreKeys(), at: now, settling: OutboxSettlement()) { set throws(StoreError) in
+        _ = try ProjectSettings.change(project, allowed, in: &set)
+      }
+    }
+    let refused = try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }
+    #expect(try ErrorReply(json: refused.body).error.reason == "UNFINISHED")
+    #expect(try ProjectSettingsFound(json: try await bench.settings().body).allowsDuplicateEmails)
+    #expect(try code(try await bench.settings(id: "switch") { $0.allowsDuplicateEmails = false }) == nil)
+    #expect(try ProjectSettingsFound(json: try await bench.settings().body).allowsDuplicateEmails == false)
+  }
 }

@@ -130,6 +130,69 @@ import Testing
     #expect(bench.checks.isEmpty)
   }
 
+  // MARK: Refusals
+
+  /// Signs in at the page, which leaves one.
+  private func signIn(
+    _ subject: String, _ token: String, email: String? = nil, idToken: Secret? = nil, makesAccount: Bool = true
+  ) async throws -> AccountsBench.Answer {
+    var content = FakeProvider.Token(subject, email: email)
+    content.refreshToken = token
+    let code = try bench.credential("apple.com", content).idToken
+    let credential = bench.answered(try await bench.start("apple.com")) { $0.code = code }
+    return try await bench.signIn(credential, idToken: idToken) { $0.autoCreate = makesAccount }
+  }
+
+  /// Tokens that the coordinator is asked to revoke.
+  private func revoked() async throws -> [String] {
+    await round()
+    return try bench.published(on: Topology.Exchanges.commands).filter { $0.routingKey == "revocation.start" }.map {
+      let start = try StartRevocation(json: $0.message.body)
+      let context = SealContext(
+        messageType: StartRevocation.type, messageID: try #require($0.message.messageID), recipient: start.app)
+      return try start.token.secret.open(with: bench.secrets.secrets.keys, for: context).reveal()
+    }
+  }
+
+  @Test func `That of a sign-in which an account refuses that lacks the identity is revoked`() async throws {
+    let email = "ada@example.com"
+    let owner = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: email))
+    let account = try #require(try await bench.find(owner.reply.localID))
+    try await bench.change(account) { account, _ in account.isDisabled = true }
+    #expect(try await signIn("a", "refresh-1", email: email).error?.code == .userDisabled)
+    #expect(try await revoked() == ["refresh-1"])
+  }
+
+  @Test func `That of a refused sign-in goes to the account that has the identity`() async throws {
+    let localID = try await signIn("a", "refresh-1").reply.localID
+    let account = try #require(try await bench.find(localID))
+    try await bench.change(account) { account, _ in account.isDisabled = true }
+    #expect(try await signIn("a", "refresh-2").error?.code == .userDisabled)
+    #expect(opened(try await bench.find(localID)?.identities[0].grant) == "refresh-2")
+    #expect(try await revoked() == [])
+  }
+
+  @Test func `That of a refusal with a pending token is revoked once the token is refused for good`() async throws {
+    let refused = try await signIn("a", "refresh-1", makesAccount: false)
+    #expect(refused.reply.refusal == .userNotFound && refused.pending != nil)
+    #expect(try await revoked() == [])
+    let linked = try #require(try await signIn("b", "refresh-2").idToken)
+    let answer = try await bench.signIn(pending: refused.pending, idToken: linked)
+    #expect(answer.error?.code == .identityAlreadyLinked)
+    #expect(try await revoked() == ["refresh-1"])
+  }
+
+  @Test func `A page's code is not used up for a requester that has given up`() async throws {
+    let state = try await bench.start("apple.com")
+    let id = bench.nextID()
+    let command = try bench.command(id, bench.answered(state) { $0.code = "no token" })
+    let sentAt = bench.clock.now() - PhoneCheck.patience - .seconds(1)
+    let reply = try await bench.ask(command, id: id, sentAt: sentAt)
+    #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
+    let token = try bench.credential("apple.com", FakeProvider.Token("a")).idToken
+    #expect(try await bench.signIn(bench.answered(state) { $0.code = token }).error == nil)
+  }
+
   // MARK: Deletion
 
   @Test func `A deletion is told with what became of it`() async throws {

@@ -15,6 +15,8 @@ struct FakeProvider: IdentityProvider {
   let id: String
   var countsOnce = false
   var isBelieved = true
+  /// Seals the refresh tokens of its page.
+  var grants: GrantSealer?
 
   struct Token: Codable {
     var subject: String
@@ -24,6 +26,7 @@ struct FakeProvider: IdentityProvider {
     var name: String?
     var photo: String?
     var issuer: String?
+    var refreshToken: String?
     /// Distinguishes tokens with the same content.
     var serial = 0
 
@@ -69,7 +72,11 @@ extension FakeProvider: PageProvider {
   func finish(
     _ flow: PageFlow, with credential: IDPCredential, for project: Project, at now: UnixTime
   ) async throws(APIError) -> ProvenIdentity {
-    try await verify(IDPCredential(id, credential.code), for: project, at: now)
+    var proven = try await verify(IDPCredential(id, credential.code), for: project, at: now)
+    // It is one: see above.
+    let token = credential.code.flatMap { try? JSONDecoder().decode(Token.self, from: Data($0.utf8)) }
+    proven.grant = token?.refreshToken.flatMap { grants?.seal(Secret($0), of: flow.clientID, app: flow.app) }
+    return proven
   }
 }
 

@@ -54,10 +54,14 @@ final class AccountsBench: EngineBench {
     rules.isDevelopment = setting.isDevelopment
     rules.limits = setting.limits
     rules.keys.rotatedAfter = setting.rotatedAfter
+    let providers = FakeProvider.all.map { provider in
+      var provider = provider
+      provider.grants = GrantSealer(setting.secrets.secrets.tokenKeys)
+      return provider
+    }
     let parts = try #require(
       AccountParts(
-        rules, setting.secrets.secrets, providers: IdentityProviders(FakeProvider.all, setting.issuers),
-        metrics: metrics,
+        rules, setting.secrets.secrets, providers: IdentityProviders(providers, setting.issuers), metrics: metrics,
         logger: logger))
     self.parts = parts
     self.store = FaultyStore(store)

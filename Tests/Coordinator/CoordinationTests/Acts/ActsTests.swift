@@ -66,14 +66,19 @@ import Testing
     #expect(try await !bench.dump("act").contains(Bench.number))
   }
 
-  @Test func `A command that waited for a coordinator is noted under the time of its sending`() async throws {
+  @Test func `An act is noted and sorted under our time, whatever its sender says`() async throws {
     let bench = try await Bench()
-    let sentAt = bench.clock.now()
-    let message = try bench.message(NoteAct(act: "dead.drop"), user: Self.operator, sentAt: sentAt)
+    let first = bench.clock.now()
+    _ = try await note(bench, "first")
     bench.clock.advance(by: .seconds(60))
-    await bench.deliver([message])
-    let act = try #require(try await acts(bench).first)
-    #expect(act.actedAt <= sentAt + .seconds(1))
+    let second = bench.clock.now()
+    for (act, sentAt) in [("old", first - .seconds(3600)), ("new", second + .seconds(3600))] {
+      let message = try bench.message(NoteAct(act: act), user: Self.operator, sentAt: sentAt)
+      await bench.deliver([message])
+    }
+    let acts = try await acts(bench)
+    #expect(acts.map(\.act).last == "first" && Set(acts.map(\.act)) == ["old", "new", "first"])
+    #expect(acts.map(\.actedAt) == [second, second, first])
   }
 
   @Test func `Only operators note and read, and what they note is short`() async throws {

@@ -16,6 +16,8 @@ struct SettingsOrder: CommandOrder {
   private let eventID = MessageID.make()
   /// Accounts with an address that others have too, found in the stage.
   private var sharing: [String] = []
+  /// Whether the stage has taken all addresses.
+  private var hasTaken = false
 
   init(_ command: ProjectSettingsCommand, _ envelope: Envelope, _ reader: CommandReader) throws(APIError) {
     project = try reader.project(command.project)
@@ -29,28 +31,49 @@ struct SettingsOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
-  /// Ends duplicates: addresses become their accounts' alone. A command that died on the way goes on.
+  /// Ends duplicates: addresses become their accounts' alone. A command that died or was cut off on the way goes on
+  /// behind the census: since it, sign-ins have taken addresses that others may have.
   var stage: CommandStage? {
     guard changes.allowsDuplicateEmails == false else { return nil }
-    return CommandStage(longest: Self.longestCensus) { [self] access throws(StoreError) in
+    return CommandStage(longest: Self.longestCensus, changesStore: true) { [self] access throws(StoreError) in
       var order = self
-      let isNeeded = try await access.store.read(StoreKeys(), at: access.now()) {
-        [check, project] set throws(StoreError) in
-        guard case .success = try check.administrator(in: set) else { return false }
-        let settings = try ProjectSettings.find(project, in: set)
-        return settings.allowsDuplicateEmails || settings.isTakingAddresses
-      }
-      guard isNeeded else { return order }
       let census = AddressCensus(project: project.id)
-      order.sharing = try await census.sharing(access)
-      guard order.sharing.isEmpty else { return order }
-      // Sign-ins take their addresses from now on, so the walk misses none.
-      try await access.transact { [project] set throws(StoreError) in
-        _ = try ProjectSettings.change(
-          project, ProjectSettings.Changes(allowsDuplicateEmails: false, isTakingAddresses: true), in: &set)
+      let found = try await access.store.read(StoreKeys(), at: access.now()) { [self] set throws(StoreError) in
+        try progress(in: set)
       }
+      if found == .notBegun {
+        order.sharing = try await census.sharing(access)
+        guard order.sharing.isEmpty else { return order }
+      }
+      guard try await begin(access) else { return order }
       try await census.takeAddresses(access)
+      order.hasTaken = true
       return order
+    }
+  }
+
+  /// The end of duplicates, as a command finds it.
+  private enum Progress {
+    case notBegun, begun, done
+  }
+
+  /// `nil` for a command that is refused.
+  private func progress(in set: WorkingSet) throws(StoreError) -> Progress? {
+    guard case .success = try check.administrator(in: set) else { return nil }
+    let settings = try ProjectSettings.find(project, in: set)
+    if settings.allowsDuplicateEmails { return .notBegun }
+    return settings.isTakingAddresses ? .begun : .done
+  }
+
+  /// Sign-ins take their addresses from now on, so the walk misses none.
+  /// - Returns: whether there are addresses to take.
+  private func begin(_ access: StageAccess) async throws(StoreError) -> Bool {
+    try await access.transact { [self] set throws(StoreError) in
+      guard let progress = try progress(in: set), progress != .done else { return false }
+      guard progress == .notBegun else { return true }
+      _ = try ProjectSettings.change(
+        project, ProjectSettings.Changes(allowsDuplicateEmails: false, isTakingAddresses: true), in: &set)
+      return true
     }
   }
 
@@ -68,6 +91,7 @@ struct SettingsOrder: CommandOrder {
     var settings = try ProjectSettings.find(project, in: set)
     if changes != ProjectSettings.Changes() {
       guard sharing.isEmpty else { return CommandAnswer(.addressesShared(sharing)) }
+      guard isReady(settings) else { return CommandAnswer(.unfinished) }
       settings = try ProjectSettings.change(project, changes, in: &set)
       try ActRecord.note(
         "settings", by: administrator, project: project.id, localID: nil, count: nil, id: eventID, cause: envelope,
@@ -76,6 +100,12 @@ struct SettingsOrder: CommandOrder {
     return try CommandAnswer(
       ProjectSettingsFound(
         allowsDuplicateEmails: settings.allowsDuplicateEmails, protectsAddresses: settings.protectsAddresses))
+  }
+
+  /// Whether duplicates may end. Another command may have allowed them again since the stage.
+  private func isReady(_ settings: ProjectSettings) -> Bool {
+    guard changes.allowsDuplicateEmails == false else { return true }
+    return !settings.allowsDuplicateEmails && (hasTaken || !settings.isTakingAddresses)
   }
 }
 

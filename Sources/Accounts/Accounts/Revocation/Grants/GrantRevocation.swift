@@ -2,9 +2,9 @@ import CommandEngine
 import CountersignEncoding
 import CountersignTelemetry
 
-/// Revocation of a grant whose identity has left its account.
+/// Revocation of a grant whose identity has left its account, or was refused before it had one.
 ///
-/// It is stored with what took the identity away, so a crash forgets none.
+/// It is stored with what took the identity away or refused it, so a crash forgets none.
 struct GrantRevocation: Sendable {
   static let kind = RecordKind("grantRevocation")
   /// Time for which the coordinator, and by it Apple, is asked.
@@ -34,11 +34,17 @@ struct GrantRevocation: Sendable {
     _ grant: ProviderGrant, of account: AccountRecord, place: Int = 0, erasure: RecordID? = nil,
     in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let id = RecordID(kind, "\(account.id.text).\(set.now.milliseconds).\(place)") else {
-      throw StoreError.unreadableBody
-    }
-    let revocation = Self(
-      id: id, project: account.project, grant: grant, beganAt: set.now, erasure: erasure?.text)
+    try begin(
+      grant, of: account.project, as: "\(account.id.text).\(set.now.milliseconds).\(place)", erasure: erasure, in: &set)
+  }
+
+  /// Stores that of a grant which no account has.
+  /// - Parameter name: distinguishes it, and is the same in each run of the command.
+  static func begin(
+    _ grant: ProviderGrant, of project: String, as name: String, erasure: RecordID? = nil, in set: inout WorkingSet
+  ) throws(StoreError) {
+    guard let id = RecordID(kind, name) else { throw StoreError.unreadableBody }
+    let revocation = Self(id: id, project: project, grant: grant, beganAt: set.now, erasure: erasure?.text)
     try revocation.store(isNew: true, dueAt: set.now, in: &set)
   }
 

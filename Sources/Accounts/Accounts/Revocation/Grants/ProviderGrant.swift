@@ -22,6 +22,15 @@ extension ProviderGrant: FieldCoded {
   }
 }
 
+extension AccountRecord {
+  /// Puts a grant on the identity that it is of. Another client's does not end with the new one.
+  mutating func take(_ grant: ProviderGrant, at provider: String) {
+    guard let index = identities.firstIndex(where: { $0.provider == provider }) else { return }
+    if let former = identities[index].grant, former.clientID != grant.clientID { lostGrants.append(former) }
+    identities[index].grant = grant
+  }
+}
+
 /// Seals grants under the token keys, as long as they stay with accounts.
 struct GrantSealer: Sendable {
   /// Apple's have some 70 bytes.
