@@ -4,6 +4,7 @@ import json
 import logging
 import os
 import secrets
+import ssl
 import urllib.parse
 
 from Cryptodome.PublicKey import RSA
@@ -67,9 +68,15 @@ class ProviderHandler(Handler):
 class ForeignProvider(Server):
     """Its user consents at once; `user` is who that is."""
 
-    def __init__(self, redirect_uris=(CALLBACK,)):
-        place = urllib.parse.urlsplit(os.environ["COUNTERSIGN_STACK_PROVIDER_URL"])
+    def __init__(self, redirect_uris=(CALLBACK,), url=None, certificate=None):
+        """With a certificate, files of it and of its key, it speaks HTTPS alone."""
+        place = urllib.parse.urlsplit(url or os.environ["COUNTERSIGN_STACK_PROVIDER_URL"])
         super().__init__(ProviderHandler, place.port)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            # The handshake is made by the thread of the connection: one that is refused holds up no other.
+            self.socket = context.wrap_socket(self.socket, server_side=True, do_handshake_on_connect=False)
         for name in ["pyop", "oic", "jwkest"]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
         # What was there before is remembered for a while.

@@ -19,24 +19,27 @@ from gateway_front import Front
 
 HOSTS = ["identitytoolkit.googleapis.com", "securetoken.googleapis.com", "www.googleapis.com", "oauth2.googleapis.com"]
 LINE_BYTES = 8192
+DAY = datetime.timedelta(days=1)
 
 
 def _name(text):
     return x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, text)])
 
 
-def _certificate(name, key, issuer, issuer_key, *extensions):
+def _certificate(name, key, issuer, issuer_key, *extensions, life=DAY):
     now = datetime.datetime.now(datetime.timezone.utc)
     built = (x509.CertificateBuilder().subject_name(name).issuer_name(issuer).public_key(key.public_key())
              .serial_number(x509.random_serial_number()).not_valid_before(now - datetime.timedelta(hours=1))
-             .not_valid_after(now + datetime.timedelta(days=1)))
+             .not_valid_after(now + life))
     for extension, is_critical in extensions:
         built = built.add_extension(extension, is_critical)
     return built.sign(issuer_key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
 
 
-def issue(directory, hosts):
-    """Writes an authority, and a certificate of it with its key: their files. The authority's own key is not kept."""
+def issue(directory, hosts, life=DAY):
+    """Writes an authority, and a certificate of it with its key: their files. The authority's own key is not kept.
+
+    A certificate of a negative life has ended, of up to an hour."""
     authority_key, key = ec.generate_private_key(ec.SECP256R1()), ec.generate_private_key(ec.SECP256R1())
     authority = _name("authority of a test")
     usage = x509.KeyUsage(False, False, False, False, False, True, False, False, False)
@@ -48,7 +51,7 @@ def issue(directory, hosts):
         "certificate.pem": _certificate(
             _name(hosts[0]), key, authority, authority_key, (x509.SubjectAlternativeName(map(x509.DNSName, hosts)), False),
             (x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier), False),
-            (x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), False)),
+            (x509.ExtendedKeyUsage([x509.ExtendedKeyUsageOID.SERVER_AUTH]), False), life=life),
         "key.pem": key.private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()),
     }

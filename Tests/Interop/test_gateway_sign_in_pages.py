@@ -18,6 +18,7 @@ from chromium import PageError
 from gateway_client import KEY, Apple, APIError, Assertions
 from identities import ApplePerson, OpenIDPerson, sha256
 from local_server import Handler, Server
+from page_flow import RESERVED, fields_of
 from stock_pages import StockTest, start
 from stock_sdk import PARTS
 from waiting import eventually
@@ -122,6 +123,18 @@ class PopupTest(StockTest):
                      id="oidc.example", hint=again)
 
 
+    def test_reserved_parameters(self):
+        """A page that is made to add them would have the answer sent elsewhere: it is as if they were not there."""
+        for provider in ["oidc.example", "oidc.implicit"]:
+            with self.subTest(provider):
+                page = self.begin()
+                person, hint = consents(provider)
+                more = f"{PROVIDER} provider.setCustomParameters({{login_hint: hint, ...reserved}});"
+                result = page.run(f"{more} const result = await signInWithPopup(auth, provider); {RESULT}",
+                                  id=provider, hint=hint, reserved=RESERVED)
+                self.assertEqual((result["operationType"], result["providers"]), ("signIn", [[provider, person.subject]]))
+
+
 class RedirectTest(StockTest):
     def gateway_url(self):
         # Of the site of the page, as the storage of the frame is.
@@ -220,6 +233,18 @@ class AppleTest(Assertions, StockTest):
                 self.sign_in(fields, other)
             self.assertEqual((caught.exception.status, caught.exception.code), (400, "INVALID_IDP_RESPONSE"))
         self.assertIn("idToken", self.sign_in(fields, session))
+
+    def test_reserved_parameters(self):
+        for name, value in RESERVED.items():
+            with self.subTest(name):
+                session = secrets.token_hex(16)
+                _, hint = consents("oidc.example", clientID="client-ios")
+                extras = {"login_hint": hint, name: value, name.upper(): value}
+                fields = self.deep_link(self.handler(session, customParameters=json.dumps(extras)))
+                asked, _ = simulator.asked_of_page(fields_of(fields["link"])["state"])
+                self.assertNotIn(value, asked.values())
+                self.assertNotIn(name.upper(), asked)
+                self.assertIn("idToken", self.sign_in(fields, session))
 
     def test_client_id_in_place_of_the_app_id(self):
         session = secrets.token_hex(16)

@@ -25,6 +25,9 @@ extension Project.OpenID {
         "flow", default: Flow.code, "The flow of its page: code, or idToken, the implicit flow.") == .code
     scopes = Self.scopes(section)
     parameters = Self.parameters(section)
+    trustsEmail = section.bool(
+      "trustsEmail", default: false,
+      "Whether addresses that it calls verified are believed, so that they open the accounts that have them.")
   }
 
   private static func platforms(

@@ -179,6 +179,8 @@ public struct Project: Sendable, Hashable {
     public var scopes: [String] = []
     /// Parameters of its page.
     public var parameters: [String: String] = [:]
+    /// Whether an address that it calls verified belongs to the user: the owner's account is joined.
+    public var trustsEmail = false
 
     public init(issuer: String) {
       self.issuer = issuer

@@ -106,12 +106,17 @@ import Testing
     #expect(allowed.allows("appleid.apple.com", [17, 1, 2, 3]) && !allowed.allows("appleid.apple.com", []))
     let networks = try load("providers: { allowedNetworks: ['10.1.0.0/16'] }").providers.allowed
     #expect(networks.allows("x", [10, 1, 0, 1]) && !networks.allows("x", [10, 2, 0, 1]))
+    let own = try load(
+      "providers: { allowedAddresses: ['https://id.lan'], caFile: 'ca.pem', apple: { keysURL: 'https://keys.lan/' } }")
+    let trust = try #require(own.providers.allowed.ownTrust)
+    #expect(trust.authorities == ["id.lan"] && trust.caFile.hasSuffix("/ca.pem"), "the authority counts there alone")
     for (keys, place) in [
       ("providers: { apple: { keysURL: 'http://10.0.0.1/' } }", "providers.apple.keysURL"),
       ("providers: { google: { tokeninfoURL: 'https://x/?a=b' } }", "providers.google.tokeninfoURL"),
       ("providers: { apple: { issuers: [] } }", "providers.apple.issuers"),
       ("providers: { facebook: { graphVersion: '23' } }", "providers.facebook.graphVersion"),
       ("providers: { allowedNetworks: ['10'] }", "providers.allowedNetworks.0"),
+      ("providers: { caFile: 'pepper' }", "providers.caFile: has no effect without 'allowedAddresses'"),
       ("providerSecretsFile: 'secrets'", "providerSecretsFile"),
     ] {
       let found = try problems(keys, replacing: ["secrets": "hidden"])

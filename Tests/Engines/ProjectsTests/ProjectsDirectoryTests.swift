@@ -111,17 +111,18 @@ final class SampleProjects: Sendable {
     let full = """
       providers: { "oidc.example": {
         displayName: "Example", issuer: "https://id.example.com", clientIDs: ["a", "b"], platforms: { a: "ios" },
-        flow: "idToken", scopes: ["email"], parameters: { prompt: "login" },
+        flow: "idToken", scopes: ["email"], parameters: { prompt: "login" }, trustsEmail: true,
       } },
       """
     let openID = try #require(try file.load(full)["example"]?.providers["oidc.example"]?.openID)
     #expect(openID.issuer == "https://id.example.com" && openID.platforms == ["a": .ios] && !openID.usesCodeFlow)
     #expect(openID.scopes == ["email"] && openID.parameters == ["prompt": "login"] && openID.displayName == "Example")
+    #expect(openID.trustsEmail)
     #expect(try file.load(full)["example"]?.clientIDs(of: "oidc.example") == ["a", "b"])
     let least = "issuer: 'https://id.example.com', clientIDs: ['a']"
-    #expect(
-      try file.load("providers: { 'oidc.a': { \(least) } },")["example"]?.providers["oidc.a"]?.openID?.usesCodeFlow
-        == true)
+    let usual = try #require(
+      try file.load("providers: { 'oidc.a': { \(least) } },")["example"]?.providers["oidc.a"]?.openID)
+    #expect(usual.usesCodeFlow && !usual.trustsEmail)
     for (facts, problem) in [
       ("clientIDs: ['a']", "issuer: must be"), ("issuer: 'http://id.example.com', clientIDs: ['a']", "issuer: must be"),
       ("issuer: 'https://a@id.example.com', clientIDs: ['a']", "issuer: must be"),
@@ -131,7 +132,7 @@ final class SampleProjects: Sendable {
       ("\(least), platforms: { a: 'tv' }", "platforms: must be"), ("\(least), flow: 'implicit'", "flow"),
       ("\(least), scopes: ['a b']", "scopes"), ("\(least), parameters: { state: 'x' }", "must not have state"),
       ("\(least), parameters: { 'a b': 'x' }", "parameters: must be"), ("\(least), secret: 'x'", "secret"),
-      ("\(least), appID: 'x'", "appID"),
+      ("\(least), appID: 'x'", "appID"), ("\(least), trustsEmail: 'yes'", "trustsEmail"),
     ] {
       let found = try file.problems("providers: { 'oidc.a': { \(facts) } },")
       #expect(found.contains(problem), "\(facts): \(found)")

@@ -17,6 +17,8 @@ final class FakeBackend: OperatorBackend {
   private let replies: [String: JSONValue]
   let sent = Mutex<[String]>([])
   let jobs = Mutex<[EnqueuedJob]>([])
+  /// Authorities that probes were lent with.
+  let caFiles = Mutex<[String?]>([])
   /// Acts that were announced.
   let noted = Mutex<[NoteAct]>([])
   private let noteFailure: CommandLineError?
@@ -81,8 +83,11 @@ final class FakeBackend: OperatorBackend {
   ) async throws(CommandLineError) -> Result { try await body(accounts) }
 
   func withProbe<Result: Sendable>(
-    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
-  ) async throws(CommandLineError) -> Result { try await body(probe) }
+    caFile: String?, _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+  ) async throws(CommandLineError) -> Result {
+    caFiles.withLock { $0.append(caFile) }
+    return try await body(probe)
+  }
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult {
     jobs.withLock { $0.append(job) }

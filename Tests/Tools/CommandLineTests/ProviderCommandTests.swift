@@ -127,6 +127,9 @@ import Testing
     let backend = FakeBackend(reply: .success(reply), probe: probe)
     let run = await Run(backend, "provider", "check", "oidc.example", "--project", "example")
     #expect(run.code == .success && run.output.contains("skipped client a"), "\(run.output) \(run.error)")
+    #expect(backend.caFiles.withLock { $0 } == [nil])
+    _ = await Run(backend, "provider", "check", "oidc.example", "--project", "example", "--ca-file", "own.pem")
+    #expect(backend.caFiles.withLock { $0.last } == "own.pem")
     let failed = await Run(
       FakeBackend(reply: .success(reply)), "provider", "check", "oidc.example", "--project", "example")
     #expect(failed.code == .failure && failed.output.contains("FAILED  discovery"))

@@ -25,8 +25,9 @@ protocol OperatorBackend: Sendable {
   ) async throws(CommandLineError) -> Result
 
   /// Lends a way to servers of others, as they are reached from this machine.
+  /// - Parameter caFile: certificates to trust, PEM; those of the system if `nil`.
   func withProbe<Result: Sendable>(
-    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+    caFile: String?, _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result
 
   func enqueue(_ job: EnqueuedJob, timeout: Duration) async throws(CommandLineError) -> JobResult

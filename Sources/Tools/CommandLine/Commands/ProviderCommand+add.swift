@@ -21,6 +21,7 @@ extension ProviderCommand {
     struct Options: CommandOptions {
       let project: ProjectOption
       let pages: ReturnOption
+      let trust: TrustOption
       let name: String
       let issuer: String?
       let clients: [String]
@@ -47,7 +48,7 @@ extension ProviderCommand {
         displayName = reader.text("display-name", "NAME", "Name for people: NAME unless given.")
         isOff = reader.flag("off", "Leave it switched off.")
         replaces = reader.flag("replace", "Put it in the place of one that is there.")
-        pages = ReturnOption(reader)
+        (pages, trust) = (ReturnOption(reader), TrustOption(reader))
         name = reader.operand("NAME", "Name of the provider, which its ID follows from.")
       }
 
@@ -113,7 +114,7 @@ extension ProviderCommand {
         }
       }
       if let view = reply.providers.first, !view.usesCodeFlow {
-        let offers = try await backend.withProbe { probe throws(CommandLineError) in
+        let offers = try await backend.withProbe(caFile: options.trust.caFile) { probe throws(CommandLineError) in
           await ProviderFindings(view: view, returnAddress: nil, probe: probe).offersCode()
         }
         if offers { context.report("warning: \(ProviderFindings.implicitWarning)\n") }

@@ -43,6 +43,15 @@ enum ProviderCommand {
     private static func address(_ domain: String) -> String { "https://\(domain)/__/auth/handler" }
   }
 
+  /// Authorities of the provider's certificate.
+  struct TrustOption: CommandOptions {
+    let caFile: String?
+
+    init(_ reader: OptionReader) {
+      caFile = reader.text("ca-file", "FILE", "Certificates to trust, PEM: those of the system unless given.")
+    }
+  }
+
   struct Target {
     let project: ProjectOption
     private let id: String
@@ -107,9 +116,10 @@ enum ProviderCommand {
     struct Options: CommandOptions {
       let target: Target
       let pages: ReturnOption
+      let trust: TrustOption
 
       init(_ reader: OptionReader) {
-        pages = ReturnOption(reader)
+        (pages, trust) = (ReturnOption(reader), TrustOption(reader))
         target = Target(reader)
       }
     }
@@ -123,7 +133,7 @@ enum ProviderCommand {
         throw CommandLineError(.internalError, "accounts answered without the provider")
       }
       let address = try options.pages.address(of: project, context)
-      let findings = try await backend.withProbe { probe throws(CommandLineError) in
+      let findings = try await backend.withProbe(caFile: options.trust.caFile) { probe throws(CommandLineError) in
         await ProviderFindings(view: view, returnAddress: address, probe: probe).all()
       }
       return DoctorCommand.output(Finding.ordered(findings))

@@ -57,9 +57,9 @@ struct LiveBackend: OperatorBackend {
   }
 
   func withProbe<Result: Sendable>(
-    _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
+    caFile: String?, _ body: (any HTTPProbe) async throws(CommandLineError) -> Result
   ) async throws(CommandLineError) -> Result {
-    try await withTransport { (transport) throws(CommandLineError) in
+    try await withTransport(caFile: caFile) { (transport) throws(CommandLineError) in
       try await body(CurlProbe(transport: transport, timeout: timeout))
     }
   }

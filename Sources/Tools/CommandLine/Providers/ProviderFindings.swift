@@ -21,7 +21,7 @@ struct ProviderFindings: Sendable {
         state,
         Finding(
           "discovery", .failed, "\(discoveryURL): \(error.description)",
-          hint: "check the issuer, and the way from here to there"),
+          hint: "check the issuer, and the way from here to there; an own authority goes into --ca-file"),
       ]
     }
     var findings = [state, issuer(discovery), flow(discovery), algorithm(discovery), await keys(discovery)]

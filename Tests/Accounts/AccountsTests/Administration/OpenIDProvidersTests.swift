@@ -33,6 +33,7 @@ import Testing
     var project = Project(id: AccountsBench.project, number: 100_000_000_001)
     var facts = Project.ProviderFacts(clientIDs: ["filed"])
     facts.openID = Project.OpenID(issuer: issuer)
+    facts.openID?.trustsEmail = true
     project.providers[Self.id] = facts
     project.methods = [.provider(Self.id)]
     bench.parts.rules.projects.take(Projects([project]))
@@ -151,6 +152,16 @@ import Testing
     #expect(try await configuration(bench)?.isEnabled == false)
     #expect(try code(await bench.setProvider(.remove, Self.id)) == nil)
     #expect(try await configuration(bench)?.isEnabled == true)
+  }
+
+  @Test func `What administrators set is not trusted with addresses, whatever the file says`() async throws {
+    let bench = try await AccountsBench()
+    file(bench)
+    #expect(try await configuration(bench)?.trustsEmail == true)
+    _ = try await bench.setProvider(.change, Self.id) { $0.displayName = "Example" }
+    #expect(try await configuration(bench)?.trustsEmail == false)
+    _ = try await bench.setProvider(.remove, Self.id)
+    #expect(try await configuration(bench)?.trustsEmail == true)
   }
 
   @Test func `A client's secret of the file of secrets goes to the issuer of the project's file alone`() throws {

@@ -47,6 +47,23 @@ struct PageSignInTests {
     #expect(direct.reply.localID == first.reply.localID && direct.identity?.oauthIDToken != nil)
   }
 
+  @Test func `An address opens the account that has it where the project trusts the provider with addresses`()
+    async throws
+  {
+    let owner = try await bench.signIn(at: "google.com", FakeProvider.Token("g", email: "a@example.com"))
+    for claims: [String: JSONValue] in [[:], ["email_verified": false]] {
+      if !claims.isEmpty { trust() }
+      let answer = try await bench.signIn(bench.answered(begin(claims)))
+      #expect(answer.reply.needsConfirmation == true && answer.idToken == nil, "\(claims)")
+    }
+    for credential in [bench.answered(try await begin()), IDPCredential("oidc.example", try issuer.token())] {
+      let joined = try await bench.signIn(credential)
+      #expect(joined.reply.localID == owner.reply.localID && joined.reply.isNewUser == false && joined.idToken != nil)
+    }
+  }
+
+  private func trust() { bench.usePages { $0.providers["oidc.example"]?.openID?.trustsEmail = true } }
+
   // MARK: What is refused
 
   @Test func `A state counts with its session, address, project and provider alone, and for an hour`() async throws {

@@ -7,6 +7,17 @@ struct AllowedAddresses: Sendable, Hashable {
   var authorities: Set<String> = []
   /// Further networks that names may lead to.
   var networks: [AddressRange] = []
+  /// Own authorities of certificates. `nil` without any.
+  var ownTrust: OwnTrust?
+
+  /// Authorities of certificates that are trusted at some addresses, and nowhere else: one of an inner network cannot
+  /// vouch for Google.
+  struct OwnTrust: Sendable, Hashable {
+    /// In PEM.
+    let caFile: String
+    /// `host` or `host:port` as the operator has written them.
+    let authorities: Set<String>
+  }
 
   func allows(_ authority: String, _ bytes: [UInt8]) -> Bool {
     if authorities.contains(authority) { return true }

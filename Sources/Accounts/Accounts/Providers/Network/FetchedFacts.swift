@@ -1,4 +1,5 @@
 import CountersignTelemetry
+import HTTPClient
 import Synchronization
 
 /// Facts of an issuer, fetched when they are needed, and at most once in ``FetchRules/pause``.
@@ -114,6 +115,12 @@ enum FetchRules {
   static let afterlife = Duration.seconds(86_400)
   /// Bounds of the life that an issuer may give its facts.
   static let life = (shortest: Duration.seconds(60), usual: Duration.seconds(3600), longest: Duration.seconds(86_400))
+
+  /// Hint for a failure that has one of its own.
+  static func hint(_ error: TransportError) -> String? {
+    guard error.kind == .certificate else { return nil }
+    return "renew the certificate; one of an own authority needs providers.allowedAddresses and providers.caFile"
+  }
 
   /// - Parameter cacheControl: header of the answer.
   static func life(_ cacheControl: String?) -> Duration {

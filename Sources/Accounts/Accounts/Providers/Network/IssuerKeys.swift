@@ -46,7 +46,7 @@ private struct KeyFetch: Sendable {
   func fetch(known: [String: VerifyingKey]?, hasFailed: Bool) async -> FetchedFacts<[String: VerifyingKey]>.Fetched? {
     let response: HTTPResponse
     do throws(TransportError) { response = try await context.network.get(url) } catch {
-      return fail("unreachable", error.description, hasFailed)
+      return fail("unreachable", error.description, hasFailed, hint: FetchRules.hint(error))
     }
     guard response.status == 200 else {
       return fail("status", "the answer has status \(response.status)", hasFailed)
@@ -63,7 +63,7 @@ private struct KeyFetch: Sendable {
 
   /// Only the first failure is logged.
   private func fail(
-    _ outcome: String, _ problem: String, _ hasFailed: Bool
+    _ outcome: String, _ problem: String, _ hasFailed: Bool, hint: String? = nil
   ) -> FetchedFacts<[String: VerifyingKey]>.Fetched? {
     context.metrics.keyFetches.with(label, outcome).increment()
     guard !hasFailed else { return nil }
@@ -71,7 +71,7 @@ private struct KeyFetch: Sendable {
       "keys of an identity provider cannot be fetched",
       [
         "provider": provider, .error: problem,
-        .hint: "known keys serve for a day; check the way from this machine to the address of 'providers'",
+        .hint: hint ?? "known keys serve for a day; check the way from this machine to the address of 'providers'",
       ])
     return nil
   }

@@ -22,10 +22,25 @@ struct ProviderNetwork: Sendable {
   }
 
   init(_ allowed: AllowedAddresses) throws(TransportError) {
-    var configuration = HTTPClient.Configuration(maxConcurrent: Self.maxConcurrent, maxWaiting: Self.maxWaiting)
+    let client = try Self.client(allowed)
+    guard let trust = allowed.ownTrust else {
+      self.init(allowed) { request throws(TransportError) in try await client.send(request) }
+      return
+    }
+    let inner = try Self.client(allowed, caFile: trust.caFile)
+    self.init(allowed) { request throws(TransportError) in
+      let isInner = Self.authority(of: request.url).map(trust.authorities.contains) ?? false
+      return try await (isInner ? inner : client).send(request)
+    }
+  }
+
+  private static func client(
+    _ allowed: AllowedAddresses, caFile: String? = nil
+  ) throws(TransportError) -> HTTPClient {
+    var configuration = HTTPClient.Configuration(
+      maxConcurrent: maxConcurrent, maxWaiting: maxWaiting, caFile: caFile)
     configuration.allowsAddress = { allowed.allows($0, $1) }
-    let client = try HTTPClient(configuration)
-    self.init(allowed) { request throws(TransportError) in try await client.send(request) }
+    return try HTTPClient(configuration)
   }
 
   /// - Throws: `TransportError` when there is no answer, or the address is none to call.
@@ -68,8 +83,12 @@ struct ProviderNetwork: Sendable {
   func mayCall(_ url: String) -> Bool { url.hasPrefix("https://") || isConfigured(url) }
 
   private func isConfigured(_ url: String) -> Bool {
-    let address = url.prefix { $0 != "?" }
-    return URLParts(String(address)).map { !$0.isUnprotected && allowed.authorities.contains($0.authority) } ?? false
+    Self.authority(of: url).map(allowed.authorities.contains) ?? false
+  }
+
+  /// `nil` for an address that is plain HTTP to another machine.
+  private static func authority(of url: String) -> String? {
+    URLParts(String(url.prefix { $0 != "?" })).flatMap { $0.isUnprotected ? nil : $0.authority }
   }
 }
 

@@ -23,4 +23,7 @@ struct OpenIDConfiguration: Sendable {
   /// Beside `openid`.
   var scopes: [String] = []
   var parameters: [String: String] = [:]
+  /// Whether an address that it calls verified is believed. Providers that administrators set never are, so records do
+  /// not have it.
+  var trustsEmail = false
 }

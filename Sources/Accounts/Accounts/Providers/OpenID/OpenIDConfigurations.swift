@@ -51,6 +51,7 @@ struct OpenIDConfigurations: Sendable {
     configuration.usesCodeFlow = openID.usesCodeFlow
     configuration.scopes = openID.scopes
     configuration.parameters = openID.parameters
+    configuration.trustsEmail = openID.trustsEmail
     return configuration
   }
 

@@ -79,7 +79,7 @@ private struct DiscoveryFetch: Sendable {
       let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
       response = try await context.network.get(base + Self.path)
     } catch {
-      return fail("unreachable", error.description, hasFailed)
+      return fail("unreachable", error.description, hasFailed, hint: FetchRules.hint(error))
     }
     guard response.status == 200 else {
       return fail("status", "the answer has status \(response.status)", hasFailed)
@@ -102,7 +102,7 @@ private struct DiscoveryFetch: Sendable {
 
   /// Only the first failure is logged.
   private func fail(
-    _ outcome: String, _ problem: String, _ hasFailed: Bool
+    _ outcome: String, _ problem: String, _ hasFailed: Bool, hint: String? = nil
   ) -> FetchedFacts<OpenIDIssuer.Facts>.Fetched? {
     context.metrics.discoveries.with(outcome).increment()
     guard !hasFailed else { return nil }
@@ -110,7 +110,7 @@ private struct DiscoveryFetch: Sendable {
       "the document of an OpenID Connect issuer cannot be fetched",
       [
         "provider": name, .error: problem,
-        .hint: "what is known serves for a day; 'countersign provider check' says what is wrong",
+        .hint: hint ?? "what is known serves for a day; 'countersign provider check' says what is wrong",
       ])
     return nil
   }

@@ -3,7 +3,8 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// OpenID Connect provider of a project. Its word on an address opens no account that has it.
+/// OpenID Connect provider of a project. Its word on an address opens no account that has it, unless the project's file
+/// trusts it.
 struct OpenIDProvider: PageProvider {
   let configuration: OpenIDConfiguration
   let issuers: OpenIDIssuers
@@ -12,6 +13,13 @@ struct OpenIDProvider: PageProvider {
 
   private var context: ProviderContext { issuers.context }
   private var issuer: OpenIDIssuer { issuers[configuration.issuer] }
+
+  private func identity(_ claims: ProviderClaims, at now: UnixTime) throws(APIError) -> ProvenIdentity {
+    var identity = try claims.identity(of: id, at: now)
+    identity.issuer = configuration.issuer
+    identity.isEmailBelieved = configuration.trustsEmail && identity.isEmailVerified
+    return identity
+  }
 
   // MARK: Tokens from elsewhere
 
@@ -31,8 +39,7 @@ struct OpenIDProvider: PageProvider {
       try checkNonce(of: claims, raw: credential.nonce)
       if let accessToken { try AccessTokenHash.check(accessToken, claims) }
     }
-    var identity = try claims.identity(of: id, at: now)
-    identity.issuer = configuration.issuer
+    var identity = try identity(claims, at: now)
     identity.oauthIDToken = Secret(token)
     identity.oauthAccessToken = accessToken.map(Secret.init)
     return identity
@@ -103,8 +110,7 @@ struct OpenIDProvider: PageProvider {
     }
     if let accessToken = answer.accessToken { try AccessTokenHash.check(accessToken, claims) }
     let profile = try await profile(claims, answer.accessToken, facts.discovery)
-    var identity = try profile.identity(of: id, at: now)
-    identity.issuer = configuration.issuer
+    var identity = try identity(profile, at: now)
     identity.oauthIDToken = Secret(answer.idToken)
     identity.oauthAccessToken = answer.accessToken.map(Secret.init)
     identity.oauthExpiresIn = answer.expiresIn

@@ -13,7 +13,9 @@ struct ProvidersConfiguration: Sendable {
   init(_ section: ConfigurationSection, kinds: [any ProviderSettings.Type] = kinds) {
     let providers = section.section("providers")
     var settings: [any ProviderSettings] = []
-    var allowed = AllowedAddresses(authorities: Self.authorities(providers), networks: Self.networks(providers))
+    let inner = Self.authorities(providers)
+    var allowed = AllowedAddresses(
+      authorities: inner, networks: Self.networks(providers), ownTrust: Self.trust(providers, at: inner))
     for kind in kinds {
       let own = ProviderSection(providers.section(kind.section))
       settings.append(kind.init(own))
@@ -64,6 +66,15 @@ struct ProvidersConfiguration: Sendable {
       return parts
     }
     return Set(parts.map(\.authority))
+  }
+
+  private static func trust(
+    _ section: ConfigurationSection, at authorities: Set<String>
+  ) -> AllowedAddresses.OwnTrust? {
+    let file = section.path(
+      "caFile", "Certificates to trust at 'allowedAddresses', PEM; those of the system if absent.")
+    section.check("caFile", file == nil || !authorities.isEmpty, "has no effect without 'allowedAddresses'")
+    return file.map { AllowedAddresses.OwnTrust(caFile: $0, authorities: authorities) }
   }
 
   private static func networks(_ section: ConfigurationSection) -> [AddressRange] {

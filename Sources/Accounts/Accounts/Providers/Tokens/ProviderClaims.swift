@@ -33,9 +33,13 @@ struct ProviderClaims: Sendable {
   /// These claims, with the members of a profile that they do not have. Whether an address is verified belongs to the
   /// address.
   func completed(by profile: [String: JSONValue]) -> ProviderClaims {
-    var further = profile
-    if members["email"] != nil, members["email"] != profile["email"] { further["email_verified"] = nil }
-    return ProviderClaims(further.merging(members) { $1 }, isEmulated: isEmulated)
+    var (own, further) = (members, profile)
+    if members["email"] == nil {
+      own["email_verified"] = nil
+    } else if members["email"] != profile["email"] {
+      further["email_verified"] = nil
+    }
+    return ProviderClaims(further.merging(own) { $1 }, isEmulated: isEmulated)
   }
 
   /// Seconds since 1970, as a number or as text.

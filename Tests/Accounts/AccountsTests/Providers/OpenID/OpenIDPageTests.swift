@@ -97,6 +97,24 @@ import Testing
     #expect(!issuer.bench.logs.lines().contains { $0.contains("code+1") || $0.contains("secret+") })
   }
 
+  @Test func `A page's address is believed where its own source calls it verified`() async throws {
+    let trusting = issuer.provider { $0.trustsEmail = true }
+    for (claims, profile, isBelieved): ([String: JSONValue], [String: JSONValue], Bool) in [
+      ([:], [:], true), (["email": .null, "email_verified": .null], ["email": "b@example.com"], false),
+      (["email": .null, "email_verified": .null], ["email": "b@example.com", "email_verified": true], true),
+      (["email_verified": .null], ["email": "b@example.com", "email_verified": true], false),
+      (["email_verified": .null], ["email": "a@example.com", "email_verified": true], true),
+      (["email": .null], ["email": "b@example.com", "email_verified": false], false),
+      (["email": .null], ["email": "b@example.com"], false),
+    ] {
+      issuer.exchange(try issuer.pageToken(claims))
+      issuer.bench.answer(OpenIDBench.profile, .object(profile.merging(["sub": "u1"]) { $1 }))
+      let identity = try await issuer.finish(trusting).get()
+      #expect(identity.isEmailBelieved == isBelieved && identity.email != nil, "\(claims) \(profile)")
+      #expect(try await !issuer.finish().get().isEmailBelieved)
+    }
+  }
+
   @Test func `The secret goes into the form where the issuer lists that alone, and a client without one says its name`()
     async throws
   {

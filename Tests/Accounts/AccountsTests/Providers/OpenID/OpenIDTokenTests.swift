@@ -32,6 +32,17 @@ import Testing
     #expect(issuer.bench.requests == [OpenIDBench.document, OpenIDBench.keys])
   }
 
+  @Test func `A verified address is believed of a provider that the project trusts with addresses`() async throws {
+    for (claims, isBelieved): ([String: JSONValue], Bool) in [
+      ([:], true), (["email_verified": "true"], true), (["email_verified": false], false),
+      (["email_verified": .null], false), (["email": .null], false), (["email": "no address"], false),
+    ] {
+      let identity = try await issuer.provider { $0.trustsEmail = true }.verify(
+        IDPCredential("oidc.example", try issuer.token(claims)), for: ProviderBench.project, at: issuer.bench.now)
+      #expect(identity.isEmailBelieved == isBelieved, "\(claims)")
+    }
+  }
+
   @Test func `A nonce in the token needs the app's, as it is or hashed`() async throws {
     for (claim, raw, error): (JSONValue, String?, APIError?) in [
       (.null, nil, nil), (.null, "", nil), ("raw", "raw", nil), (.text(ProviderNonce.hash("raw")), "raw", nil),
