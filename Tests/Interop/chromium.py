@@ -26,6 +26,9 @@ READ_BYTES = 1 << 16
 KEPT_WORDS = 20
 # Loads of pages that are remembered until they are waited for.
 KEPT_LOADS = 100
+# Requests of pages that a test can ask for, where it has switched `Network` on.
+KEPT_REQUESTS = 1000
+KEYS = {"Tab": (9, ""), "Enter": (13, "\r")}
 
 
 def program():
@@ -49,6 +52,7 @@ class Browser:
         self.log = pathlib.Path(self.directory.name) / "log"
         self.words = collections.deque(maxlen=KEPT_WORDS)
         self.loaded = collections.deque(maxlen=KEPT_LOADS)
+        self.requests = collections.deque(maxlen=KEPT_REQUESTS)
         self.buffer, self.number = bytearray(), 0
         theirs, self.output = _pipe(inner=0)
         self.input, theirs_too = _pipe(inner=1)
@@ -112,6 +116,8 @@ class Browser:
             self.words.append(parameters["exceptionDetails"].get("exception", {}).get("description", "an exception"))
         elif method == "Page.lifecycleEvent" and parameters["name"] == "load":
             self.loaded.append(parameters["loaderId"])
+        elif method == "Network.requestWillBeSent":
+            self.requests.append((message["sessionId"], parameters["type"], parameters["request"]["url"]))
 
     def _read(self, awaited, deadline):
         while (end := self.buffer.find(b"\0")) < 0:
@@ -132,6 +138,15 @@ class Browser:
 class Page:
     def __init__(self, browser, context, session):
         self.browser, self.context, self.session = browser, context, session
+
+    def call(self, method, **parameters):
+        return self.browser.call(method, self.session, **parameters)
+
+    def press(self, key):
+        code, text = KEYS[key]
+        for kind in ["keyDown", "keyUp"]:
+            self.call("Input.dispatchKeyEvent", type=kind, key=key, code=key, windowsVirtualKeyCode=code, text=text)
+            text = ""
 
     def open(self, address):
         answer = self.browser.call("Page.navigate", self.session, url=address)

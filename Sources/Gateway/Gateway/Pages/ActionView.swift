@@ -28,12 +28,12 @@ struct ActionView: Sendable {
   /// Page that says what the link does, with the button that does it.
   func page(_ link: MailLinkApplied, isWeak: Bool = false) -> CallPage {
     // The address that is the account's afterwards: not the one that a thief has put there.
-    var content = frame.paragraph(link.purpose == .changeAddress ? link.newEmail ?? link.email : link.email)
+    var content = frame.address(link.purpose == .changeAddress ? link.newEmail ?? link.email : link.email)
     switch link.purpose {
     case .verifyAddress: content += form(.verifyButton)
     case .changeAddress: content += form(.changeButton)
     case .recoverAddress: content += form(.recoverButton)
-    case .resetPassword: content += (isWeak ? frame.paragraph(weak) : "") + form(.resetButton, password)
+    case .resetPassword: content += form(.resetButton, password(isWeak: isWeak))
     case .signIn: content = frame.paragraph(texts[.openInApp]) + signInLink
     }
     return frame.page(link.purpose.title, content, status: isWeak ? 400 : 200)
@@ -61,10 +61,13 @@ struct ActionView: Sendable {
     "<form method=\"post\">\(fields)<button type=\"submit\">\(HTML.escape(texts[button]))</button></form>\n"
   }
 
-  private var password: String {
+  private func password(isWeak: Bool) -> String {
     let label = HTML.escape(texts[.newPassword])
+    let state = isWeak ? " aria-invalid=\"true\" aria-describedby=\"wrong\" autofocus" : ""
     return """
-      <label>\(label)<input type="password" name="\(Self.passwordField)" autocomplete="new-password" required></label>
+      \(isWeak ? "<p id=\"wrong\">\(HTML.escape(weak))</p>" : "")\
+      <label>\(label)<input type="password" name="\(Self.passwordField)" autocomplete="new-password" required\(state)>\
+      </label>
       """
   }
 

@@ -6,15 +6,18 @@ import HTTPServer
 struct PageFrame: Sendable {
   /// Texts have a contrast of 7:1 at least, light and dark.
   private static let style = """
-    :root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--line:#6b7280;--act:#1e40af;--on:#fff}\
+    :root{color-scheme:light dark;--page:#f3f4f6;--card:#fff;--text:#111827;--line:#6b7280;--act:#1e40af;--on:#fff;\
+    --bad:#991b1b}\
     @media(prefers-color-scheme:dark){:root{--page:#0b1120;--card:#1f2937;--text:#f3f4f6;--line:#9ca3af;\
-    --act:#bfdbfe;--on:#0b1120}}\
+    --act:#bfdbfe;--on:#0b1120;--bad:#fecaca}}\
     body{margin:0;background:var(--page);color:var(--text);font:1rem/1.6 system-ui,sans-serif}\
-    main{box-sizing:border-box;max-width:28rem;margin:10vh auto;padding:2rem;background:var(--card);border-radius:12px}\
+    main{box-sizing:border-box;max-width:28rem;margin:10vh auto;padding:2rem 2rem 1.25rem;background:var(--card);\
+    border-radius:12px}\
     @media(max-width:32rem){main{margin:0;min-height:100vh;border-radius:0}}\
     h1{margin:0 0 1rem;font-size:1.4rem;line-height:1.3}p{margin:0 0 1rem;overflow-wrap:anywhere}\
     input,button,a{box-sizing:border-box;width:100%;margin:.5rem 0;padding:.7rem;border-radius:8px;font:inherit}\
     input{border:1px solid var(--line);background:var(--card);color:var(--text)}\
+    #wrong{color:var(--bad)}[aria-invalid]{border:2px solid var(--bad)}\
     button,a{display:block;border:0;background:var(--act);color:var(--on);text-align:center;text-decoration:none}\
     [hidden]{display:none}:focus-visible{outline:3px solid var(--act);outline-offset:3px}
     """
@@ -76,7 +79,10 @@ struct PageFrame: Sendable {
     return page(.problem, paragraph(texts[isTransient ? .later : text]), status: error.status)
   }
 
-  func paragraph(_ text: String) -> String { "<p dir=\"auto\">\(HTML.escape(text))</p>\n" }
+  func paragraph(_ text: String) -> String { "<p>\(HTML.escape(text))</p>\n" }
+
+  /// Text that has a direction of its own and stands where the page's language begins its lines.
+  func address(_ text: String) -> String { "<p><bdi>\(HTML.escape(text))</bdi></p>\n" }
 }
 
 /// Texts in HTML.

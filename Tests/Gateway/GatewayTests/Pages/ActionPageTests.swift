@@ -108,6 +108,7 @@ import Testing
     expectLink(.verifyAddress)
     let html = try await open("oobCode=c&lang=\(asked)").html
     #expect(html.contains("<html lang=\"\(tag)\" dir=\"\(direction)\">"))
+    #expect(html.contains("<p><bdi>ada@example.com</bdi></p>"))
   }
 
   @Test func `A link without a language has that of the browser`() async throws {
@@ -147,8 +148,12 @@ import Testing
 
   @Test func `A new password is taken, and a weak one asked for again`() async throws {
     expectLink(.resetPassword)
+    let opened = try await open()
+    #expect(opened.asksForPassword && !opened.html.contains(" aria-"))
     let empty = try await open(form: "newPassword=")
     #expect(empty.page.status == 400 && empty.asksForPassword && empty.html.contains("at least 6 characters"))
+    #expect(empty.html.contains("<p id=\"wrong\">This password"))
+    #expect(empty.html.contains("aria-invalid=\"true\" aria-describedby=\"wrong\""))
     #expect(spent.isEmpty)
     let done = try await open(form: "newPassword=battery+staple")
     #expect(done.page.status == 200 && !done.hasForm && spent == ["battery staple"])
