@@ -74,6 +74,12 @@ def apple_id_token(client_id, subject, **order):
     return _request("POST", "/control/apple/id-tokens", {"clientID": client_id, "subject": subject, **order})["idToken"]
 
 
+def apple_notice(client_id, kind, subject, **order):
+    """A signed notification, which is sent too where there is a `url`."""
+    order = {"clientID": client_id, "type": kind, "subject": subject, **order}
+    return _request("POST", "/control/apple/notifications", order)["payload"]
+
+
 def google_tokens(client_id, subject, **order):
     """An ID token, and an access token."""
     answer = _request("POST", "/control/google/id-tokens", {"clientID": client_id, "subject": subject, **order})

@@ -87,6 +87,7 @@ struct AccountFlows: Sendable {
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         GrantFlow(parts),
+        AppleNoticeFlow(parts: parts),
         ErasureFlow(parts),
         RefreshFlow(parts),
         AdministrationFlow(parts),

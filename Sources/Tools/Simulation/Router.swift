@@ -23,13 +23,17 @@ struct Router: Sendable {
     let store = MessageStore(capacity: settings.maxMessages)
     let faults = FaultRegistry(random: random)
     let callbacks = CallbackURL(allowsLocal: settings.allowsLocalCallbacks)
-    do { receipts = try ReceiptReporter(metrics: metrics, clock: clock) } catch {
+    let notices: AppleNoticeSender
+    do {
+      receipts = try ReceiptReporter(metrics: metrics, clock: clock)
+      notices = try AppleNoticeSender()
+    } catch {
       throw SimulationError(code: .cannotListen, description: error.description)
     }
     control = ControlAPI(
       store: store, faults: faults, receipts: receipts, pushes: Journal(capacity: settings.maxMessages),
       devices: DeviceRegistry(), recaptcha: RecaptchaTokens(), accessTokens: IssuedTokens(), grants: GrantStore(),
-      identities: IdentityControl(seen: Journal(capacity: settings.maxMessages)),
+      identities: IdentityControl(seen: Journal(capacity: settings.maxMessages), notices: notices),
       revocations: Journal(capacity: settings.maxMessages),
       mails: Journal(capacity: settings.maxMessages),
       clientIDs: settings.appleID.clientIDs, clock: clock)

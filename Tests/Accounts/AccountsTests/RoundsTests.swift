@@ -87,6 +87,7 @@ import Testing
     others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
     others["account.startIdp"] = try await loads(bench, bench.starting("apple.com", id: "page"), id: "page")
+    others["account.noteApple"] = try await loads(bench, bench.noting("consent-revoked", "note"), id: "note")
     others["keys.get"] = try await loads(bench, GetKeys())
     others["keys.rotate"] = try await loads(bench, RotateKeys(withdraw: false))
     others["account.reset"] = try await loads(bench, ResetAccounts(project: project))
@@ -94,7 +95,8 @@ import Testing
     #expect(
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
-        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "keys.get": 1, "keys.rotate": 2,
+        "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "account.noteApple": 2,
+        "keys.get": 1, "keys.rotate": 2,
       ])
     let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,

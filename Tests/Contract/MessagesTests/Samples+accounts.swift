@@ -44,6 +44,7 @@ extension Sample {
       try Sample([update], least: UpdateAccount(project: project, idToken: secret)),
       try Sample([], least: DeleteAccount(project: project, idToken: secret)),
       try providerSignIn(), try pageSignIn(), try revocationOfToken(),
+      try Sample([], least: NoteApple(project: project, payload: secret)),
       try Sample([], least: RefreshSession(project: project, refreshToken: secret, replyKey: replyKey)),
       try Sample([], least: GetKeys()),
       try Sample([], least: RotateKeys(withdraw: true)),
@@ -116,6 +117,7 @@ extension Sample {
       try Sample([changed], least: AccountChanged(account: least)),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
       try Sample([], least: IDPSignInStarted(authURI: secret)),
+      try Sample([], least: AppleNoted(isRepeated: true)),
       try Sample([], least: TokenRevoked(localID: account, operationID: "o")),
       try Sample([], least: SessionRefreshed(localID: account, tokens: tokens)),
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),
@@ -137,8 +139,16 @@ extension Sample {
       try Sample([], least: AccountLinked(project: project, localID: account, provider: "apple.com", linkedAt: time)),
       try Sample(
         [], least: AccountUnlinked(project: project, localID: account, provider: "apple.com", unlinkedAt: time)),
-      try erased(), try administered(), try keysPublished(),
+      try appleNotified(), try erased(), try administered(), try keysPublished(),
     ]
+  }
+
+  private static func appleNotified() throws -> Sample {
+    let least = AppleNotified(
+      project: project, subject: "s", kind: "consent-revoked", happenedAt: time, effect: .unlinked)
+    var notified = least
+    notified.localID = account
+    return try Sample([notified], least: least)
   }
 
   private static func erased() throws -> Sample {

@@ -2,6 +2,7 @@ import CountersignCryptography
 import CountersignEncoding
 import CountersignTelemetry
 import HTTPClient
+import TestSupport
 import Testing
 
 /// Apple's, Google's and Facebook's users: ID tokens, the keys of them, access tokens.
@@ -44,6 +45,19 @@ struct IdentityTests {
         "email_verified": .text("false"), "is_private_email": .text("true"), "nonce_supported": .bool(false),
       ]
       #expect(claims == expected)
+    }
+  }
+
+  @Test func `A notification of Apple is signed as ID tokens are, or forged`() async throws {
+    try await Bench.run { bench in
+      let order = #"{"clientID":"com.example.app","type":"consent-revoked","subject":"001.a","happenedAt":5,"id":"j"}"#
+      let claims = try await bench.claims(try await bench.notice(order), "/auth/keys")
+      #expect(claims["jti"] == .text("j") && claims["aud"] == .text("com.example.app"))
+      let event = try JSONValue(parsing: Array(try #require(claims["events"]?.text).utf8))
+      #expect(event == ["type": "consent-revoked", "sub": "001.a", "event_time": 5])
+      let forged = order.replacing(#""id""#, with: #""forged":true,"id""#)
+      let other = try await bench.notice(forged)
+      await #expect(throws: JOSEError.self) { try await bench.claims(other, "/auth/keys") }
     }
   }
 
@@ -216,6 +230,11 @@ extension Bench {
     let answer = try await control("POST", "/\(path)", order)
     #expect(answer.status == 201)
     return try answer.decoded()
+  }
+
+  func notice(_ order: String) async throws -> String {
+    struct Notice: Decodable { let payload: String }
+    return try await control("POST", "/apple/notifications", order).decoded(Notice.self).payload
   }
 
   /// The claims of a token that one of the published keys has signed.

@@ -66,11 +66,12 @@ struct MailLinks: Sendable {
       afterlife: MailLinkTicket.afterlife, seals: runs.tickets, in: &set)
   }
 
-  /// Sends the mail with the transaction.
+  /// Sends the mail with the transaction, unless the user has switched the relay of the address off.
   func mail(
     _ link: String, _ purpose: MailLinkPurpose, to address: String, _ project: Project, _ languageCode: String?,
     _ runs: MailLinkRuns, _ cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) {
+    guard try set.group(AccountRecord.group(ofMailOff: address, project: project.id)).records.isEmpty else { return }
     // A command that is carried out again mails nothing twice.
     let id = hashes.id("mail", [cause.identity.key, purpose.rawValue])
     let context = SealContext(messageType: MailRelayJob.type, messageID: id, recipient: address)

@@ -134,6 +134,7 @@ struct SendMailLinkOrder: CommandOrder {
     ProjectSettings.addKeys(of: project.id, to: &keys)
     for address in [email, newEmail].compactMap({ $0 }) {
       keys.add(holderOf: try AccountRecord.key(ofEmail: address, project: project.id))
+      keys.add(group: try AccountRecord.group(ofMailOff: address, project: project.id))
     }
   }
 

@@ -75,6 +75,7 @@ struct PresentedIdentity: ProvenFactor {
 
   func put(on account: inout AccountRecord, trustedFrom: UnixTime?, ownsAddress: Bool, at now: UnixTime) {
     var linked = LinkedIdentity(provider: proven.provider, subject: proven.subject, linkedAt: now)
+    linked.lastProvenAt = proven.authenticatedAt
     linked.trustedFrom = trustedFrom
     takeAddress(to: &linked, ownsAddress)
     linked.displayName = name
@@ -91,6 +92,7 @@ struct PresentedIdentity: ProvenFactor {
   func renew(_ account: inout AccountRecord, ownsAddress: Bool) {
     guard let index = account.identities.firstIndex(where: { $0.provider == proven.provider }) else { return }
     var linked = account.identities[index]
+    linked.lastProvenAt = max(linked.lastProvenAt ?? proven.authenticatedAt, proven.authenticatedAt)
     if proven.email != nil { takeAddress(to: &linked, ownsAddress) }
     if linked.displayName == nil { account.displayName = account.displayName ?? name }
     linked.displayName = name ?? linked.displayName
@@ -102,6 +104,10 @@ struct PresentedIdentity: ProvenFactor {
   }
 
   private func takeAddress(to linked: inout LinkedIdentity, _ owns: Bool) {
+    // What was told of the relay is about one address.
+    if linked.email?.normalizedAddress != proven.email?.normalizedAddress {
+      (linked.isMailOff, linked.mailNotedAt) = (false, nil)
+    }
     linked.email = proven.email
     linked.isEmailVerified = isVerified
     linked.ownsEmail = owns

@@ -10,6 +10,7 @@ struct AccountRecord: Sendable, Hashable {
   static let email = KeySpace(kind, "email")
   static let ofProject = KeySpace(kind, "project")
   static let grants = KeySpace(kind, "grants")
+  static let mailOff = KeySpace(kind, "mailOff")
   /// Length of the IDs of users that are made here. Users of other systems keep theirs.
   static let randomLength = 28
   /// Length of a record's ID: a hash in base64url.
@@ -133,6 +134,9 @@ struct AccountRecord: Sendable, Hashable {
     for key in Set(identities.compactMap(\.grant?.sealedUnder)).sorted() {
       keys.append(try Self.group(ofGrantsUnder: key))
     }
+    for identity in identities where identity.isMailOff {
+      if let email = identity.email { keys.append(try Self.group(ofMailOff: email, project: project)) }
+    }
     return keys
   }
 
@@ -176,6 +180,11 @@ struct AccountRecord: Sendable, Hashable {
   /// Accounts that have a grant which the token key of that name has sealed.
   static func group(ofGrantsUnder key: String) throws(StoreError) -> GroupKey {
     try GroupKey(grants, AccountHashes.digest("grants", [key]))
+  }
+
+  /// Accounts of an address whose relay takes no mail.
+  static func group(ofMailOff address: String, project: String) throws(StoreError) -> GroupKey {
+    try GroupKey(mailOff, AccountHashes.digest("mailOff", [project, address.normalizedAddress]))
   }
 
   /// `nil` for an account of another project.

@@ -9,6 +9,9 @@ struct LinkedIdentity: Sendable, Hashable {
   /// The provider's ID of the user.
   let subject: String
   let linkedAt: UnixTime
+  /// Time, at the provider, of the last sign-in by it, or of the credential that linked it. `nil` for one that an
+  /// administrator has put on the account.
+  var lastProvenAt: UnixTime?
   /// Issuer that vouched for it, of an OpenID Connect provider: no other one does. `nil` until the first sign-in for one
   /// that an administrator has put on the account.
   var issuer: String?
@@ -18,6 +21,10 @@ struct LinkedIdentity: Sendable, Hashable {
   var email: String?
   /// Whether a provider that is believed about addresses calls it verified.
   var isEmailVerified = false
+  /// Whether the relay behind the address takes no mail: the user has switched it off at Apple.
+  var isMailOff = false
+  /// Time, at Apple, of the last word on that.
+  var mailNotedAt: UnixTime?
   /// Whether its account alone has the address: one that is verified, and not a relay's.
   var ownsEmail = false
   var displayName: String?
@@ -55,6 +62,9 @@ extension LinkedIdentity: FieldCoded {
     photoURL = fields.optional(9, identity?.photoURL)
     grant = try fields.optional(10, identity?.grant)
     issuer = fields.optional(11, identity?.issuer)
+    lastProvenAt = fields.optional(12, identity?.lastProvenAt)
+    isMailOff = fields.flag(13, identity?.isMailOff)
+    mailNotedAt = fields.optional(14, identity?.mailNotedAt)
   }
 }
 

@@ -122,7 +122,7 @@ public enum Topology {
     FindAccounts.routingKey, ListAccounts.routingKey, RemoveAccounts.routingKey, ImportAccounts.routingKey,
     CreateSessionCookie.routingKey, ProjectSettingsCommand.routingKey, SetServiceAccount.routingKey,
     ListServiceAccounts.routingKey, ListActs.routingKey, StartIDPSignIn.routingKey, SetProvider.routingKey,
-    FindProviders.routingKey,
+    FindProviders.routingKey, NoteApple.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.

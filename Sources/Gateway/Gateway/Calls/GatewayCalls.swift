@@ -38,6 +38,7 @@ struct GatewayCalls: Sendable {
     routes += SettingsCalls(backend: backend).routes
     routes += ProviderConfigurationCalls(backend: backend).routes
     routes += ProviderCalls(backend: backend).routes
+    routes += AppleNoticeCalls(backend: backend, projects: rules.projects).routes
     routes += TokenCall(backend: backend).routes
     routes += ProjectCalls(isDevelopment: rules.isDevelopment).routes
     routes += Route.keys(keys)

@@ -76,6 +76,11 @@ package enum SimulatorGuide {
              For all of them: email, nonce, issuer, issuedAt (seconds since 1970), expiresIn (seconds, also negative),
              keyID (of a key that is not published), signature: none, HS256 (under the public key) or foreign (by a key
              that is not published, under the name of one that is).
+      POST   /control/apple/notifications   {"clientID": "…", "type": "consent-revoked", "subject": "…"} -> {"payload"}
+             type         email-disabled, email-enabled, consent-revoked or account-deleted
+             email, isPrivateEmail; happenedAt (milliseconds), the time of the event; id, which a repetition has
+             too; list: the event as a list of one; forged, and the fields of all tokens above. Sent to url, if
+             there is one, until the answer is 200: delaySeconds (0), duplicate: twice
       POST   /control/{apple,google,facebook,oidc}/users   the user who consents next at the page, with the fields of
                                             the tokens above (Apple: name too); an empty nonce for a token without
                                             one; error, to refuse; userinfoSubject, of the access token; loginHint,

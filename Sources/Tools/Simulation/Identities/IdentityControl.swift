@@ -8,6 +8,7 @@ struct IdentityControl: Sendable {
   static let paths: Set<String> = [
     "apple/id-tokens", "google/id-tokens", "facebook/access-tokens", "oidc/id-tokens", "apple/keys", "google/keys",
     "facebook/keys", "oidc/keys", "apple/users", "google/users", "facebook/users", "oidc/users", "oidc/metadata",
+    "apple/notifications",
   ]
 
   let apple = ProviderKeys()
@@ -24,6 +25,7 @@ struct IdentityControl: Sendable {
   let openIDPage = ProviderPage<OpenIDProfile>()
   let metadata = OpenIDMetadata()
   let seen: Journal<SeenAuthorization>
+  let notices: AppleNoticeSender
 
   func answer(
     _ path: String, _ request: HTTPServerRequest, now: UnixTime
@@ -40,6 +42,11 @@ struct IdentityControl: Sendable {
       let order = try TokenOrder<FacebookProfile>.read(body)
       let token = facebookUsers.issue(order, lifetimeSeconds: FacebookProfile.accessTokenSeconds, now: now)
       return answer(idToken: try order.idToken(facebook, now: now), accessToken: token)
+    case "apple/notifications":
+      let order = try AppleNoticeOrder.read(body)
+      let payload = try order.payload(apple, now: now)
+      notices.send(payload, order)
+      return .json(status: 201, "{\"payload\":\"\(payload)\"}")
     case "oidc/id-tokens": return try openIDTokens(request, now)
     case "oidc/metadata": return try change(metadata, body)
     case "apple/keys": return try change(apple, body)

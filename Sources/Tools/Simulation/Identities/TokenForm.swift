@@ -48,6 +48,9 @@ struct TokenForm: Decodable, Sendable {
     }
   }
 
+  /// Has it signed by a key that is not published.
+  mutating func forge() { signature = .foreign }
+
   /// Takes what a request has brought, where the order says nothing else. An empty nonce stands for none.
   mutating func complete(nonce given: String? = nil, issuer own: String?, hasAddress: Bool = true) {
     nonce = nonce.map { $0.isEmpty ? nil : $0 } ?? given

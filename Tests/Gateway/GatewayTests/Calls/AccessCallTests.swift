@@ -103,7 +103,7 @@ import Testing
 }
 
 extension MisconfigurationLog {
-  fileprivate static var quiet: MisconfigurationLog {
+  static var quiet: MisconfigurationLog {
     let sink = MemorySink()
     return MisconfigurationLog(
       metrics: GatewayMetrics(MetricsRegistry()), logger: Logger(label: "gateway", level: .error, sink: sink),

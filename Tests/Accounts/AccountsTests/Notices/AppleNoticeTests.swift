@@ -1,0 +1,162 @@
+import CountersignAMQP
+import CountersignEncoding
+import CountersignMessages
+import CountersignTelemetry
+import TestSupport
+import Testing
+
+@testable import Accounts
+
+@Suite("Notifications of Apple", .timeLimit(.minutes(10)))
+struct AppleNoticeTests {
+  private static let relay = "x7@privaterelay.appleid.com"
+  let bench: AccountsBench
+
+  init() async throws {
+    bench = try await AccountsBench()
+    bench.useLinks()
+  }
+
+  private func signIn(
+    _ subject: String = "a", email: String? = relay, serial: Int = 0, idToken: Secret? = nil
+  ) async throws -> AccountsBench.Answer {
+    var token = FakeProvider.Token(subject, email: email)
+    (token.serial, token.isRelay) = (serial, email == Self.relay)
+    return try await bench.signIn(at: "apple.com", token, idToken: idToken)
+  }
+
+  private func later(_ seconds: Int = 10) { bench.clock.advance(by: .seconds(seconds)) }
+
+  @Test(arguments: ["consent-revoked", "account-deleted", "account-delete"])
+  func `The end of a consent unlinks the identity and ends its sessions, and keeps the account`(
+    kind: String
+  ) async throws {
+    let user = try await signIn()
+    later()
+    let noted = try await bench.note(kind, "a")
+    #expect(noted.isRepeated == false && noted.effects == [.unlinked])
+    let event = try #require(noted.events.first)
+    #expect(event.localID == user.reply.localID && event.subject == "a" && event.happenedAt == bench.clock.now())
+    #expect(event.kind == (kind == "account-delete" ? "account-deleted" : kind))
+    let unlinked = try bench.events("account.unlinked").map { try AccountUnlinked(json: $0.message.body) }
+    #expect(unlinked.map(\.provider) == ["apple.com"] && unlinked.first?.localID == user.reply.localID)
+    let account = try #require(try await bench.account(of: user))
+    #expect(account.identities.isEmpty && !account.hasWayIn)
+    #expect(account.validSince == UnixTime(seconds: bench.clock.now().seconds))
+    #expect(try await bench.sessions(of: account).isEmpty)
+    #expect(try await bench.refusal(of: user.idToken)?.code == .tokenExpired)
+    // The user may come back, as a new one.
+    let again = try await signIn(serial: 1)
+    #expect(again.reply.isNewUser == true && again.reply.localID != user.reply.localID)
+  }
+
+  @Test func `Sessions by other ways go on`() async throws {
+    let user = try await bench.signIn("p")
+    _ = try await signIn(idToken: user.idToken)
+    let other = try await signIn(serial: 1)
+    later()
+    #expect(try await bench.note("consent-revoked", "a").effects == [.unlinked])
+    #expect(try await bench.refusal(of: user.idToken) == nil)
+    #expect(try await bench.refusal(of: other.idToken)?.code == .tokenExpired)
+    let account = try #require(try await bench.account(of: user))
+    #expect(account.ways == ["phone"])
+  }
+
+  @Test func `One from before the last sign-in ends nothing, and the one after it does`() async throws {
+    let user = try await signIn()
+    later()
+    let revoked = bench.clock.now()
+    later()
+    let again = try await signIn(serial: 1)
+    #expect(again.reply.localID == user.reply.localID)
+    later()
+    let late = try await bench.note("consent-revoked", "a", at: revoked)
+    #expect(late.effects == [.none] && late.events.first?.localID == user.reply.localID)
+    #expect(bench.events("account.unlinked").isEmpty)
+    #expect(try await bench.refusal(of: user.idToken) == nil)
+    #expect(try await bench.refusal(of: again.idToken) == nil)
+    #expect(try await bench.note("consent-revoked", "a").effects == [.unlinked])
+  }
+
+  @Test func `One from before an administrator linked the identity ends nothing`() async throws {
+    let user = try await bench.signInWithApple()
+    let linked = user.holder.account.createdAt
+    #expect(try await bench.note("account-deleted", AccountsBench.subject, at: linked - .seconds(1)).effects == [.none])
+    #expect(try await bench.note("account-deleted", AccountsBench.subject, at: linked).effects == [.unlinked])
+  }
+
+  @Test func `The same one has its effect once, whichever sign-in has come since`() async throws {
+    let user = try await signIn()
+    later()
+    let claims = bench.claims("email-disabled", "a")
+    #expect(try await bench.note(claims).effects == [.mailOff])
+    let again = try await bench.note(claims)
+    #expect(again.isRepeated == true && again.events.isEmpty)
+    // It is remembered for as long as its signature counts.
+    bench.clock.advance(by: .seconds(86_400 + 300))
+    #expect(try await bench.note(claims).isRepeated == true)
+    #expect(try await bench.account(of: user)?.identities.first?.isMailOff == true)
+  }
+
+  @Test func `An address whose relay is off gets no mail, until it is on again`() async throws {
+    let user = try await signIn()
+    func mails() async throws -> [Int] {
+      [
+        try await bench.sendLink(.verifyAddress, idToken: user.idToken).mails.count,
+        try await bench.sendLink(.signIn, to: Self.relay.uppercased()).mails.count,
+      ]
+    }
+    let off = try await bench.note("email-disabled", "a", email: Self.relay)
+    #expect(off.effects == [.mailOff] && bench.events("account.updated").isEmpty)
+    #expect(try await mails() == [0, 0])
+    #expect(try await bench.sendLink(.signIn, to: Self.relay).email == Self.relay)
+    #expect(try await bench.sendLink(.signIn, to: AccountsBench.otherAddress).mails.count == 1)
+    later()
+    #expect(try await bench.note("email-enabled", "a", email: Self.relay).effects == [.mailOn])
+    #expect(try await mails() == [1, 1])
+  }
+
+  @Test func `The later word on the relay counts, in whichever order they arrive`() async throws {
+    let user = try await signIn()
+    let off = bench.clock.now()
+    later()
+    #expect(try await bench.note("email-enabled", "a").effects == [.mailOn])
+    #expect(try await bench.note("email-disabled", "a", at: off).effects == [.none])
+    #expect(try await bench.account(of: user)?.identities.first?.isMailOff == false)
+    // From a clock ahead of ours, it must not block what follows.
+    #expect(try await bench.note("email-disabled", "a", at: bench.clock.now() + .seconds(9999)).effects == [.none])
+    later()
+    #expect(try await bench.note("email-disabled", "a").effects == [.mailOff])
+  }
+
+  @Test func `A word on another address changes nothing, and another address starts anew`() async throws {
+    let user = try await signIn()
+    #expect(try await bench.note("email-disabled", "a", email: "y8@privaterelay.appleid.com").effects == [.none])
+    #expect(try await bench.note("email-disabled", "a", email: Self.relay).effects == [.mailOff])
+    _ = try await signIn(serial: 1)
+    #expect(try await bench.account(of: user)?.identities.first?.isMailOff == true)
+    _ = try await signIn(email: "ada@example.com", serial: 2)
+    #expect(try await bench.account(of: user)?.identities.first?.isMailOff == false)
+    #expect(try await bench.sendLink(.verifyAddress, idToken: user.idToken).mails.count == 1)
+  }
+
+  @Test func `An unknown subject, and an unknown type, are stored and change nothing`() async throws {
+    let user = try await signIn()
+    let unknown = try await bench.note("consent-revoked", "b")
+    #expect(unknown.effects == [.none] && unknown.events.first?.localID == nil && unknown.isRepeated == false)
+    #expect(try await bench.note("later-word", "a").events.map(\.kind) == ["later-word"])
+    #expect(try await bench.refusal(of: user.idToken) == nil)
+    // Subjects are of one project.
+    #expect(try await bench.account(of: user)?.identities.count == 1)
+  }
+
+  @Test func `What is too long, empty or not a notification is refused`() async throws {
+    let user = try await signIn()
+    let long = bench.claims("consent-revoked", "a", id: String(repeating: "x", count: 16 << 10))
+    for payload in [long, "", "x", "{}", #"{"jti":"1","iat":1,"exp":2,"events":"[]"}"#] {
+      #expect(try await bench.note(payload).error?.code == .invalidIDPResponse)
+    }
+    #expect(try await bench.note(bench.claims("consent-revoked", "a"), project: "x").error?.code == .projectNotFound)
+    #expect(try await bench.refusal(of: user.idToken) == nil)
+  }
+}
