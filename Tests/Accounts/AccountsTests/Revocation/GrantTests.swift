@@ -183,14 +183,16 @@ import Testing
   }
 
   @Test func `A page's code is not used up for a requester that has given up`() async throws {
-    let state = try await bench.start("apple.com")
+    var token = FakeProvider.Token("a")
+    token.refreshToken = "refresh-1"
+    let code = try bench.credential("apple.com", token).idToken
+    let credential = bench.answered(try await bench.start("apple.com")) { $0.code = code }
     let id = bench.nextID()
-    let command = try bench.command(id, bench.answered(state) { $0.code = "no token" })
     let sentAt = bench.clock.now() - PhoneCheck.patience - .seconds(1)
-    let reply = try await bench.ask(command, id: id, sentAt: sentAt)
+    let reply = try await bench.ask(bench.command(id, credential), id: id, sentAt: sentAt)
     #expect(try ErrorReply(json: reply.body).error.reason == "COMMAND_TOO_OLD")
-    let token = try bench.credential("apple.com", FakeProvider.Token("a")).idToken
-    #expect(try await bench.signIn(bench.answered(state) { $0.code = token }).error == nil)
+    #expect(try await revoked() == [])
+    #expect(try await bench.signIn(credential).error == nil)
   }
 
   // MARK: Deletion
