@@ -69,6 +69,7 @@ struct NoteAppleOrder: CommandOrder {
     }
     guard let used = used(found) else { throw StoreError.unreadableBody }
     guard try !used.isUsed(in: set) else { return try CommandAnswer(AppleNoted(isRepeated: true)) }
+    try requireSessions(of: found, in: set)
     for (place, event) in found.events.enumerated() {
       let effect = AppleNoticeEffect(
         event: event, project: project.id, sessions: parts.sessions, id: "\(eventID).\(place)", cause: envelope)
@@ -76,5 +77,16 @@ struct NoteAppleOrder: CommandOrder {
     }
     try used.store(until: found.once.until + Self.lateness, in: &set)
     return try CommandAnswer(AppleNoted(isRepeated: false))
+  }
+
+  /// Has the sessions of all accounts loaded at once: a load for each would be too many.
+  private func requireSessions(of notice: AppleNotice, in set: WorkingSet) throws(StoreError) {
+    var keys = StoreKeys()
+    for event in notice.events {
+      let key = try AccountRecord.key(ofIdentity: event.subject, at: AppleSettings.id, project: project.id)
+      guard let account = try AccountRecord.find(holderOf: key, in: set) else { continue }
+      keys.add(group: try SessionRecord.group(ofAccount: account.id))
+    }
+    try set.require(keys)
   }
 }

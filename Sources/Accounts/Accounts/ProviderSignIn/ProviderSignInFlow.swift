@@ -33,4 +33,7 @@ extension APIError {
   static let invalidPendingToken = APIError(
     .invalidPendingToken, "the pending token is wrong, used or expired: sign in at the provider again",
     field: "credential")
+  static let pageTooLate = APIError(
+    .internalError, "what the provider's page brought was sent too long ago, and is used up: sign in there again",
+    field: "timestamp", reason: "COMMAND_TOO_OLD")
 }

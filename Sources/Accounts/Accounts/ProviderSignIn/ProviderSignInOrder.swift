@@ -158,10 +158,9 @@ struct ProviderSignInOrder: CommandOrder {
     case .failure(let error): return try refused(error, in: &set)
     case .success(let holder): request.isRecent = holder.isRecent(at: arrivedAt)
     }
-    // Nothing is used up for a requester that has given up.
+    // Nothing is used up for a requester that has given up, but the code of a page is.
     guard PhoneCheck.deadline(of: envelope, at: set.now) != nil else {
-      if case .success(let proven) = verified { try giveBack(proven, in: &set) }
-      return CommandAnswer(.requesterGone)
+      return try refused(isPage ? .pageTooLate : .requesterGone, in: &set)
     }
     guard case .pendingToken(let ids) = credential else { return try present(request, envelope, in: &set) }
     let found: OpenTicket<ProvenIdentity>? = try reader.tickets.find(

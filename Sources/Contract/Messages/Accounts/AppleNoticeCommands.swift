@@ -57,7 +57,7 @@ public struct AppleNotified: Event, Hashable {
       self.rawValue = rawValue
     }
 
-    /// Nothing: no account has the subject, or it has signed in since.
+    /// Nothing: no account has the subject, it has signed in since, or the word is old, of another address or unknown.
     public static let none = Effect(rawValue: "none")
     /// The relay address takes no mail.
     public static let mailOff = Effect(rawValue: "mailOff")

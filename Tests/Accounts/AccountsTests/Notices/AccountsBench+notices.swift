@@ -32,14 +32,18 @@ extension AccountsBench {
   func claims(
     _ kind: String, _ subject: String, at time: UnixTime? = nil, id: String? = nil, email: String? = nil
   ) -> String {
-    let now = clock.now()
     var event: [String: JSONValue] = [
-      "type": .text(kind), "sub": .text(subject), "event_time": .integer((time ?? now).milliseconds),
+      "type": .text(kind), "sub": .text(subject), "event_time": .integer((time ?? clock.now()).milliseconds),
     ]
     event["email"] = email.map(JSONValue.text)
+    return claims(.object(event), id: id)
+  }
+
+  func claims(_ events: JSONValue, id: String? = nil) -> String {
+    let now = clock.now()
     let claims: JSONValue = [
       "jti": .text(id ?? nextID()), "iat": .integer(now.seconds), "exp": .integer(now.seconds + 86_400),
-      "events": .text(JSONValue.object(event).json()),
+      "events": .text(events.json()),
     ]
     return claims.json()
   }

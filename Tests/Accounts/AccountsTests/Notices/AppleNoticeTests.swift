@@ -50,6 +50,17 @@ struct AppleNoticeTests {
     #expect(again.reply.isNewUser == true && again.reply.localID != user.reply.localID)
   }
 
+  @Test func `As many events as one may have are carried out, each on an account of its own`() async throws {
+    let subjects = (0..<AppleNotice.maxEvents).map { "s\($0)" }
+    for subject in subjects { _ = try await signIn(subject, email: nil) }
+    later()
+    let events = subjects.map { subject -> JSONValue in
+      ["type": "consent-revoked", "sub": .text(subject), "event_time": .integer(bench.clock.now().milliseconds)]
+    }
+    let noted = try await bench.note(bench.claims(.array(events)))
+    #expect(noted.error == nil && noted.effects == Array(repeating: .unlinked, count: subjects.count))
+  }
+
   @Test func `Sessions by other ways go on`() async throws {
     let user = try await bench.signIn("p")
     _ = try await signIn(idToken: user.idToken)

@@ -45,7 +45,7 @@ struct SettingsOrder: CommandOrder {
         order.sharing = try await census.sharing(access)
         guard order.sharing.isEmpty else { return order }
       }
-      guard try await begin(access) else { return order }
+      guard try await begin(access, from: found) else { return order }
       try await census.takeAddresses(access)
       order.hasTaken = true
       return order
@@ -66,11 +66,14 @@ struct SettingsOrder: CommandOrder {
   }
 
   /// Sign-ins take their addresses from now on, so the walk misses none.
+  /// - Parameter found: progress before the census. Duplicates that another command has allowed since are not in any
+  ///   census.
   /// - Returns: whether there are addresses to take.
-  private func begin(_ access: StageAccess) async throws(StoreError) -> Bool {
+  private func begin(_ access: StageAccess, from found: Progress?) async throws(StoreError) -> Bool {
     try await access.transact { [self] set throws(StoreError) in
       guard let progress = try progress(in: set), progress != .done else { return false }
       guard progress == .notBegun else { return true }
+      guard found == .notBegun else { return false }
       _ = try ProjectSettings.change(
         project, ProjectSettings.Changes(allowsDuplicateEmails: false, isTakingAddresses: true), in: &set)
       return true
