@@ -13,8 +13,10 @@ import subprocess
 import tempfile
 import time
 import urllib.parse
+import urllib.request
 
 from process import BINARIES, CONFIGURATIONS, free_port
+from waiting import eventually
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 START_SECONDS = 240
@@ -183,8 +185,20 @@ class Cluster:
         rows = self.nodes[1].ctl("list_queues", "--no-table-headers", "name", figure).splitlines()
         return next((int(row.split("\t")[1] or 0) for row in rows if row.split("\t")[0] == queue), 0)
 
+    def is_managed(self):
+        """Whether the management answers for all nodes: 500 while one is just joining."""
+        login = base64.b64encode(f"operator:{password('operator')}".encode()).decode()
+        request = urllib.request.Request(
+            f"http://127.0.0.1:{self.nodes[0].management_port}/api/exchanges/%2F", headers={"Authorization": f"Basic {login}"})
+        try:
+            with urllib.request.urlopen(request, timeout=10):
+                return True
+        except OSError:
+            return False
+
     def apply(self):
         """Declares the topology: once all nodes are there, for its queues get their copies when they are declared."""
+        eventually("the management answers for all nodes", self.is_managed, START_SECONDS)
         login = urllib.parse.quote(password("operator"), safe="")
         done = subprocess.run(
             [BINARIES / "countersign", "topology", "apply", "--management",
