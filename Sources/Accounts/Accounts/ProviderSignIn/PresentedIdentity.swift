@@ -104,7 +104,7 @@ struct PresentedIdentity: ProvenFactor {
   }
 
   private func takeAddress(to linked: inout LinkedIdentity, _ owns: Bool) {
-    // What was told of the relay is about one address.
+    // Apple's word on the relay is about one address.
     if linked.email?.normalizedAddress != proven.email?.normalizedAddress {
       (linked.isMailOff, linked.mailNotedAt) = (false, nil)
     }

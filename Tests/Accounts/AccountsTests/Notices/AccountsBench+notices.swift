@@ -11,7 +11,7 @@ import Testing
 extension FakeProvider: NoticeProvider {
   /// The payload is the claims.
   func notice(_ payload: Secret, for project: Project, at now: UnixTime) async throws(APIError) -> AppleNotice {
-    // What is no JSON is no notification.
+    // A text that is not JSON is no notification.
     guard case .object(let members)? = try? JSONValue(parsing: Array(payload.reveal().utf8)) else {
       throw .invalidNotice("it is not one of \(id)")
     }

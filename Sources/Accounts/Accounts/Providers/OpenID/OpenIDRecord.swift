@@ -25,9 +25,11 @@ struct OpenIDRecord: Sendable {
 
   /// `nil` for whatever keeps it closed: a key that is gone, or a record that was changed.
   static func open(_ record: Record, with ring: KeyRing) -> OpenIDConfiguration? {
+    // Each error means that the provider cannot be used until an administrator sets it anew: the caller says so.
     guard let stored = try? OpenIDRecord(record), let opened = try? JWE.open(stored.sealed, with: ring),
       header(record.id).allSatisfy({ opened.header[$0.key] == $0.value })
     else { return nil }
+    // A content of another version, likewise.
     return try? OpenIDConfiguration(fields: opened.plaintext)
   }
 
@@ -38,9 +40,11 @@ struct OpenIDRecord: Sendable {
     _ configuration: OpenIDConfiguration, of project: String, sealedUnder ring: KeyRing, _ seals: Once<[UInt8], String>,
     in set: inout WorkingSet
   ) throws(StoreError) {
+    // The error would say no more: the order has checked every field.
     guard let id = id(configuration.id, of: project), let key = ring.sealing, let bytes = try? configuration.fields()
     else { throw StoreError(.content, "an OpenID Connect provider cannot be written") }
     let sealed = try seals.value(of: bytes) { () throws(StoreError) in
+      // Nor this one: the ring was read at the start.
       guard let sealed = try? JWE.seal(bytes, with: key, header: header(id)) else {
         throw StoreError(.content, "an OpenID Connect provider cannot be sealed")
       }

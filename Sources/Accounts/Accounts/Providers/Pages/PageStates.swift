@@ -17,6 +17,7 @@ struct PageStates: Sendable {
 
   /// `nil` for a flow that is too long.
   func seal(_ flow: PageFlow) -> Secret? {
+    // Both errors come of a length alone: the ring was read at the start.
     guard let key = ring.sealing, let bytes = try? flow.fields(),
       let text = try? JWE.seal(bytes, with: key, header: Self.header), text.utf8.count <= Self.maxBytes
     else { return nil }
@@ -25,9 +26,11 @@ struct PageStates: Sendable {
 
   /// `nil` for whatever keeps it closed: it was changed, or its key is gone.
   func open(_ state: String) -> PageFlow? {
+    // The state comes from a browser: whatever is wrong with it, the user begins anew.
     guard state.utf8.count <= Self.maxBytes, let opened = try? JWE.open(state, with: ring),
       Self.header.allSatisfy({ opened.header[$0.key] == $0.value })
     else { return nil }
+    // A flow of another version, likewise.
     return try? PageFlow(fields: opened.plaintext)
   }
 }
