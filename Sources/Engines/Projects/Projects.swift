@@ -42,8 +42,15 @@ public struct Project: Sendable, Hashable {
     /// A token that a service account signs.
     public static let custom = Method(rawValue: "custom")
 
+    /// A phone number as the second factor.
+    public static let phoneSecondFactor = Method(rawValue: "phoneSecondFactor")
+    /// A code of an authenticator as the second factor.
+    public static let totp = Method(rawValue: "totp")
+
     /// The ways to sign in that are not providers.
-    public static let own: [Method] = [.phone, .anonymous, .password, .emailLink, .custom]
+    public static let own: [Method] = [.phone, .anonymous, .password, .emailLink, .custom] + secondFactors
+    /// The second factors.
+    public static let secondFactors: [Method] = [.phoneSecondFactor, .totp]
 
     /// An identity provider, by its ID: `apple.com`.
     public static func provider(_ id: String) -> Method { Method(rawValue: id) }

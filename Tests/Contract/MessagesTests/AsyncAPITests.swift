@@ -117,8 +117,9 @@ import Testing
       AppVerified.routingKey, AppUnverified.routingKey, OperationStarted.routingKey, OperationCompleted.routingKey,
       OperationFailed.routingKey, ConversionBlocked.routingKey, ConversionLifted.routingKey, AccountCreated.routingKey,
       AccountUpdated.routingKey, AccountDeleted.routingKey, AccountSignIn.routingKey, AccountLinked.routingKey,
-      AccountUnlinked.routingKey, AppleNotified.routingKey, AccountErased.routingKey, AdministratorActed.routingKey,
-      KeysPublished.routingKey,
+      AccountUnlinked.routingKey, AppleNotified.routingKey, SecondFactorEnrolled.routingKey,
+      SecondFactorWithdrawn.routingKey, ConsentChanged.routingKey, AccountErased.routingKey,
+      AdministratorActed.routingKey, KeysPublished.routingKey,
     ] { expected.insert("\(Topology.Exchanges.events) topic \(key)") }
     let described = (document["channels"]?.object ?? [:]).filter { $0.key != "replies" }.values.map { channel in
       let exchange = channel["bindings"]?["amqp"]?["exchange"]

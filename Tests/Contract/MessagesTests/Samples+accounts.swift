@@ -19,6 +19,7 @@ extension Sample {
     view.identities = [identity, IdentityView(providerID: "google.com", subject: "s", linkedAt: time)]
     (view.passwordChangedAt, view.signsInByLink) = (time, true)
     (view.initialEmail, view.customAttributes) = ("ada@example.com", "{}")
+    (view.secondFactors, view.consents) = (secondFactors, [consent])
     return view
   }
 
@@ -49,7 +50,7 @@ extension Sample {
       try Sample([], least: GetKeys()),
       try Sample([], least: RotateKeys(withdraw: true)),
       try Sample([], least: ResetAccounts(project: project)),
-    ] + (try passwordCommands()) + (try administratorCommands())
+    ] + (try passwordCommands()) + (try secondFactorCommands()) + (try administratorCommands())
   }
 
   private static func providerSignIn() throws -> Sample {
@@ -98,7 +99,7 @@ extension Sample {
     (identity.oauthIDToken, identity.oauthAccessToken, identity.oauthExpiresIn) = ("t", "a", 3600)
     return [
       ("IDPCredential", IDPCredential(), credential), ("SignedInIdentity", least, identity),
-      ("PageRequest", leastRequest, request),
+      ("PageRequest", leastRequest, request), ("SharedSecret", sharedSecret, sharedSecret),
     ] + passwordTexts() + administratorTexts()
   }
 
@@ -108,6 +109,7 @@ extension Sample {
     (signedIn.temporaryProof, signedIn.temporaryProofExpiresIn) = (secret, 3600)
     (signedIn.identity, signedIn.pendingToken, signedIn.refusal) = (secret, secret, .emailExists)
     (signedIn.needsConfirmation, signedIn.verifiedProviders) = (true, ["phone"])
+    (signedIn.pendingCredential, signedIn.secondFactors) = (secret, secondFactors)
     let least = AccountView(localID: account, createdAt: time, lastLoginAt: time, validSince: time)
     var changed = AccountChanged(account: view)
     changed.tokens = tokens
@@ -123,7 +125,7 @@ extension Sample {
       try Sample([], least: KeysRotated(key: "k", signsFrom: time, withdrawn: ["j"])),
       try Sample([], least: AccountsReset(deleted: 1)),
       try keysPublished(),
-    ] + (try passwordReplies()) + (try administratorReplies())
+    ] + (try passwordReplies()) + (try secondFactorReplies()) + (try administratorReplies())
   }
 
   static func accountEvents() throws -> [Sample] {
@@ -132,15 +134,20 @@ extension Sample {
       try Sample(
         [], least: AccountUpdated(project: project, localID: account, updatedAt: time, fields: ["displayName"])),
       try Sample([], least: AccountDeleted(project: project, localID: account, deletedAt: time)),
-      try Sample(
-        [],
-        least: AccountSignIn(
-          project: project, localID: account, provider: "apple.com", signedInAt: time, isNewUser: true)),
+      try signedIn(),
       try Sample([], least: AccountLinked(project: project, localID: account, provider: "apple.com", linkedAt: time)),
       try Sample(
         [], least: AccountUnlinked(project: project, localID: account, provider: "apple.com", unlinkedAt: time)),
       try appleNotified(), try erased(), try administered(), try keysPublished(),
-    ]
+    ] + (try secondFactorEvents())
+  }
+
+  private static func signedIn() throws -> Sample {
+    let least = AccountSignIn(
+      project: project, localID: account, provider: "apple.com", signedInAt: time, isNewUser: true)
+    var signedIn = least
+    signedIn.secondFactor = .totp
+    return try Sample([signedIn], least: least)
   }
 
   private static func appleNotified() throws -> Sample {

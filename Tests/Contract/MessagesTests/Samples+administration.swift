@@ -136,6 +136,9 @@ extension Sample {
 
   private static func user(_ identity: UserIdentity) -> UserFields {
     var user = UserFields(localID: account)
+    var factor = UserSecondFactor(enrollmentID: "e", phoneNumber: number)
+    (factor.displayName, factor.enrolledAt) = ("Work", time)
+    user.secondFactors = [factor]
     (user.email, user.emailVerified, user.password) = ("ada@example.com", true, "secret1")
     (user.displayName, user.photoURL, user.phoneNumber) = ("Ada", "https://example.com/ada.png", number)
     (user.disabled, user.customAttributes, user.validSince) = (false, "{}", time)

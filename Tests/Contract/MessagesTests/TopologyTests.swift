@@ -66,10 +66,11 @@ import Testing
         "account.change", "account.find", "account.list", "account.remove", "account.import", "session.createCookie",
         "account.settings", "account.setServiceAccount", "account.listServiceAccounts", "account.audit",
         "account.startIdp", "account.setProvider", "account.findProviders",
-        "account.noteApple",
+        "account.noteApple", "account.startSecondFactor", "account.finishSecondFactor",
+        "account.withdrawSecondFactor", "account.recordConsent",
       ])
     let toCoordinator = bound.filter { $0.queue == Topology.Queues.commands }.map(\.routingKey)
-    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 33 == bound.count)
+    #expect(toCoordinator.contains("development.reset") && toCoordinator.count + 37 == bound.count)
   }
 
   @Test func `Nothing waits for a reader that there is not`() {

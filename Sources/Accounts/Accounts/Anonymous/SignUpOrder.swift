@@ -11,7 +11,7 @@ struct SignUpOrder: CommandOrder {
   private let limits: SignUpLimits
   private let metrics: AnonymousMetrics
   private let seal: ReplySeal
-  private let random = RandomValues()
+  private let runs = SignInRuns()
   private let reader: CommandReader
 
   init(
@@ -40,23 +40,18 @@ struct SignUpOrder: CommandOrder {
       return CommandAnswer(error)
     }
     if let refusal = try limits.refusal(in: set) { return reader.refuse(refusal, in: &set) }
-    var account = try AccountRecord(random.localID, project: project, at: set.now)
+    var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
     account.isAnonymous = true
-    let first = FirstFactor(
-      provider: .anonymous, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope)
-    let holder = try first.finish(account, isNewUser: true, in: &set)
+    let first = FirstFactor(provider: .anonymous, reader: reader, runs: runs, cause: envelope)
+    let outcome = try first.finish(account, isNewUser: true, in: &set)
     metrics.countMade(isBeyondBudget: try limits.isBudgetUsedUp(in: set), in: &set)
     try limits.count(in: &set)
-    return try answers.tokens(holder, isNewUser: true, at: set.now)
+    return try answers.answer(outcome, isNewUser: true, at: set.now)
   }
 
-  private var answers: SignInAnswers { SignInAnswers(idTokens: reader.idTokens, seal: seal) }
+  private var answers: SignInAnswers { SignInAnswers(reader: reader, seal: seal) }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard case .session(let id, _, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
-    switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder): return try answers.tokens(holder, isNewUser: true, at: set.now)
-    }
+    try answers.again(AnswerNote(note), project: project, in: set)
   }
 }

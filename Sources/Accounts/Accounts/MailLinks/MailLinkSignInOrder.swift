@@ -120,12 +120,9 @@ struct MailLinkSignInOrder: CommandOrder {
   }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard case .session(let id, let isNewUser, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
-    switch try SessionRecord.holder(of: id, project: project.id, reader.rules.sessions, in: set) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder):
-      return try SignInAnswers(idTokens: reader.idTokens, seal: seal)
-        .tokens(holder, isNewUser: isNewUser, ProvenEmail(email: email).identity, at: set.now)
+    try SignInAnswers(reader: reader, seal: seal).again(AnswerNote(note), project: project.id, in: set) {
+      [email] _, _ in
+      ProvenEmail(email: email).identity
     }
   }
 }

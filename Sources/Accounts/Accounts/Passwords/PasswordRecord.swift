@@ -74,6 +74,7 @@ extension AccountRecord {
     numberTrustedFrom = nil
     emailTrustedFrom = nil
     signsInByLink = false
+    secondFactors = []
     unlink(Set(identities.map(\.provider)))
   }
 }

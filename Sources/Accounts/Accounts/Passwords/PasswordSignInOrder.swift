@@ -15,7 +15,7 @@ struct PasswordSignInOrder: CommandOrder {
   private let password: Secret
   private let attempts: WrongPasswords
   private let seal: ReplySeal
-  private let random = RandomValues()
+  private let runs = SignInRuns()
   private let reader: CommandReader
   private let passwords: Passwords
   /// Outcome of the stage.
@@ -137,22 +137,15 @@ struct PasswordSignInOrder: CommandOrder {
     try attempts.countRight(in: &set)
     guard !account.isDisabled else { return CommandAnswer(.userDisabled) }
     if let renewed = comparison.renewed { try account.storePassword(renewed, in: &set) }
-    let first = FirstFactor(
-      provider: .password, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope)
-    return try answer(first.finish(account, isNewUser: false, in: &set), at: set.now)
+    let first = FirstFactor(provider: .password, reader: reader, runs: runs, cause: envelope)
+    return try answers.answer(
+      first.finish(account, isNewUser: false, in: &set), isNewUser: false, account.passwordIdentity, at: set.now)
   }
 
-  private func answer(_ holder: IDTokenCheck.Holder, at now: UnixTime) throws(StoreError) -> CommandAnswer {
-    try SignInAnswers(idTokens: reader.idTokens, seal: seal)
-      .tokens(holder, isNewUser: false, holder.account.passwordIdentity, at: now)
-  }
+  private var answers: SignInAnswers { SignInAnswers(reader: reader, seal: seal) }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard case .session(let id, _, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
-    switch try SessionRecord.holder(of: id, project: project.id, reader.rules.sessions, in: set) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder): return try answer(holder, at: set.now)
-    }
+    try answers.again(AnswerNote(note), project: project.id, in: set) { account, _ in account.passwordIdentity }
   }
 }
 

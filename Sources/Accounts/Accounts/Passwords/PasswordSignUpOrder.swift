@@ -18,7 +18,7 @@ struct PasswordSignUpOrder: CommandOrder {
   private let seal: ReplySeal
   /// Reason to refuse the command unless it was answered before.
   private let refusal: APIError?
-  private let random = RandomValues()
+  private let runs = SignInRuns()
   private let reader: CommandReader
   private let passwords: Passwords
   /// Outcome of the stage.
@@ -114,13 +114,13 @@ struct PasswordSignUpOrder: CommandOrder {
     _ hash: PasswordHash, besides neighbor: AccountRecord?, _ envelope: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> CommandAnswer {
     guard neighbor == nil else { return CommandAnswer(.addressTaken) }
-    var account = try AccountRecord(random.localID, project: project.id, at: set.now)
+    var account = try AccountRecord(runs.random.localID, project: project.id, at: set.now)
     account.displayName = displayName
     account.takeAddress(email)
     try account.setPassword(hash, in: &set)
-    let first = FirstFactor(
-      provider: .password, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope)
-    return try answer(first.finish(account, isNewUser: true, in: &set), isNewUser: true, at: set.now)
+    let first = FirstFactor(provider: .password, reader: reader, runs: runs, cause: envelope)
+    return try answers.answer(
+      first.finish(account, isNewUser: true, in: &set), isNewUser: true, account.passwordIdentity, at: set.now)
   }
 
   // MARK: An account that stands
@@ -152,23 +152,15 @@ struct PasswordSignUpOrder: CommandOrder {
     try account.store(in: &set)
     session.provider = .password
     try session.store(reader.rules.sessions, in: &set)
-    try AccountEvents(account, random.eventID, envelope).changes(from: holder.account, in: &set)
-    return try answer(IDTokenCheck.Holder(account: account, session: session), isNewUser: false, at: set.now)
+    try AccountEvents(account, runs.random.eventID, envelope).changes(from: holder.account, in: &set)
+    return try answers.tokens(
+      IDTokenCheck.Holder(account: account, session: session), isNewUser: false, account.passwordIdentity, at: set.now)
   }
 
-  private func answer(
-    _ holder: IDTokenCheck.Holder, isNewUser: Bool, at now: UnixTime
-  ) throws(StoreError) -> CommandAnswer {
-    try SignInAnswers(idTokens: reader.idTokens, seal: seal)
-      .tokens(holder, isNewUser: isNewUser, holder.account.passwordIdentity, at: now)
-  }
+  private var answers: SignInAnswers { SignInAnswers(reader: reader, seal: seal) }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard case .session(let id, let isNewUser, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
-    switch try SessionRecord.holder(of: id, project: project.id, reader.rules.sessions, in: set) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder): return try answer(holder, isNewUser: isNewUser, at: set.now)
-    }
+    try answers.again(AnswerNote(note), project: project.id, in: set) { account, _ in account.passwordIdentity }
   }
 }
 

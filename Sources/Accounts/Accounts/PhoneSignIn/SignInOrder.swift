@@ -164,16 +164,10 @@ struct SignInOrder: CommandOrder {
   }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    let answers = SignInAnswers(idTokens: reader.idTokens, seal: seal)
-    switch try AnswerNote(note) {
-    case .session(let id, let isNewUser, _):
-      switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
-      case .failure(let error): return CommandAnswer(error)
-      case .success(let holder): return try answers.tokens(holder, isNewUser: isNewUser, at: set.now)
-      }
-    case .proof(let seed): return try proof(again: seed, answers, in: set)
-    case .pending, .refused: throw StoreError.unreadableBody
-    }
+    let answers = SignInAnswers(reader: reader, seal: seal)
+    let note = try AnswerNote(note)
+    if case .proof(let seed) = note { return try proof(again: seed, answers, in: set) }
+    return try answers.again(note, project: project, in: set)
   }
 
   private func proof(

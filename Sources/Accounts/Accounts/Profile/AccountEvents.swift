@@ -20,11 +20,12 @@ struct AccountEvents {
   }
 
   func signedIn(
-    by provider: SignInProvider, isNewUser: Bool, in set: inout WorkingSet
+    by provider: SignInProvider, with secondFactor: SecondFactorKind?, isNewUser: Bool, in set: inout WorkingSet
   ) throws(StoreError) {
-    let event = AccountSignIn(
+    var event = AccountSignIn(
       project: account.project, localID: account.localID, provider: provider.name, signedInAt: set.now,
       isNewUser: isNewUser)
+    event.secondFactor = secondFactor
     try set.announce(event, of: account, id: "signIn.\(id)", cause: cause)
   }
 

@@ -255,20 +255,17 @@ struct ProviderSignInOrder: CommandOrder {
   // MARK: Again
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    let answers = SignInAnswers(idTokens: reader.idTokens, seal: seal)
-    switch try AnswerNote(note) {
-    case .session(let id, let isNewUser, let provider):
-      switch try SessionRecord.holder(of: id, project: project.id, reader.rules.sessions, in: set) {
-      case .failure(let error): return CommandAnswer(error)
-      case .success(let holder):
-        let identity = provider.flatMap { holder.account.identity(at: $0)?.signedIn }
-        return try answers.tokens(holder, isNewUser: isNewUser, identity, at: set.now)
+    let answers = SignInAnswers(reader: reader, seal: seal)
+    let note = try AnswerNote(note)
+    switch note {
+    case .session, .secondFactor, .proof:
+      return try answers.again(note, project: project.id, in: set) { account, provider in
+        provider.flatMap { account.identity(at: $0)?.signedIn }
       }
     case .pending(let seed, let refusal): return try pending(again: seed, refusal, answers, in: set)
     case .refused(let refusal):
       guard let error = refusal.error else { throw StoreError.unreadableBody }
       return CommandAnswer(error)
-    case .proof: throw StoreError.unreadableBody
     }
   }
 

@@ -35,6 +35,10 @@ struct SessionRecord: Sendable, Hashable {
   /// Time until which it may delete its account although its sign-in is not recent: it had a code of the account's own
   /// Apple identity revoked.
   var deletionUntil: UnixTime?
+  /// Kind of the second factor that was given. `nil` without one.
+  var secondFactor: SecondFactorKind?
+  /// Its enrollment.
+  var enrollmentID: String?
   /// Claims of the custom token that began it, as a JSON object.
   var claims: String?
   /// Part of what its refresh token is made of.
@@ -127,5 +131,7 @@ extension SessionRecord: StoredRecord {
     seed = try fields.required(6, session?.seed)
     deletionUntil = fields.optional(20, session?.deletionUntil)
     claims = fields.optional(21, session?.claims)
+    secondFactor = try fields.optional(22, session?.secondFactor)
+    enrollmentID = fields.optional(23, session?.enrollmentID)
   }
 }

@@ -6,8 +6,8 @@ struct Sessions: Sendable {
 
   /// The oldest sessions make room for it.
   func start(
-    for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider, _ random: RandomValues,
-    claims: String? = nil, in set: inout WorkingSet
+    for account: inout AccountRecord, isNew: Bool = false, by firstFactor: SignInProvider,
+    with second: SecondFactor? = nil, _ random: RandomValues, claims: String? = nil, in set: inout WorkingSet
   ) throws(StoreError) -> SessionRecord {
     if !isNew { try makeRoom(in: account, &set) }
     // With clocks of two hosts, the account may have ended earlier sessions a moment later than now.
@@ -16,6 +16,7 @@ struct Sessions: Sendable {
       throw StoreError.unreadableBody
     }
     session.claims = claims
+    (session.secondFactor, session.enrollmentID) = (second?.kind, second?.enrollmentID)
     try session.store(rules, isNew: true, in: &set)
     account.lastLoginAt = set.now
     return session

@@ -59,6 +59,8 @@ struct AccountRecord: Sendable, Hashable {
   var isAnonymous = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
   var endsAt: UnixTime?
+  /// The oldest first.
+  var secondFactors: [SecondFactor] = []
   var displayName: String?
   var photoURL: String?
   var isDisabled = false
@@ -112,6 +114,7 @@ struct AccountRecord: Sendable, Hashable {
     view.signsInByLink = signsInByLink ? true : nil
     view.initialEmail = initialEmail
     view.customAttributes = claims
+    view.secondFactors = secondFactors.isEmpty ? nil : secondFactors.map { $0.view(isMasked: false) }
     view.identities = identities.isEmpty ? nil : identities.map(\.view)
     view.disabled = isDisabled
     view.lastRefreshAt = lastRefreshAt
@@ -241,6 +244,7 @@ extension AccountRecord: StoredRecord {
     claims = fields.optional(27, account?.claims)
     identities = try fields.list(32, account?.identities)
     unlinked = try fields.list(33, account?.unlinked)
+    secondFactors = try fields.list(34, account?.secondFactors)
     endsAt = record.dueAt
   }
 }

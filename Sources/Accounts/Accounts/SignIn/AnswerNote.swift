@@ -11,11 +11,13 @@ enum AnswerNote: Sendable, Hashable {
   case proof(seed: [UInt8])
   /// A refusal with a token that stands for the credential, likewise.
   case pending(seed: [UInt8], SignInRefusal)
+  /// A pending credential, while it is neither used nor too old.
+  case secondFactor(seed: [UInt8], provider: String?)
   /// A refusal whose token is spent: the error alone.
   case refused(SignInRefusal)
 
   private enum Kind: String {
-    case session, proof, pending, refused
+    case session, proof, pending, secondFactor, refused
   }
 
   init(_ session: SessionRecord, isNewUser: Bool = false, provider: String? = nil) {
@@ -47,11 +49,14 @@ extension AnswerNote: FieldCoded {
     case .session:
       self = .session(
         id: try fields.required(2, note?.session?.id), isNewUser: fields.flag(3, note?.session?.isNewUser),
-        provider: fields.optional(4, note?.session?.provider))
+        provider: fields.optional(4, note?.provider))
     case .proof: self = .proof(seed: try fields.required(5, note?.seed))
     case .pending:
       self = .pending(
         seed: try fields.required(5, note?.seed), try fields.required(6, note?.refusal))
+    case .secondFactor:
+      self = .secondFactor(
+        seed: try fields.required(5, note?.seed), provider: fields.optional(4, note?.provider))
     case .refused: self = .refused(try fields.required(6, note?.refusal))
     }
   }
@@ -61,24 +66,32 @@ extension AnswerNote: FieldCoded {
     case .session: .session
     case .proof: .proof
     case .pending: .pending
+    case .secondFactor: .secondFactor
     case .refused: .refused
     }
   }
 
-  private var session: (id: String, isNewUser: Bool, provider: String?)? {
-    if case .session(let id, let isNewUser, let provider) = self { (id, isNewUser, provider) } else { nil }
+  private var session: (id: String, isNewUser: Bool)? {
+    if case .session(let id, let isNewUser, _) = self { (id, isNewUser) } else { nil }
+  }
+
+  private var provider: String? {
+    switch self {
+    case .session(_, _, let provider), .secondFactor(_, let provider): provider
+    case .proof, .pending, .refused: nil
+    }
   }
 
   private var seed: [UInt8]? {
     switch self {
     case .session, .refused: nil
-    case .proof(let seed), .pending(let seed, _): seed
+    case .proof(let seed), .pending(let seed, _), .secondFactor(let seed, _): seed
     }
   }
 
   private var refusal: SignInRefusal? {
     switch self {
-    case .session, .proof: nil
+    case .session, .proof, .secondFactor: nil
     case .pending(_, let refusal), .refused(let refusal): refusal
     }
   }

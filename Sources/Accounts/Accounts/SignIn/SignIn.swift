@@ -41,7 +41,7 @@ struct SignIn<Factor: ProvenFactor> {
     try set.require(keys)
     let allowsDuplicates = try settings(in: set)?.allowsDuplicateEmails ?? false
     var step = Step(
-      answers: SignInAnswers(idTokens: reader.idTokens, seal: seal),
+      answers: SignInAnswers(reader: reader, seal: seal),
       holder: try AccountRecord.find(holderOf: factor.key(project: project), in: set),
       ownsAddress: factor.ownsAddress && !allowsDuplicates,
       neighbor: allowsDuplicates
@@ -148,9 +148,9 @@ struct SignIn<Factor: ProvenFactor> {
   private func begin(
     _ account: AccountRecord, isNewUser: Bool, _ step: Step, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
-    let first = FirstFactor(provider: factor.provider, sessions: sessions, random: runs.random, cause: cause)
-    let holder = try first.finish(account, isNewUser: isNewUser, in: &set)
-    let answer = try step.answers.tokens(holder, isNewUser: isNewUser, factor.identity, at: set.now)
+    let first = FirstFactor(provider: factor.provider, reader: reader, runs: runs, cause: cause)
+    let outcome = try first.finish(account, isNewUser: isNewUser, in: &set)
+    let answer = try step.answers.answer(outcome, isNewUser: isNewUser, factor.identity, at: set.now)
     return SignInOutcome(answer: answer, usesProof: true, isProofKept: true)
   }
 

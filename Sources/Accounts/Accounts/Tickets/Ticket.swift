@@ -18,6 +18,8 @@ struct Ticket {
     case accessToken
     /// The link of a mail.
     case mailLink
+    /// A first factor of an account that asks for a second one.
+    case secondFactor
   }
 
   static let kind = RecordKind("ticket")

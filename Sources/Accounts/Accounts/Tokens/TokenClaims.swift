@@ -1,5 +1,6 @@
 import CommandEngine
 import CountersignEncoding
+import CountersignMessages
 import CountersignTelemetry
 
 /// Claims of an ID token or a session cookie, from the account and the session.
@@ -56,6 +57,8 @@ struct TokenClaims {
     var firebase = JSONObjectWriter()
     firebase.put("identities", object: identities.finished())
     firebase.put("sign_in_provider", session.provider.name)
+    firebase.put("sign_in_second_factor", session.secondFactor?.rawValue)
+    firebase.put("second_factor_identifier", session.enrollmentID)
     return firebase.finished()
   }
 }

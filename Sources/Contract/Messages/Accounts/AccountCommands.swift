@@ -106,6 +106,10 @@ public struct AccountSignedIn: MessageBody, Hashable {
   public var identity: SecretField?
   /// Stands for the credential, once: Apple's tokens count once.
   public var pendingToken: SecretField?
+  /// Stands for the first factor, once, until a second one is given. There are no tokens then.
+  public var pendingCredential: SecretField?
+  /// Second factors to choose from, with ``pendingCredential``. Their numbers are masked.
+  public var secondFactors: [SecondFactorView]?
   /// Reason of a refused link or sign-in that is answered with the credential. There are no tokens then.
   public var refusal: APIErrorCode?
   /// Whether another account has the address, which the provider does not vouch for. There are no tokens then.
@@ -174,6 +178,10 @@ public struct AccountView: Codable, Sendable, Hashable {
   public var initialEmail: String?
   /// Claims of its tokens, as the text of a JSON object.
   public var customAttributes: String?
+  /// Absent without any.
+  public var secondFactors: [SecondFactorView]?
+  /// Consents, revoked ones included. Absent without any.
+  public var consents: [ConsentView]?
   public var disabled: Bool
   public var createdAt: UnixTime
   public var lastLoginAt: UnixTime

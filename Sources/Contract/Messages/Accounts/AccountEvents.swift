@@ -59,6 +59,8 @@ public struct AccountSignIn: Event, Hashable {
   public var localID: String
   /// First factor: `phone`, `anonymous`, `password`, `custom`, or the ID of an identity provider.
   public var provider: String
+  /// Second factor. Absent without one.
+  public var secondFactor: SecondFactorKind?
   public var signedInAt: UnixTime
   public var isNewUser: Bool
 

@@ -24,6 +24,8 @@ public struct UserFields: SealedText, Hashable {
   public var salt: String?
   /// Identities of an import, or the one that a change links.
   public var identities: [UserIdentity]?
+  /// Second factors, in place of those that the account has.
+  public var secondFactors: [UserSecondFactor]?
   /// `DISPLAY_NAME`, `PHOTO_URL`, `EMAIL`, `PASSWORD`.
   public var deleteAttributes: [String]?
   /// Providers to unlink: `apple.com`, `phone`, `password`.
@@ -47,6 +49,21 @@ public struct UserIdentity: Codable, Sendable, Hashable {
   public init(providerID: String, subject: String) {
     self.providerID = providerID
     self.subject = subject
+  }
+}
+
+/// Second factor, as an administrator writes it: a number, or one that the account has.
+public struct UserSecondFactor: Codable, Sendable, Hashable {
+  /// Absent for a new one.
+  public var enrollmentID: String?
+  /// E.164. Absent for a TOTP factor that stays.
+  public var phoneNumber: String?
+  public var displayName: String?
+  public var enrolledAt: UnixTime?
+
+  public init(enrollmentID: String? = nil, phoneNumber: String? = nil) {
+    self.enrollmentID = enrollmentID
+    self.phoneNumber = phoneNumber
   }
 }
 

@@ -126,6 +126,24 @@ public struct APIErrorCode: OpenWord {
   public static let invalidProviderID = APIErrorCode(rawValue: "INVALID_PROVIDER_ID")
   /// The identity is linked to an account already, or the account has another one of the provider.
   public static let identityAlreadyLinked = APIErrorCode(rawValue: "FEDERATED_USER_ID_ALREADY_LINKED")
+  /// An account of this first factor cannot have that second factor, or the reverse.
+  public static let unsupportedFirstFactor = APIErrorCode(rawValue: "UNSUPPORTED_FIRST_FACTOR")
+  /// The address of the account has to be verified first.
+  public static let unverifiedEmail = APIErrorCode(rawValue: "UNVERIFIED_EMAIL")
+  /// The account has that second factor.
+  public static let secondFactorExists = APIErrorCode(rawValue: "SECOND_FACTOR_EXISTS")
+  /// The account has as many second factors as it may.
+  public static let secondFactorLimitExceeded = APIErrorCode(rawValue: "SECOND_FACTOR_LIMIT_EXCEEDED")
+  /// The account has no such second factor.
+  public static let enrollmentNotFound = APIErrorCode(rawValue: "MFA_ENROLLMENT_NOT_FOUND")
+  /// Neither an ID token nor a pending credential was sent.
+  public static let missingPendingCredential = APIErrorCode(rawValue: "MISSING_MFA_PENDING_CREDENTIAL")
+  /// The pending credential is wrong, used, or too old.
+  public static let invalidPendingCredential = APIErrorCode(rawValue: "INVALID_MFA_PENDING_CREDENTIAL")
+  /// The second factor is not named.
+  public static let missingEnrollmentID = APIErrorCode(rawValue: "MISSING_MFA_ENROLLMENT_ID")
+  /// The project demands a recorded consent to linking, and there is none.
+  public static let consentRequired = APIErrorCode(rawValue: "CONSENT_REQUIRED")
   /// Another account has the address.
   public static let emailExists = APIErrorCode(rawValue: "EMAIL_EXISTS")
   /// The text is not a mail address, or not the one that the code was sent to.
@@ -192,6 +210,8 @@ public struct APIErrorCode: OpenWord {
     .invalidTemporaryProof, .phoneNumberExists, .missingIDToken, .invalidIDToken, .tokenExpired, .missingRefreshToken,
     .invalidRefreshToken, .userNotFound, .userDisabled, .credentialTooOld, .projectNotFound, .invalidIDPResponse,
     .missingOrInvalidNonce, .invalidPendingToken, .invalidProviderID, .identityAlreadyLinked, .emailExists,
+    .unsupportedFirstFactor, .unverifiedEmail, .secondFactorExists, .secondFactorLimitExceeded, .enrollmentNotFound,
+    .missingPendingCredential, .invalidPendingCredential, .missingEnrollmentID, .consentRequired,
     .invalidEmail, .missingEmail, .missingNewEmail, .missingPassword, .weakPassword, .emailNotFound,
     .invalidPassword, .invalidLoginCredentials, .missingOobCode, .invalidOobCode, .expiredOobCode,
     .invalidContinueURI, .unauthorizedDomain, .missingCustomToken, .invalidCustomToken, .credentialMismatch,

@@ -122,7 +122,8 @@ public enum Topology {
     FindAccounts.routingKey, ListAccounts.routingKey, RemoveAccounts.routingKey, ImportAccounts.routingKey,
     CreateSessionCookie.routingKey, ProjectSettingsCommand.routingKey, SetServiceAccount.routingKey,
     ListServiceAccounts.routingKey, ListActs.routingKey, StartIDPSignIn.routingKey, SetProvider.routingKey,
-    FindProviders.routingKey, NoteApple.routingKey,
+    FindProviders.routingKey, NoteApple.routingKey, StartSecondFactor.routingKey, FinishSecondFactor.routingKey,
+    WithdrawSecondFactor.routingKey, RecordConsent.routingKey,
   ]
 
   /// Every binding of a queue to an exchange.

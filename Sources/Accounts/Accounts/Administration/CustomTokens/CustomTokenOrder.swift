@@ -12,7 +12,7 @@ struct CustomTokenOrder: CommandOrder {
   /// A fault of it refuses the command unless it was answered before.
   private let token: Result<CustomToken, APIError>
   private let seal: ReplySeal
-  private let random = RandomValues()
+  private let runs = SignInRuns()
   private let reader: CommandReader
 
   init(
@@ -52,10 +52,9 @@ struct CustomTokenOrder: CommandOrder {
     // It has a way back now.
     account.isAnonymous = false
     let first = FirstFactor(
-      provider: .custom, sessions: Sessions(rules: reader.rules.sessions), random: random, cause: envelope,
-      claims: token.claims)
-    let holder = try first.finish(account, isNewUser: found == nil, in: &set)
-    return try answers.tokens(holder, isNewUser: found == nil, at: set.now)
+      provider: .custom, reader: reader, runs: runs, cause: envelope, claims: token.claims)
+    let outcome = try first.finish(account, isNewUser: found == nil, in: &set)
+    return try answers.answer(outcome, isNewUser: found == nil, at: set.now)
   }
 
   private static func refusal(
@@ -71,13 +70,9 @@ struct CustomTokenOrder: CommandOrder {
     return nil
   }
 
-  private var answers: SignInAnswers { SignInAnswers(idTokens: reader.idTokens, seal: seal) }
+  private var answers: SignInAnswers { SignInAnswers(reader: reader, seal: seal) }
 
   func answerAgain(_ note: [UInt8], in set: inout WorkingSet) throws(StoreError) -> CommandAnswer {
-    guard case .session(let id, let isNewUser, _) = try AnswerNote(note) else { throw StoreError.unreadableBody }
-    switch try SessionRecord.holder(of: id, project: project, reader.rules.sessions, in: set) {
-    case .failure(let error): return CommandAnswer(error)
-    case .success(let holder): return try answers.tokens(holder, isNewUser: isNewUser, at: set.now)
-    }
+    try answers.again(AnswerNote(note), project: project, in: set)
   }
 }
