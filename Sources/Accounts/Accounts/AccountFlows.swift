@@ -84,6 +84,7 @@ struct AccountFlows: Sendable {
         ProviderSignInFlow(parts),
         PasswordFlow(parts: parts),
         MailLinkFlow(parts: parts),
+        SecondFactorFlow(parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         GrantFlow(parts),

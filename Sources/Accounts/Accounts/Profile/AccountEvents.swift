@@ -41,11 +41,27 @@ struct AccountEvents {
         project: account.project, localID: account.localID, provider: way, unlinkedAt: set.now)
       try set.announce(event, of: account, id: "unlinked.\(way).\(id)", cause: cause)
     }
+    try secondFactors(from: before, in: &set)
     let fields = Self.fields(changedFrom: before, to: account)
     guard !fields.isEmpty else { return }
     let event = AccountUpdated(
       project: account.project, localID: account.localID, updatedAt: set.now, fields: fields)
     try set.announce(event, of: account, id: "updated.\(id)", cause: cause)
+  }
+
+  private func secondFactors(from before: AccountRecord, in set: inout WorkingSet) throws(StoreError) {
+    for factor in account.secondFactors where before.secondFactor(factor.enrollmentID) == nil {
+      let event = SecondFactorEnrolled(
+        project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
+        enrolledAt: factor.enrolledAt)
+      try set.announce(event, of: account, id: "enrolled.\(factor.enrollmentID).\(id)", cause: cause)
+    }
+    for factor in before.secondFactors where account.secondFactor(factor.enrollmentID) == nil {
+      let event = SecondFactorWithdrawn(
+        project: account.project, localID: account.localID, enrollmentID: factor.enrollmentID, kind: factor.kind,
+        withdrawnAt: set.now)
+      try set.announce(event, of: account, id: "withdrawn.\(factor.enrollmentID).\(id)", cause: cause)
+    }
   }
 
   private static func fields(changedFrom before: AccountRecord, to account: AccountRecord) -> [String] {

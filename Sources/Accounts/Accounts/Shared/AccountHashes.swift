@@ -55,6 +55,7 @@ struct RandomValues: Sendable {
   let localID = RandomID.make(length: AccountRecord.randomLength)
   let sessionID = RandomID.make(length: SessionRecord.randomLength)
   let sessionSeed = SecureRandom.bytes(SessionRecord.seedLength)
+  let enrollmentID = RandomID.make(length: SecondFactor.idLength)
   let ticketSeed = SecureRandom.bytes(TicketText.seedLength)
   let eventID = MessageID.make()
 }
