@@ -99,7 +99,9 @@ extension Project: Configuration {
 
   private static func methods(_ section: ConfigurationSection) -> Set<Method> {
     let flags = section.boolMap(
-      "methods", "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID.")
+      "methods",
+      "Ways to sign in that are on: phone, anonymous, password, emailLink, custom, providers by their ID; and the second "
+        + "factors phoneSecondFactor and totp.")
     for name in flags.keys.sorted() where !ProjectForms.isMethod(name) {
       section.problem("methods.\(name)", "is no way to sign in: it must be \(ProjectForms.methodForm)")
     }
