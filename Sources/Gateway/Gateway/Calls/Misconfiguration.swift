@@ -54,7 +54,7 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
     "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
     "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
-    "after": "nextPageToken", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
+    "after": "nextPageToken", "enrollmentID": "mfaEnrollmentId", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
     "issuer": "issuer", "clients": "clientId",
   ]
   /// Those of them that only their length and control characters make wrong.
