@@ -75,7 +75,8 @@ struct CallClassTests {
     #expect(names(.hashing).isSuperset(of: ["signUp", "signInWithPassword", "update", "createUser", "updateUser"]))
     #expect(names(.administrators).isSuperset(of: ["grantAccess", "importUsers", "listUsers", "projectConfig"]))
     #expect(names(.providers) == ["signInWithIdp", "revokeToken", "createAuthUri", "showSignIn", "appleNotification"])
-    #expect(names(.accounts).isSuperset(of: ["lookup", "delete", "token", "signInWithCustomToken", "mfaEnrollmentWithdraw"]))
+    #expect(
+      names(.accounts).isSuperset(of: ["lookup", "delete", "token", "signInWithCustomToken", "mfaEnrollmentWithdraw"]))
     // Keys are those that were fetched last: verifiers get them while all else hangs.
     #expect(names(.gateway).isSuperset(of: ["jwkSet", "certificates", "projects", "signInWithGameCenter"]))
   }

@@ -54,8 +54,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
     "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
     "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
-    "after": "nextPageToken", "enrollmentID": "mfaEnrollmentId", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
-    "issuer": "issuer", "clients": "clientId",
+    "after": "nextPageToken", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
+    "issuer": "issuer", "clients": "clientId", "enrollmentID": "mfaEnrollmentId",
   ]
   /// Those of them that only their length and control characters make wrong.
   static let texts: Set<String> = ["displayName", "photoUrl", "phoneNumber", "token", "redirectUri"]

@@ -44,10 +44,10 @@ struct DevelopmentCalls: Sendable {
     var answer = CallAnswer()
     answer.put(
       "verificationCodes",
-      objects: try await sent(of: try call.project().id).map { session, number, code in
+      objects: try await sent(of: try call.project().id).map { session, code in
         var entry = CallAnswer()
-        entry.put("phoneNumber", number)
-        entry.put("sessionInfo", session)
+        entry.put("phoneNumber", session.phoneNumber)
+        entry.put("sessionInfo", session.sessionInfo)
         entry.put("code", code)
         return entry
       }, evenIfEmpty: true)
@@ -64,7 +64,7 @@ struct DevelopmentCalls: Sendable {
 
   /// Live sessions of a project whose code is known. Waits for those that have just begun: tests that were written for
   /// the emulator look at once.
-  private func sent(of project: String) async throws(ProtocolError) -> [(session: String, number: String, code: String)] {
+  private func sent(of project: String) async throws(ProtocolError) -> [(SentCodes.Session, code: String)] {
     guard let messages else { return [] }
     while true {
       let now = clock.now()
@@ -72,9 +72,7 @@ struct DevelopmentCalls: Sendable {
       let sent = sessions.isEmpty ? [] : try await messages.messages()
       let isWaiting = sessions.contains { $0.sent(in: sent) == nil && now < $0.since + Self.patience }
       guard isWaiting, !Task.isCancelled else {
-        return sessions.compactMap { session in
-          session.sent(in: sent).map { (session.sessionInfo, $0.number, $0.code) }
-        }
+        return sessions.compactMap { $0.sent(in: sent) }
       }
       await pause(Self.lookInterval)
     }

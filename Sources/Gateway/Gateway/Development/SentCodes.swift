@@ -83,10 +83,14 @@ struct SentMessage: Sendable, Hashable, Decodable {
 }
 
 extension SentCodes.Session {
-  /// The number in full, and the code of its newest SMS.
-  func sent(in messages: [SentMessage]) -> (number: String, code: String)? {
-    guard let message = messages.last(where: { isFor($0.to) && $0.receivedAt >= since }) else { return nil }
-    return message.code(digits: codeLength).map { (message.to, $0) }
+  /// The session with its number in full, and the code of its newest SMS.
+  func sent(in messages: [SentMessage]) -> (SentCodes.Session, code: String)? {
+    guard let message = messages.last(where: { isFor($0.to) && $0.receivedAt >= since }),
+      let code = message.code(digits: codeLength)
+    else { return nil }
+    var session = self
+    session.phoneNumber = message.to
+    return (session, code)
   }
 
   private func isFor(_ number: String) -> Bool {

@@ -279,7 +279,9 @@ import Testing
     #expect(fixture.services.messages.isEmpty)
   }
 
-  @Test(arguments: ["Enrollment:start", "Enrollment:finalize", "Enrollment:withdraw", "SignIn:start", "SignIn:finalize"])
+  @Test(arguments: [
+    "Enrollment:start", "Enrollment:finalize", "Enrollment:withdraw", "SignIn:start", "SignIn:finalize",
+  ])
   func `Tenants are not offered, and parts of a wrong type are refused`(call: String) async throws {
     let fixture = try fixture()
     let path = CallFixture.v2 + "accounts/mfa\(call)"
