@@ -27,6 +27,7 @@ struct GatewayCalls: Sendable {
     }
     let codes = rules.isDevelopment ? SentCodes() : nil
     var routes = PhoneCalls(backend: backend, codes: codes, clock: context.clock).routes
+    routes += SecondFactorCalls(backend: backend, codes: codes, clock: context.clock).routes
     routes += AccountCalls(backend: backend).routes
     routes += PasswordCalls(backend: backend).routes
     routes += MailLinkCalls(backend: backend).routes

@@ -121,13 +121,17 @@ struct MailLinkCalls: Sendable {
     command.idToken = try exchange.seal(ifAny: call.body.secret("idToken", else: "INVALID_ID_TOKEN"))
     command.client = call.client.field
     let reply = try await exchange.ask(command)
-    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
     var answer = CallAnswer()
     answer.put("kind", AnswerKind.signInWithEmailLink)
-    answer.put("localId", localID)
     if let identity = reply.identity {
       answer.put("email", try exchange.open(identity, as: SignedInIdentity.self).email)
     }
+    if let pending = try exchange.pendingSignIn(of: reply) {
+      answer.put(pending)
+      return answer
+    }
+    guard let tokens = reply.tokens, let localID = reply.localID else { throw .internalError }
+    answer.put("localId", localID)
     answer.put("isNewUser", reply.isNewUser ?? false)
     answer.put(try exchange.open(tokens))
     return answer
