@@ -109,6 +109,7 @@ extension ProtocolError {
     "INVALID_PROVIDER_ID": nil,
     "FEDERATED_USER_ID_ALREADY_LINKED": nil,
     "EMAIL_EXISTS": nil,
+    "CONSENT_REQUIRED": "A recorded consent to linking is needed.",
     // Passwords and links.
     "INVALID_EMAIL": "The email address is badly formatted.",
     "MISSING_EMAIL": nil,
