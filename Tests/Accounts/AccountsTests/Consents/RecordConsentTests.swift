@@ -140,6 +140,17 @@ import Testing
     #expect(try code(try await bench.record(idToken: Secret("eyJ.a.b"))) == .invalidIDToken)
   }
 
+  @Test func `A user who is imported once more keeps the consents`() async throws {
+    let user = try await bench.signUp("u")
+    try await bench.consents(to: "phone", idToken: user.idToken)
+    let before = try #require(try await bench.account(of: user)).consents
+    var fields = UserFields(localID: user.reply.localID)
+    fields.displayName = "Ada"
+    #expect(try code(try await bench.importing(UserBatch(users: [fields]))) == nil)
+    let account = try #require(try await bench.account(of: user))
+    #expect(account.displayName == "Ada" && account.consents == before)
+  }
+
   @Test func `Consents go with the account`() async throws {
     let user = try await bench.signUp("u")
     let command = try bench.recording([bench.consent(to: "a-purpose", [])], idToken: user.idToken, id: "one")

@@ -1,6 +1,7 @@
 import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
+import Projects
 import TestSupport
 import Testing
 
@@ -102,7 +103,7 @@ import Testing
   @Test func `A sign-in by a credential that counts once tells the missing consent beside its pending token`()
     async throws
   {
-    let fixture = try CallFixture()
+    let fixture = try CallFixture(methods: [.provider("apple.com")])
     fixture.services.on(SignInWithIDP.self) { command, asked in
       var reply = AccountSignedIn()
       reply.refusal = .consentRequired
