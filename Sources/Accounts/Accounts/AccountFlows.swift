@@ -85,6 +85,7 @@ struct AccountFlows: Sendable {
         PasswordFlow(parts: parts),
         MailLinkFlow(parts: parts),
         SecondFactorFlow(parts),
+        ConsentFlow(parts: parts),
         AccountFlow(parts),
         RevocationFlow(parts: parts),
         GrantFlow(parts),

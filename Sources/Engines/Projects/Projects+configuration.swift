@@ -28,6 +28,7 @@ extension Project: Configuration {
       "emulatorTokens", default: false,
       "Whether unsigned credentials of providers are taken, in development mode only.")
     recentLogin = RecentLogin(section.section("recentLogin"))
+    consent = ConsentRules(section.section("consent"))
     passwords = PasswordRules(section.section("passwords"))
     mail = Mail(section.section("mail"))
     protectsAddresses = section.bool(
@@ -116,6 +117,15 @@ extension Project.RecentLogin {
       "phone", default: phone, "Whether a change or the removal of a number needs a sign-in of the last five minutes.")
     linking = section.bool(
       "linking", default: linking, "Whether linking a way to sign in needs a sign-in of the last five minutes.")
+  }
+}
+
+extension Project.ConsentRules {
+  fileprivate init(_ section: ConfigurationSection) {
+    self.init()
+    linking = section.word(
+      "linking", default: linking,
+      "Whether consents to linking Sign in with Apple are just recorded, or what lacks one is refused.")
   }
 }
 

@@ -75,6 +75,8 @@ public struct Project: Sendable, Hashable {
   public var emulatorTokens = false
   /// Acts of a signed-in user that need a sign-in of the last five minutes. The deletion of an account always does.
   public var recentLogin = RecentLogin()
+  /// Consent of users to what happens to their data.
+  public var consent = ConsentRules()
   /// Rules of new passwords.
   public var passwords = PasswordRules()
   /// Whether answers keep secret that an account has an address. Administrators can change it.
@@ -106,6 +108,23 @@ public struct Project: Sendable, Hashable {
     public var linking = false
 
     /// The defaults: ``phone`` alone.
+    public init() {}
+  }
+
+  /// Consent of users, which apps record.
+  public struct ConsentRules: Sendable, Hashable {
+    /// Effect of a consent that is missing.
+    public enum Demand: String, Sendable, CaseIterable {
+      /// None: consents are recorded as they come.
+      case record
+      /// Refusal of what needs it.
+      case require
+    }
+
+    /// Whether Sign in with Apple and other data come together on an account by consent alone.
+    public var linking = Demand.record
+
+    /// The default: nothing is demanded.
     public init() {}
   }
 

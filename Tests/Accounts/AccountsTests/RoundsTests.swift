@@ -83,6 +83,8 @@ import Testing
     // From its note.
     let again = try await loads(bench, update, id: "update")
     #expect(again == 2)
+    let consents = try bench.recording([bench.consent(["phone"])], idToken: token, id: "consents")
+    others["account.recordConsent"] = try await loads(bench, consents, id: "consents")
     let apple = try await bench.signInWithApple(ago: .zero)
     others["account.revokeToken"] = try await loads(bench, bench.revoking(apple.idToken, "revoke"), id: "revoke")
     others["account.delete"] = try await loads(bench, delete, id: "delete")
@@ -96,6 +98,7 @@ import Testing
       others == [
         "account.signUp": 1, "account.lookup": 1, "session.refresh": 1, "account.update": 2, "account.delete": 3,
         "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "account.noteApple": 2,
+        "account.recordConsent": 2,
         "keys.get": 1, "keys.rotate": 2,
       ])
     let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([

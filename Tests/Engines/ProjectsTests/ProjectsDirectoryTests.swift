@@ -55,7 +55,7 @@ final class SampleProjects: Sendable {
     let projects = try file.load(
       """
       authDomain: "example.firebaseapp.com", authorizedDomains: ["localhost"], methods: { phone: true },
-      recentLogin: { phone: false, linking: true },
+      recentLogin: { phone: false, linking: true }, consent: { linking: "require" },
       recaptcha: { siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: "AUDIT" },
       """,
       apps: """
@@ -65,7 +65,7 @@ final class SampleProjects: Sendable {
     let project = try #require(projects["example"])
     #expect(projects.project(ofKey: "fake-api-key") == project && projects.project(ofKey: "other") == nil)
     #expect(project.number == 100_000_000_001 && project.methods == [.phone])
-    #expect(!project.recentLogin.phone && project.recentLogin.linking)
+    #expect(!project.recentLogin.phone && project.recentLogin.linking && project.consent.linking == .require)
     #expect(project.authDomain == "example.firebaseapp.com" && project.authorizedDomains == ["localhost"])
     #expect(
       project.recaptcha == Project.Recaptcha(siteKey: "k2", enterpriseKey: "projects/p/keys/k", phone: .audit))
@@ -200,6 +200,7 @@ final class SampleProjects: Sendable {
     #expect(try file.load("").all["example"]?.methods == [])
     let recentLogin = try #require(try file.load("").all["example"]?.recentLogin)
     #expect(recentLogin.phone && !recentLogin.linking)
+    #expect(try file.load("").all["example"]?.consent.linking == .record)
   }
 
   @Test(
@@ -210,6 +211,7 @@ final class SampleProjects: Sendable {
       ("recaptcha: { phone: 'ENFORCE' },", "recaptcha.phone: needs enterpriseKey"),
       ("recaptcha: { enterpriseKey: 'k' },", "enterpriseKey: must be projects/PROJECT/keys/KEY"),
       ("recaptcha: { phone: 'ENFORCED' },", "did you mean ENFORCE?"),
+      ("consent: { linking: 'demand' },", "example.json5: consent.linking: must be one of record, require"),
     ])
   func `What is wrong is named, with its fix`(keys: String, problem: String) throws {
     let problems = try file.problems(keys)

@@ -129,6 +129,8 @@ struct ApplyMailLinkOrder: CommandOrder {
     return try CommandAnswer(reply)
   }
 
+  private var consent: LinkingConsent { parts.reader.linkingConsent(of: project.id) }
+
   private func verify(_ account: inout AccountRecord, _ content: MailLinkTicket) -> APIError? {
     account.prove(content.email)
     return nil
@@ -146,10 +148,13 @@ struct ApplyMailLinkOrder: CommandOrder {
     case .failure(let error): return error
     case .success(let hash): made = hash
     }
+    let before = account
     if account.hasUnproven(content.email) { account.disownOthers() }
     account.prove(content.email)
     account.isAnonymous = false
-    try account.setPassword(made, in: &set)
+    account.passwordChangedAt = set.now
+    guard consent.allows(account, from: before) else { return .consentRequired }
+    try account.storePassword(made, in: &set)
     try parts.sessions.endAll(of: &account, in: &set)
     return nil
   }
@@ -165,6 +170,7 @@ struct ApplyMailLinkOrder: CommandOrder {
     account.isEmailVerified = true
     // Asking for it took a recent sign-in.
     account.emailTrustedFrom = nil
+    guard consent.allows(account, from: before) else { return .consentRequired }
     if let session = try content.session.flatMap({ id throws(StoreError) in try SessionRecord.find(id, in: set) }) {
       try parts.sessions.endOthers(than: session, in: &set)
     } else {

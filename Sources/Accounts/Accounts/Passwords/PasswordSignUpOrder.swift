@@ -147,7 +147,11 @@ struct PasswordSignUpOrder: CommandOrder {
     account.takeAddress(email)
     account.displayName = account.displayName ?? displayName
     account.isAnonymous = false
-    try account.setPassword(hash, in: &set)
+    account.passwordChangedAt = set.now
+    guard reader.linkingConsent(of: project.id).allows(account, from: holder.account) else {
+      return CommandAnswer(.consentRequired)
+    }
+    try account.storePassword(hash, in: &set)
     if !isFirst { try Sessions(rules: reader.rules.sessions).endOthers(than: session, in: &set) }
     try account.store(in: &set)
     session.provider = .password

@@ -67,6 +67,8 @@ struct ProvenNumber: ProvenFactor {
   func refuse(
     _ refusal: SignInRefusal, _ desk: RefusalDesk, in set: inout WorkingSet
   ) throws(StoreError) -> SignInOutcome {
+    // The code or the proof may come again, once the user has consented.
+    if refusal == .consentRequired { return .refused(.consentRequired) }
     guard refusal == .alreadyLinked else { return .refused(.userNotFound) }
     guard source == .code else {
       return SignInOutcome(answer: CommandAnswer(.phoneNumberExists), usesProof: true)

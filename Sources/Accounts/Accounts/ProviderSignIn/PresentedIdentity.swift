@@ -136,7 +136,7 @@ struct PresentedIdentity: ProvenFactor {
     let error: APIError? =
       switch refusal {
       case .unknown: refusal.error
-      case .alreadyLinked, .emailExists, .unconfirmed: returnsCredential ? nil : refusal.error
+      case .alreadyLinked, .emailExists, .consentRequired, .unconfirmed: returnsCredential ? nil : refusal.error
       }
     var answer =
       if let error { CommandAnswer(error) } else { try desk.answers.refused(refusal, proven.signedIn) }

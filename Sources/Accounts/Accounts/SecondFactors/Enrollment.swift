@@ -24,7 +24,10 @@ struct Enrollment: Sendable {
     default: break
     }
     guard holder.account.address?.isVerified == true else { return .unverifiedEmail }
-    return holder.account.secondFactors.count < SecondFactor.most ? nil : .secondFactorLimitExceeded
+    guard holder.account.secondFactors.count < SecondFactor.most else { return .secondFactorLimitExceeded }
+    var account = holder.account
+    account.secondFactors.append(SecondFactor(kind, enrollmentID: "", enrolledAt: arrivedAt))
+    return LinkingConsent(project).allows(account, from: holder.account) ? nil : .consentRequired
   }
 
   /// Puts the factor on the account, whose user has just given it: the session says so from now on. The other sessions

@@ -61,6 +61,8 @@ struct AccountRecord: Sendable, Hashable {
   var endsAt: UnixTime?
   /// The oldest first.
   var secondFactors: [SecondFactor] = []
+  /// At most one of a purpose, the oldest purpose first.
+  var consents: [RecordedConsent] = []
   var displayName: String?
   var photoURL: String?
   var isDisabled = false
@@ -115,6 +117,7 @@ struct AccountRecord: Sendable, Hashable {
     view.initialEmail = initialEmail
     view.customAttributes = claims
     view.secondFactors = secondFactors.isEmpty ? nil : secondFactors.map { $0.view(isMasked: false) }
+    view.consents = consents.isEmpty ? nil : consents.map(\.view)
     view.identities = identities.isEmpty ? nil : identities.map(\.view)
     view.disabled = isDisabled
     view.lastRefreshAt = lastRefreshAt
@@ -245,6 +248,7 @@ extension AccountRecord: StoredRecord {
     identities = try fields.list(32, account?.identities)
     unlinked = try fields.list(33, account?.unlinked)
     secondFactors = try fields.list(34, account?.secondFactors)
+    consents = try fields.list(35, account?.consents)
     endsAt = record.dueAt
   }
 }

@@ -105,6 +105,8 @@ enum SignInRefusal: Sendable, Hashable {
   case emailExists
   /// It opens no account, and makes none.
   case unknown
+  /// The project demands a consent to linking that is not there.
+  case consentRequired
   /// An account has its address, which is not believed: the ways to sign in to that one.
   case unconfirmed([String])
 }
@@ -130,6 +132,7 @@ extension SignInRefusal: FieldCoded {
     case APIErrorCode.identityAlreadyLinked.rawValue: self = .alreadyLinked
     case APIErrorCode.emailExists.rawValue: self = .emailExists
     case APIErrorCode.userNotFound.rawValue: self = .unknown
+    case APIErrorCode.consentRequired.rawValue: self = .consentRequired
     default: throw UnreadableFields()
     }
   }
@@ -143,6 +146,7 @@ extension SignInRefusal: FieldCoded {
     case .alreadyLinked: .identityAlreadyLinked
     case .emailExists: .emailExists
     case .unknown: .userNotFound
+    case .consentRequired: .consentRequired
     case .unconfirmed: nil
     }
   }

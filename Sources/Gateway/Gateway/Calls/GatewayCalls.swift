@@ -33,6 +33,7 @@ struct GatewayCalls: Sendable {
     routes += MailLinkCalls(backend: backend).routes
     routes += ActionPage(backend: backend, isDevelopment: rules.isDevelopment).routes
     routes += SignInPage(backend: backend, isDevelopment: rules.isDevelopment).routes
+    routes += ConsentCalls(backend: backend).routes
     routes += UserCalls(backend: backend).routes
     routes += BatchCalls(backend: backend).routes
     routes += AccessCalls(backend: backend).routes

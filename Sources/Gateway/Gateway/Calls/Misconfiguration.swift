@@ -55,7 +55,8 @@ enum Misconfiguration: String, Sendable, CaseIterable {
     "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
     "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
     "after": "nextPageToken", "limit": "maxResults", "batch": "users", "passwordHash": "passwordHash",
-    "issuer": "issuer", "clients": "clientId", "enrollmentID": "mfaEnrollmentId",
+    "issuer": "issuer", "clients": "clientId", "enrollmentID": "mfaEnrollmentId", "consents": "consents",
+    "revokedPurposes": "revokePurposes",
   ]
   /// Those of them that only their length and control characters make wrong.
   static let texts: Set<String> = ["displayName", "photoUrl", "phoneNumber", "token", "redirectUri"]

@@ -120,7 +120,7 @@ extension ProtocolError {
     "MISSING_MFA_PENDING_CREDENTIAL": nil,
     "INVALID_MFA_PENDING_CREDENTIAL": nil,
     "MISSING_MFA_ENROLLMENT_ID": nil,
-    "CONSENT_REQUIRED": "The user has to consent first.",
+    "CONSENT_REQUIRED": "A recorded consent to linking is needed.",
     // Passwords and links.
     "INVALID_EMAIL": "The email address is badly formatted.",
     "MISSING_EMAIL": nil,

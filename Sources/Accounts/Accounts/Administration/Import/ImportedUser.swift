@@ -75,6 +75,7 @@ struct ImportedUser: Sendable {
       account.identities.append(linked ?? LinkedIdentity(identity, linkedAt: createdAt))
     }
     account.unlinked = existing?.unlinked ?? []
+    account.consents = existing?.consents ?? []
     account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }.compactMap(\.grant)
     return account
   }

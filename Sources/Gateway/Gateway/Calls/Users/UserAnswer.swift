@@ -16,6 +16,7 @@ extension AccountView {
     user.put("customAttributes", customAttributes)
     user.put("phoneNumber", phoneNumber)
     user.put("mfaInfo", objects: (secondFactors ?? []).map(\.enrollment))
+    user.put("consents", objects: (consents ?? []).map(\.entry))
     user.put("disabled", ifSo: disabled)
     user.put("createdAt", asText: createdAt.milliseconds)
     user.put("lastLoginAt", asText: lastLoginAt.milliseconds)
