@@ -54,7 +54,7 @@ struct AccountRecord: Sendable, Hashable {
   /// Identities that were unlinked, the oldest first: their addresses do not bring them back.
   var unlinked: [UnlinkedIdentity] = []
   /// Grants of identities that it has just lost: their revocation is stored with it.
-  var lostGrants: [ProviderGrant] = []
+  var lostGrants: [LostGrant] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
@@ -127,8 +127,8 @@ struct AccountRecord: Sendable, Hashable {
     try set.store(
       id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
       groupKeys: groupKeys())
-    for (place, grant) in lostGrants.enumerated() {
-      try GrantRevocation.begin(grant, of: self, place: place, in: &set)
+    for (place, lost) in lostGrants.enumerated() {
+      try GrantRevocation.begin(lost, of: self, place: place, in: &set)
     }
   }
 

@@ -75,7 +75,8 @@ struct ImportedUser: Sendable {
       account.identities.append(linked ?? LinkedIdentity(identity, linkedAt: createdAt))
     }
     account.unlinked = existing?.unlinked ?? []
-    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }.compactMap(\.grant)
+    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }
+      .compactMap(\.lostGrant)
     return account
   }
 }
