@@ -57,6 +57,8 @@ struct AccountRecord: Sendable, Hashable {
   var lostGrants: [LostGrant] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
+  /// Whether its user alone made it, and no custom token has opened it: no one else brings the user back.
+  var isSelfMade = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
   var endsAt: UnixTime?
   /// The oldest first.
@@ -234,6 +236,7 @@ extension AccountRecord: StoredRecord {
     displayName = fields.optional(11, account?.displayName)
     photoURL = fields.optional(12, account?.photoURL)
     isDisabled = fields.flag(13, account?.isDisabled)
+    isSelfMade = fields.flag(14, account?.isSelfMade)
     appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
     email = fields.optional(21, account?.email)
     isEmailVerified = fields.flag(22, account?.isEmailVerified)
