@@ -36,6 +36,9 @@ extension Project: Configuration {
     allowsDuplicateEmails = section.bool(
       "allowsDuplicateEmails", default: allowsDuplicateEmails,
       "Whether several accounts may have an address, those of providers.")
+    withoutWayIn = section.word(
+      "withoutWayIn", default: withoutWayIn,
+      "What becomes of an account that a notification of Apple leaves without a way in: keep or delete.")
     recaptcha = section.optionalSection("recaptcha").map { Recaptcha($0) }
     apps = section.namedSections("apps", "The apps, by bundle ID, package name or, for web apps, a name.").map {
       ProjectApp(id: $0.name, $0.section, number: number, &taken)

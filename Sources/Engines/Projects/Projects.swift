@@ -83,6 +83,8 @@ public struct Project: Sendable, Hashable {
   public var protectsAddresses = true
   /// Whether several accounts may have an address, those of providers. Administrators can change it.
   public var allowsDuplicateEmails = false
+  /// Fate of an account that a notification of Apple leaves without a way in.
+  public var withoutWayIn = WithoutWayIn.keep
   /// Mail that accounts need.
   public var mail = Mail()
   /// The apps whose users are the project's.
@@ -98,6 +100,14 @@ public struct Project: Sendable, Hashable {
     authorizedDomains = []
     methods = []
     apps = []
+  }
+
+  /// Fate of an account that a notification of Apple leaves without a way in.
+  public enum WithoutWayIn: String, Sendable, CaseIterable {
+    /// It stays, for an administrator to give it one.
+    case keep
+    /// It is deleted, if its user alone made it.
+    case delete
   }
 
   /// Acts that need a sign-in of the last five minutes. An anonymous account has none that could be repeated.

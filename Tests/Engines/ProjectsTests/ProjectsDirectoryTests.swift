@@ -167,15 +167,17 @@ final class SampleProjects: Sendable {
     let plain = try #require(try file.load("")["example"])
     #expect(plain.passwords == Project.PasswordRules() && plain.mail == Project.Mail())
     #expect(plain.passwords.minLength == 6 && plain.protectsAddresses && !plain.allowsDuplicateEmails)
+    #expect(plain.withoutWayIn == .keep)
     let project = try #require(
       try file.load(
         """
         methods: { password: true, emailLink: true, custom: true }, protectsAddresses: false, allowsDuplicateEmails: true,
+        withoutWayIn: "delete",
         passwords: { minLength: 12, lowercase: true, uppercase: true, digit: true, symbol: true },
         mail: { from: "hello@example.com", appName: "Example", actionURL: "http://localhost:80/action" },
         """)["example"])
     #expect(project.methods == [.password, .emailLink, .custom])
-    #expect(!project.protectsAddresses && project.allowsDuplicateEmails)
+    #expect(!project.protectsAddresses && project.allowsDuplicateEmails && project.withoutWayIn == .delete)
     let rules = project.passwords
     #expect(rules.minLength == 12 && rules.needsLowercase && rules.needsUppercase && rules.needsDigit)
     #expect(rules.needsSymbol && project.mail.from == "hello@example.com" && project.mail.appName == "Example")
@@ -189,7 +191,7 @@ final class SampleProjects: Sendable {
     ("mail: { actionURL: 'http://example.com/a' },", "mail.actionURL: must be an address of https://"),
     ("mail: { actionURL: 'https://example.com/?a' },", "mail.actionURL"),
     ("mail: { actionURL: 'http://localhost.example.com/' },", "mail.actionURL"),
-    ("protectsAddresses: 'yes',", "protectsAddresses"),
+    ("protectsAddresses: 'yes',", "protectsAddresses"), ("withoutWayIn: 'erase',", "withoutWayIn"),
   ])
   func `Wrong rules of passwords and mails are named`(keys: String, problem: String) throws {
     let problems = try file.problems(keys)

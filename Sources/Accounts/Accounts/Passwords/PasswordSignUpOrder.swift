@@ -115,6 +115,7 @@ struct PasswordSignUpOrder: CommandOrder {
   ) throws(StoreError) -> CommandAnswer {
     guard neighbor == nil else { return CommandAnswer(.addressTaken) }
     var account = try AccountRecord(runs.random.localID, project: project.id, at: set.now)
+    account.isSelfMade = true
     account.displayName = displayName
     account.takeAddress(email)
     try account.setPassword(hash, in: &set)

@@ -54,9 +54,11 @@ struct AccountRecord: Sendable, Hashable {
   /// Identities that were unlinked, the oldest first: their addresses do not bring them back.
   var unlinked: [UnlinkedIdentity] = []
   /// Grants of identities that it has just lost: their revocation is stored with it.
-  var lostGrants: [ProviderGrant] = []
+  var lostGrants: [LostGrant] = []
   /// Whether it never had a way to sign in: only its first session opens it.
   var isAnonymous = false
+  /// Whether its user alone made it, and no custom token has opened it: no one else brings the user back.
+  var isSelfMade = false
   /// Time at which the end of its last session is looked for. Of an anonymous account only, which goes with that.
   var endsAt: UnixTime?
   /// The oldest first.
@@ -130,8 +132,8 @@ struct AccountRecord: Sendable, Hashable {
     try set.store(
       id, self, isNew: isNew, dueAt: isAnonymous ? endsAt : nil, discardAt: nil, uniqueKeys: uniqueKeys(),
       groupKeys: groupKeys())
-    for (place, grant) in lostGrants.enumerated() {
-      try GrantRevocation.begin(grant, of: self, place: place, in: &set)
+    for (place, lost) in lostGrants.enumerated() {
+      try GrantRevocation.begin(lost, of: self, place: place, in: &set)
     }
   }
 
@@ -237,6 +239,7 @@ extension AccountRecord: StoredRecord {
     displayName = fields.optional(11, account?.displayName)
     photoURL = fields.optional(12, account?.photoURL)
     isDisabled = fields.flag(13, account?.isDisabled)
+    isSelfMade = fields.flag(14, account?.isSelfMade)
     appleRevokedAt = fields.optional(20, account?.appleRevokedAt)
     email = fields.optional(21, account?.email)
     isEmailVerified = fields.flag(22, account?.isEmailVerified)

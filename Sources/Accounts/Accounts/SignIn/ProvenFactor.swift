@@ -66,11 +66,12 @@ struct RefusalDesk {
   let runs: SignInRuns
 
   func ticket(
-    _ purpose: Ticket.Purpose, _ content: some FieldCoded, app: String?, in set: inout WorkingSet
+    _ purpose: Ticket.Purpose, _ content: some FieldCoded, app: String?, isDue: Bool = false,
+    in set: inout WorkingSet
   ) throws(StoreError) -> (text: TicketText, ticket: Ticket) {
     let text = try tickets.text(seed: runs.random.ticketSeed)
     let ticket = try tickets.issue(
-      text, purpose, content, project: project, app: app, seals: runs.tickets, in: &set)
+      text, purpose, content, project: project, app: app, isDue: isDue, seals: runs.tickets, in: &set)
     return (text, ticket)
   }
 }

@@ -118,6 +118,7 @@ struct SignIn<Factor: ProvenFactor> {
     }
     try release(step.superseded, in: &set)
     var account = try AccountRecord(runs.random.localID, project: project, at: set.now)
+    account.isSelfMade = true
     factor.put(on: &account, trustedFrom: nil, ownsAddress: step.ownsAddress, at: set.now)
     return try begin(account, isNewUser: true, step, in: &set)
   }

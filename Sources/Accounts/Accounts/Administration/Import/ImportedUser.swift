@@ -76,7 +76,8 @@ struct ImportedUser: Sendable {
     }
     account.unlinked = existing?.unlinked ?? []
     account.consents = existing?.consents ?? []
-    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }.compactMap(\.grant)
+    account.lostGrants = (existing?.identities ?? []).filter { !account.identities.contains($0) }
+      .compactMap(\.lostGrant)
     return account
   }
 }

@@ -22,11 +22,21 @@ extension ProviderGrant: FieldCoded {
   }
 }
 
+/// A grant whose identity has gone, with its subject at Apple. `nil` where no check has told it.
+struct LostGrant: Sendable, Hashable {
+  let grant: ProviderGrant
+  let subject: String?
+}
+
+extension LinkedIdentity {
+  var lostGrant: LostGrant? { grant.map { LostGrant(grant: $0, subject: subject) } }
+}
+
 extension AccountRecord {
   /// Puts a grant on the identity that it is of. Another client's does not end with the new one.
   mutating func take(_ grant: ProviderGrant, at provider: String) {
     guard let index = identities.firstIndex(where: { $0.provider == provider }) else { return }
-    if let former = identities[index].grant, former.clientID != grant.clientID { lostGrants.append(former) }
+    if let former = identities[index].lostGrant, former.grant.clientID != grant.clientID { lostGrants.append(former) }
     identities[index].grant = grant
   }
 }
