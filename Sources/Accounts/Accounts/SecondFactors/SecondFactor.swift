@@ -74,4 +74,6 @@ extension AccountRecord {
   func secondFactor(_ enrollmentID: String) -> SecondFactor? {
     secondFactors.first { $0.enrollmentID == enrollmentID }
   }
+
+  func secondFactor(byNumber number: String) -> SecondFactor? { secondFactors.first { $0.phoneNumber == number } }
 }

@@ -104,6 +104,7 @@ struct StartDecoder: Sendable {
   ) throws(APIError) -> any CommandOrder {
     let app = try rules.app(command.app)
     try rules.checkTrust(of: app, envelope)
+    guard command.purpose?.hasSubject != true || rules.mayUseFactors(envelope) else { throw .factorOverHTTP }
     let number = try parse(command)
     let fixedCode = fictional.code(of: number.e164, app: app.id)
     let address = try ClientAddress(of: command.client)
