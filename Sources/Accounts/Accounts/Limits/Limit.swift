@@ -56,7 +56,8 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  static let all = anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
+  static let all =
+    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
     + secondFactorStarts
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]

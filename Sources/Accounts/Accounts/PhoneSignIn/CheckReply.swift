@@ -93,8 +93,8 @@ struct CheckReply: Report {
 
   private func isAnswer(to check: PhoneCheck) -> Bool {
     guard let approval else { return true }
-    return approval.verificationID == check.verificationID && approval.purpose == check.purpose && approval.subject == check.subject
-      && check.app.map { $0 == approval.app } ?? true
+    return approval.verificationID == check.verificationID && approval.purpose == check.purpose
+      && approval.subject == check.subject && check.app.map { $0 == approval.app } ?? true
   }
 
   private func answer(

@@ -2,7 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What an account asks for beside any first factor.
+/// Proof that an account asks for beside any first factor.
 struct SecondFactor: Sendable, Hashable {
   /// So many an account may have.
   static let most = 5

@@ -24,7 +24,7 @@ protocol ProvenFactor: Sendable {
   func act(on account: AccountRecord) -> SensitiveAct?
   /// Whether an account has room for it.
   func fits(_ account: AccountRecord) -> Bool
-  /// Reason that an account cannot have it, whoever has it now.
+  /// Reason that an account cannot have it, be it free or not.
   func refusal(ofLinkTo account: AccountRecord) -> APIError?
   /// Whether it is put on the account that has its address, by that alone.
   func joins(_ neighbor: AccountRecord) -> Bool

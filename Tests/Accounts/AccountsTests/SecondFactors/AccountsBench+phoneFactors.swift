@@ -65,7 +65,7 @@ extension AccountsBench {
       if message.type == ErrorReply.type.text {
         error = try ErrorReply(json: message.body).error
       } else {
-        verification = try #require(try SecondFactorStarted(json: message.body).verification)
+        verification = try SecondFactorStarted(json: message.body).verification
       }
     }
   }

@@ -1,4 +1,6 @@
+import CommandEngine
 import CountersignAMQP
+import CountersignCryptography
 import CountersignMessages
 import CountersignTelemetry
 import Projects
@@ -47,9 +49,12 @@ struct PhoneEnrollmentTests {
     let user = try await bench.makeUser()
     let key = bench.replyKey.publicKey.jwk
     for isToken in [true, false] {
-      let started = try await bench.start(.user(user.idToken), number: "+1650555018\(isToken ? 1 : 2)", id: "\(isToken)") {
+      let started = try await bench.start(
+        .user(user.idToken), number: "+1650555018\(isToken ? 1 : 2)", id: "\(isToken)"
+      ) {
         let secret = try bench.sealFactor(Secret("secret"), StartSecondFactor.self, "\(isToken)", key)
-        $0.proof = isToken ? .init(recaptchaToken: secret, action: "mfaSmsEnrollment") : .init(receipt: "r", secret: secret)
+        $0.proof =
+          isToken ? .init(recaptchaToken: secret, action: "mfaSmsEnrollment") : .init(receipt: "r", secret: secret)
         $0.fictionalOnly = true
       }
       #expect(started.error == nil)
@@ -61,7 +66,8 @@ struct PhoneEnrollmentTests {
   }
 
   @Test func `What cannot be enrolled is refused before a code is sent`() async throws {
-    func refusal(_ user: AccountsBench.Answer, _ number: String? = AccountsBench.factorNumber) async throws -> APIError? {
+    func refusal(_ user: AccountsBench.Answer, _ number: String? = AccountsBench.factorNumber) async throws -> APIError?
+    {
       let started = try await bench.start(.user(user.idToken), number: number)
       #expect(bench.checks.isEmpty)
       return started.error

@@ -39,7 +39,9 @@ final class ScriptedCoordinator {
     let code = try command.code.open(
       with: keys,
       for: SealContext(messageType: CheckVerification.type, messageID: id, recipient: command.verificationID))
-    let order = [command.verificationID, command.app ?? "", command.purpose?.rawValue ?? "", command.subject ?? "", code.reveal()]
+    let order = [
+      command.verificationID, command.app ?? "", command.purpose?.rawValue ?? "", command.subject ?? "", code.reveal(),
+    ]
     if let known = recorded[id] {
       #expect(known.order == order, "MESSAGE_ID_REUSED")
       return Self.reply(known.reply, to: check)
@@ -108,6 +110,11 @@ final class ScriptedCoordinator {
       expiresAt: now + .seconds(600), resendAfter: 30, resent: false, testNumber: isFictional)
     started.purpose = command.purpose?.unlessSignIn
     return Self.reply(started, to: publication)
+  }
+
+  func answer(any publication: Publication, at now: UnixTime) throws -> Delivery {
+    try publication.routingKey == StartVerification.routingKey
+      ? answer(start: publication, at: now) : answer(publication, at: now)
   }
 
   static func reply(

@@ -32,7 +32,7 @@ struct PhoneStartReply: Report {
 
   func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { keys.add(record: id) }
 
-  /// A start that nobody waits for is gone. The coordinator repeats its answer when the command is repeated.
+  /// Without a record no command waits. The coordinator repeats its answer when the command is repeated.
   func apply(cause: Envelope, in set: inout WorkingSet) throws(StoreError) {
     guard let start = try PhoneStart.find([id], in: set), isAnswer(to: start) else { return }
     try start.answer(set.now < start.deadline ? answer(to: start) : CommandAnswer(.noStartReply), in: &set)

@@ -16,6 +16,7 @@ struct StartPhoneFactorOrder: CommandOrder {
   /// Factor to sign in with.
   private let enrollmentID: String?
   private let arrivedAt: UnixTime
+  private let ids: [RecordID]
   private let start: StartVerification
   private let proof: OpenedProof?
   private let address: ClientAddress?
@@ -40,6 +41,7 @@ struct StartPhoneFactorOrder: CommandOrder {
     start.fictionalOnly = command.fictionalOnly
     self.start = start
     arrivedAt = now
+    ids = PhoneStart.ids(of: envelope, reader.hashes)
     self.parts = parts
     (fingerprint, former) = reader.fingerprints(
       of: command,
@@ -50,7 +52,10 @@ struct StartPhoneFactorOrder: CommandOrder {
 
   func formerFingerprints() -> [[UInt8]] { former }
 
-  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) { asker.addKeys(to: &keys) }
+  func addFirstKeys(to keys: inout StoreKeys, at now: UnixTime) throws(StoreError) {
+    asker.addKeys(to: &keys)
+    for id in ids { keys.add(record: id) }
+  }
 
   // MARK: Carrying out
 
@@ -76,7 +81,7 @@ struct StartPhoneFactorOrder: CommandOrder {
   private func begin(
     _ target: Target, _ envelope: Envelope, until deadline: UnixTime, in set: inout WorkingSet
   ) throws(StoreError) {
-    guard let id = PhoneStart.ids(of: envelope, reader.hashes).first else { throw StoreError.unreadableBody }
+    guard let id = ids.first else { throw StoreError.unreadableBody }
     let waiting = PhoneStart(
       id: id, app: app, purpose: target.purpose, fingerprint: fingerprint, deadline: deadline, envelope: envelope)
     try waiting.store(in: &set)
@@ -92,7 +97,7 @@ struct StartPhoneFactorOrder: CommandOrder {
   }
 
   func arriveAgain(_ envelope: Envelope, in set: inout WorkingSet) throws(StoreError) -> Bool {
-    guard var start = try PhoneStart.find(PhoneStart.ids(of: envelope, reader.hashes), in: set) else { return false }
+    guard var start = try PhoneStart.find(ids, in: set) else { return false }
     start.envelope = envelope
     try start.store(in: &set)
     return true
