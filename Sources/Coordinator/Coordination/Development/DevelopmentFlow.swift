@@ -65,10 +65,12 @@ struct ResetDevelopmentOrder: CommandOrder {
 
 extension CoordinatorRules {
   /// Refuses a command of a gateway for an app whose callers are trusted: a gateway cannot vouch for its callers.
-  func checkTrust(of app: AppProfile, _ envelope: Envelope) throws(APIError) {
-    guard app.verification == .trusted, let user = envelope.userID, gateways.contains(user), !isDevelopment else {
-      return
-    }
+  ///
+  /// - Parameter isOfFactor: whether a second factor is started. Accounts starts those for callers of a gateway.
+  func checkTrust(of app: AppProfile, _ envelope: Envelope, isOfFactor: Bool = false) throws(APIError) {
+    guard app.verification == .trusted, let user = envelope.userID, !isDevelopment,
+      gateways.contains(user) || isOfFactor && user == Topology.Users.accounts
+    else { return }
     throw .trustedOverHTTP
   }
 

@@ -258,6 +258,15 @@ import Testing
     #expect(try await bench.status(other.verificationID).purpose == .secondFactorSignIn)
   }
 
+  @Test func `Accounts starts no second factor of an app whose callers are trusted: they come over HTTP`() async throws
+  {
+    let command = StartVerification(
+      phoneNumber: Bench.number, app: Bench.app, purpose: .secondFactorEnrollment, subject: "account")
+    #expect(try await bench.error(command, user: "accounts").reason == "TRUSTED_OVER_HTTP")
+    #expect(try await bench.count("verification") == 0)
+    #expect(try await bench.ask(command, user: "service").type == "verification.started.v1")
+  }
+
   @Test func `Codes of second factors are neither started nor checked for a gateway`() async throws {
     let bench = try await Bench(Bench.rules { $0.gateways = ["gateway"] })
     let command = StartVerification(
