@@ -24,6 +24,8 @@ extension SendMailLink: KeyedCommand {}
 extension SignInWithMailLink: KeyedCommand {}
 extension GrantAccess: KeyedCommand {}
 extension CreateSessionCookie: KeyedCommand {}
+extension StartSecondFactor: KeyedCommand {}
+extension FinishSecondFactor: KeyedCommand {}
 
 /// Replies with secrets are for the requester that sent the command, whoever learns its message ID.
 @Suite("Secrets of a reply are sealed to one key only", .timeLimit(.minutes(10)))
@@ -128,7 +130,25 @@ struct ReplyKeyTests {
           project: AccountsBench.project, credential: try seal(credential, SignInWithMailLink.self, bench, replyKey),
           replyKey: replyKey)
       },
-    ] + casesOfAdministrators
+    ] + casesOfSecondFactors + casesOfAdministrators
+
+  private static let casesOfSecondFactors: [Case] = [
+    Case(
+      type: StartSecondFactor.type,
+      command: { bench, replyKey in
+        bench.useFactors()
+        let user = try await bench.makeUser()
+        return try bench.starting(.user(user.idToken), id, number: AccountsBench.factorNumber, replyKey: replyKey)
+      }, waits: true),
+    Case(
+      type: FinishSecondFactor.type,
+      command: { bench, replyKey in
+        _ = try await bench.makeFactorUser()
+        let (pending, factors) = try await bench.pend()
+        let session = try await bench.startSignIn(pending, try #require(factors.first?.enrollmentID))
+        return try bench.finishing(.pending(pending), id, session: session, replyKey: replyKey)
+      }, waits: true),
+  ]
 
   private static let casesOfAdministrators: [Case] = [
     Case(type: SignInWithCustomToken.type) { bench, replyKey in
@@ -208,7 +228,7 @@ struct ReplyKeyTests {
       #expect(reply == nil)
       let check = try #require(bench.checks.first)
       #expect(try await bench.error(copied, id: Self.id).code == .invalidArgument)
-      await bench.report(try bench.coordinator.answer(check, at: bench.clock.now()))
+      await bench.report(try bench.coordinator.answer(any: check, at: bench.clock.now()))
       #expect(bench.replies.count == 1)
       reply = bench.replies.first
     }

@@ -101,7 +101,7 @@ import Testing
         "account.recordConsent": 2,
         "keys.get": 1, "keys.rotate": 2,
       ])
-    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
+    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union(Self.secondFactors).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,
     ])
     #expect(
@@ -119,6 +119,33 @@ import Testing
     "account.signInWithPassword", "account.findMethods", "account.sendMailLink", "account.applyMailLink",
     "account.signInWithMailLink",
   ]
+
+  private static let secondFactors: Set<String> = ["account.startSecondFactor", "account.finishSecondFactor"]
+
+  @Test func `Each command of a phone as second factor takes so many loads, and each answer to one`() async throws {
+    let bench = try await AccountsBench()
+    bench.useFactors()
+    var loads: [String: [Int]] = [:]
+    func note(_ command: some Command, _ id: String) async throws -> Message {
+      let name = type(of: command).type.name
+      #expect(try await bench.send(command, id: id) == nil)
+      loads[name, default: []].append(try #require(bench.store.rounds.last))
+      await bench.report(try bench.coordinator.answer(any: try #require(bench.checks.first), at: bench.clock.now()))
+      loads[name, default: []].append(try #require(bench.store.rounds.last))
+      return try #require(bench.replies.first)
+    }
+    let user = try await bench.makeUser()
+    let asker = AccountsBench.FactorAsker.user(user.idToken)
+    _ = try await note(bench.starting(asker, "a", number: AccountsBench.factorNumber), "a")
+    #expect(try bench.answer(try await note(bench.finishing(asker, "b", session: "s0"), "b"), "b").error == nil)
+    let (pending, factors) = try await bench.pend()
+    _ = try await note(bench.starting(.pending(pending), "c", enrollmentID: factors.first?.enrollmentID), "c")
+    let finishing = try bench.finishing(.pending(pending), "d", session: "s1")
+    #expect(try bench.answer(try await note(finishing, "d"), "d").error == nil)
+    #expect(
+      loads == ["account.startSecondFactor": [2, 2, 3, 2], "account.finishSecondFactor": [2, 2, 3, 2]])
+    #expect(Set(loads.keys) == Self.secondFactors)
+  }
 
   @Test func `Each command of passwords and links takes so many loads`() async throws {
     let bench = try await AccountsBench()

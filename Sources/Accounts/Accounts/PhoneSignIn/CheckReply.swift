@@ -65,7 +65,11 @@ struct CheckReply: Report {
     var keys = StoreKeys()
     try PhoneCheck.addAnswerKeys(of: check.waiting, to: &keys)
     if let approval {
-      for command in check.waiting { try command.request.addKeys(to: &keys) }
+      for command in check.waiting { try command.use.addKeys(to: &keys) }
+      if let subject = check.subject, let account = RecordID(AccountRecord.kind, subject) {
+        keys.add(record: account)
+        keys.add(group: try SessionRecord.group(ofAccount: account))
+      }
       if let holder = try AccountRecord.find(
         holderOf: AccountRecord.key(ofNumber: approval.phoneNumber, project: project), in: set)
       {
@@ -89,8 +93,8 @@ struct CheckReply: Report {
 
   private func isAnswer(to check: PhoneCheck) -> Bool {
     guard let approval else { return true }
-    return approval.verificationID == check.verificationID && approval.purpose == .signIn && approval.subject == nil
-      && check.app.map { $0 == approval.app } ?? true
+    return approval.verificationID == check.verificationID && approval.purpose == check.purpose
+      && approval.subject == check.subject && check.app.map { $0 == approval.app } ?? true
   }
 
   private func answer(
@@ -107,13 +111,25 @@ struct CheckReply: Report {
     }
     let proven = ProvenNumber(
       number: approval.phoneNumber, app: approval.app, isFictional: approval.testNumber, source: .code)
-    let outcome = try SignIn(
-      project: check.project, factor: proven, request: command.request, cause: command.envelope, reader: reader,
-      runs: runs
-    ).carryOut(in: &set)
+    let outcome = try outcome(of: proven, for: command, project: check.project, in: &set)
     if outcome.usesProof {
       try used.store(until: max(set.now, approval.approvedAt) + PhoneCheck.usedCodeRetention, in: &set)
     }
     return outcome.answer
+  }
+
+  private func outcome(
+    of proven: ProvenNumber, for command: PhoneCheck.Waiting, project: String, in set: inout WorkingSet
+  ) throws(StoreError) -> SignInOutcome {
+    switch command.use {
+    case .signIn(let request):
+      try SignIn(
+        project: project, factor: proven, request: request, cause: command.envelope, reader: reader, runs: runs
+      ).carryOut(in: &set)
+    case .secondFactor(let request):
+      try PhoneFactor(
+        project: project, proven: proven, request: request, cause: command.envelope, reader: reader, runs: runs
+      ).carryOut(in: &set)
+    }
   }
 }

@@ -40,6 +40,11 @@ struct ProvenNumber: ProvenFactor {
 
   func fits(_ account: AccountRecord) -> Bool { true }
 
+  /// The account's own number is never its second factor.
+  func refusal(ofLinkTo account: AccountRecord) -> APIError? {
+    account.secondFactor(byNumber: number) == nil ? nil : .numberOfBothFactors
+  }
+
   func joins(_ neighbor: AccountRecord) -> Bool { false }
 
   func trustedFrom(on neighbor: AccountRecord, at now: UnixTime) -> UnixTime? { nil }

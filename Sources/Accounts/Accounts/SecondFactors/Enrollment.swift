@@ -82,6 +82,9 @@ extension APIError {
     .enrollmentNotFound, "the account has no such second factor", field: "enrollmentID")
   static let unsupportedFirstFactor = APIError(
     .unsupportedFirstFactor, "MFA is not available for the given first factor.")
+  static let numberOfBothFactors = APIError(
+    .unsupportedFirstFactor, "A phone number cannot be set as a first factor on an SMS based MFA user.",
+    field: "phoneNumber")
   static let unverifiedEmail = APIError(
     .unverifiedEmail, "Need to verify email first before enrolling second factors.")
   static let secondFactorExists = APIError(

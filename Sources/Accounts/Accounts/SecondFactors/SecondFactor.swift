@@ -2,7 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// Factor that an account asks for beside any first one.
+/// Proof that an account asks for beside any first factor.
 struct SecondFactor: Sendable, Hashable {
   /// So many an account may have.
   static let most = 5
@@ -74,4 +74,6 @@ extension AccountRecord {
   func secondFactor(_ enrollmentID: String) -> SecondFactor? {
     secondFactors.first { $0.enrollmentID == enrollmentID }
   }
+
+  func secondFactor(byNumber number: String) -> SecondFactor? { secondFactors.first { $0.phoneNumber == number } }
 }

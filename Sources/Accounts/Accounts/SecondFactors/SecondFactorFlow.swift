@@ -13,19 +13,30 @@ struct SecondFactorFlow: Flow {
   var commands: [CommandKind] {
     [
       CommandKind(StartSecondFactor.self, users: .requesters, isRefusedLate: true) {
-        command, envelope, now throws(APIError) in
+        [parts] command, envelope, now throws(APIError) in
         switch command.kind {
-        case .phone: throw .methodOff(.phoneSecondFactor)
+        case .phone: try StartPhoneFactorOrder(command, envelope, at: now, parts)
         case .totp: throw .methodOff(.totp)
         }
       },
       CommandKind(FinishSecondFactor.self, users: .requesters, isRefusedLate: true) {
-        command, envelope, now throws(APIError) in
+        [parts] command, envelope, now throws(APIError) in
         switch command.kind {
-        case .phone: throw .methodOff(.phoneSecondFactor)
+        case .phone: try FinishPhoneFactorOrder(command, envelope, at: now, parts)
         case .totp: throw .methodOff(.totp)
         }
       },
+    ]
+  }
+
+  var reports: [ReportKind] { [VerificationStarted.type, ErrorReply.type].map(PhoneStartReply.kind) }
+
+  var dueRecords: [DueRecords] {
+    [
+      DueRecords(PhoneStart.kind, part: MaintenancePart(rawValue: "end_phone_starts")) {
+        record, set throws(StoreError) in
+        try PhoneStart(record).answer(CommandAnswer(.noStartReply), in: &set)
+      }
     ]
   }
 }

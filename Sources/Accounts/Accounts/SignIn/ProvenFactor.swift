@@ -24,6 +24,8 @@ protocol ProvenFactor: Sendable {
   func act(on account: AccountRecord) -> SensitiveAct?
   /// Whether an account has room for it.
   func fits(_ account: AccountRecord) -> Bool
+  /// Reason that an account cannot have it, be it free or not.
+  func refusal(ofLinkTo account: AccountRecord) -> APIError?
   /// Whether it is put on the account that has its address, by that alone.
   func joins(_ neighbor: AccountRecord) -> Bool
   /// Time from which its sign-ins count as recent on an account that it joined: the address is worth no more than the
@@ -50,6 +52,8 @@ protocol ProvenFactor: Sendable {
 
 extension ProvenFactor {
   var method: Project.Method? { Project.Method(rawValue: provider.name) }
+
+  func refusal(ofLinkTo account: AccountRecord) -> APIError? { nil }
 
   func addKeys(in project: String, to keys: inout StoreKeys) throws(StoreError) {
     ProjectSettings.addKeys(of: project, to: &keys)

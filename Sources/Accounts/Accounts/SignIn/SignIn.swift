@@ -192,6 +192,7 @@ struct SignIn<Factor: ProvenFactor> {
     } catch {
       return .refused(error)
     }
+    if let refusal = factor.refusal(ofLinkTo: caller.account) { return .refused(refusal) }
     if let refusal = refusal(ofLinkTo: caller.account, step) {
       return try factor.refuse(refusal, desk(step), in: &set)
     }
