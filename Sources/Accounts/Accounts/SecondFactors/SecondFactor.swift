@@ -2,7 +2,7 @@ import CountersignEncoding
 import CountersignMessages
 import CountersignTelemetry
 
-/// What an account asks for beside any first factor.
+/// Proof that an account asks for beside any first factor.
 struct SecondFactor: Sendable, Hashable {
   /// So many an account may have.
   static let most = 5
@@ -53,20 +53,6 @@ extension SecondFactor: FieldCoded {
     isNumberFictional = fields.flag(6, factor?.isNumberFictional)
     secret = try fields.optional(7, factor?.secret)
     lastStep = fields.optional(8, factor?.lastStep)
-  }
-}
-
-/// Shared secret of a TOTP factor, sealed under the token keys.
-struct SealedSharedSecret: Sendable, Hashable {
-  let sealed: String
-  /// Name of the token key that sealed it.
-  let sealedUnder: String
-}
-
-extension SealedSharedSecret: FieldCoded {
-  init(_ fields: inout FieldCoder, _ secret: Self?) throws(UnreadableFields) {
-    sealed = try fields.required(1, secret?.sealed)
-    sealedUnder = try fields.required(2, secret?.sealedUnder)
   }
 }
 

@@ -20,7 +20,7 @@ struct GrantFlow: Flow {
   let grants: GrantSealer
   let replyQueue: String
   let metrics: GrantMetrics
-  private let upkeep: GrantUpkeep
+  private let upkeep: SealUpkeep
 
   init(_ parts: AccountParts) {
     projects = parts.rules.projects
@@ -29,7 +29,7 @@ struct GrantFlow: Flow {
     grants = parts.grants
     replyQueue = parts.replyQueue
     metrics = GrantMetrics(parts.metrics, logger: parts.logger)
-    upkeep = GrantUpkeep(grants: parts.grants, logger: parts.logger)
+    upkeep = SealUpkeep(grants: parts.grants, secrets: parts.sharedSecrets, logger: parts.logger)
   }
 
   var reports: [ReportKind] {
