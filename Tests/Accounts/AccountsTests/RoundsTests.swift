@@ -98,7 +98,7 @@ import Testing
         "account.revokeToken": 3, "account.reset": 1, "account.startIdp": 1, "account.noteApple": 2,
         "keys.get": 1, "keys.rotate": 2,
       ])
-    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union([
+    let elsewhere = Self.administrators.union(Self.passwordsAndLinks).union(Self.secondFactors).union([
       SignInWithPhone.type.name, SignInWithIDP.type.name,
     ])
     #expect(
@@ -116,6 +116,34 @@ import Testing
     "account.signInWithPassword", "account.findMethods", "account.sendMailLink", "account.applyMailLink",
     "account.signInWithMailLink",
   ]
+
+  private static let secondFactors: Set<String> = [
+    "account.startSecondFactor", "account.finishSecondFactor", "account.withdrawSecondFactor",
+  ]
+
+  @Test func `Each command of authenticators takes so many loads`() async throws {
+    let bench = try await AccountsBench()
+    bench.useTOTP()
+    var loads: [String: Int] = [:]
+    let first = try await bench.provenUser()
+    let authenticator = try await bench.startTOTP(first.idToken)
+    loads["account.startSecondFactor"] = bench.store.rounds.last
+    let user = try await bench.enroll(authenticator, first.idToken)
+    let enrolling = bench.store.rounds.last
+    let id = try #require(try await bench.account(of: user)?.secondFactors.first?.enrollmentID)
+    bench.clock.advance(by: .seconds(60))
+    let signedIn = try await bench.signIn(
+      AccountsBench.Enrolled(user: user, authenticator: authenticator, id: id))
+    loads["account.finishSecondFactor"] = bench.store.rounds.last
+    #expect(try await bench.withdraw(id, signedIn.idToken).error == nil)
+    loads["account.withdrawSecondFactor"] = bench.store.rounds.last
+    #expect(enrolling == 3)
+    #expect(
+      loads == [
+        "account.startSecondFactor": 2, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,
+      ])
+    #expect(Set(loads.keys) == Self.secondFactors)
+  }
 
   @Test func `Each command of passwords and links takes so many loads`() async throws {
     let bench = try await AccountsBench()

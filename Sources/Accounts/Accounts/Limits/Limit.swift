@@ -11,6 +11,8 @@ struct Limit: Sendable {
     case network
     /// Whether an account has it or not.
     case mailAddress
+    /// Of an account.
+    case secondFactor
   }
 
   /// Key in the section `limits` of the configuration.
@@ -55,7 +57,8 @@ extension Limit: Hashable {
 // MARK: - The table
 
 extension Limit {
-  static let all = anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
+  static let all =
+    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords + [wrongTOTPCodes]
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
@@ -151,4 +154,15 @@ extension Limit {
     text: "several wrong passwords were sent for this account")
 
   private static let passwords = "WRONG_PASSWORDS"
+}
+
+// MARK: Second factors
+
+extension Limit {
+  /// Beyond it the factor is locked for an hour: see ``WrongCodes``.
+  static let wrongTOTPCodes = Limit(
+    "wrongTOTPCodesPerFactorPerHour", "wrong_totp_codes", 10, counter: "wrong TOTP codes", of: [.secondFactor],
+    reason: "WRONG_CODES",
+    help: "Wrong codes of one authenticator within an hour, which lock it for an hour.",
+    text: "too many wrong codes of this authenticator were sent within an hour: it is locked for an hour")
 }
