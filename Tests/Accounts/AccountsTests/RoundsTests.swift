@@ -120,7 +120,9 @@ import Testing
     "account.signInWithMailLink",
   ]
 
-  private static let secondFactors: Set<String> = ["account.startSecondFactor", "account.finishSecondFactor"]
+  private static let secondFactors: Set<String> = [
+    "account.startSecondFactor", "account.finishSecondFactor", "account.withdrawSecondFactor",
+  ]
 
   @Test func `Each command of a phone as second factor takes so many loads, and each answer to one`() async throws {
     let bench = try await AccountsBench()
@@ -144,6 +146,29 @@ import Testing
     #expect(try bench.answer(try await note(finishing, "d"), "d").error == nil)
     #expect(
       loads == ["account.startSecondFactor": [2, 2, 3, 2], "account.finishSecondFactor": [2, 2, 3, 2]])
+  }
+
+  @Test func `Each command of authenticators takes so many loads`() async throws {
+    let bench = try await AccountsBench()
+    bench.useTOTP()
+    var loads: [String: Int] = [:]
+    let first = try await bench.provenUser()
+    let authenticator = try await bench.startTOTP(first.idToken)
+    loads["account.startSecondFactor"] = bench.store.rounds.last
+    let user = try await bench.enroll(authenticator, first.idToken)
+    let enrolling = bench.store.rounds.last
+    let id = try #require(try await bench.account(of: user)?.secondFactors.first?.enrollmentID)
+    bench.clock.advance(by: .seconds(60))
+    let signedIn = try await bench.signIn(
+      AccountsBench.Enrolled(user: user, authenticator: authenticator, id: id))
+    loads["account.finishSecondFactor"] = bench.store.rounds.last
+    #expect(try await bench.withdraw(id, signedIn.idToken).error == nil)
+    loads["account.withdrawSecondFactor"] = bench.store.rounds.last
+    #expect(enrolling == 3)
+    #expect(
+      loads == [
+        "account.startSecondFactor": 2, "account.finishSecondFactor": 4, "account.withdrawSecondFactor": 3,
+      ])
     #expect(Set(loads.keys) == Self.secondFactors)
   }
 

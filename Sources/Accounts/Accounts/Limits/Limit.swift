@@ -12,6 +12,8 @@ struct Limit: Sendable {
     /// Whether an account has it or not.
     case mailAddress
     case account
+    /// Of an account.
+    case secondFactor
   }
 
   /// Key in the section `limits` of the configuration.
@@ -57,8 +59,8 @@ extension Limit: Hashable {
 
 extension Limit {
   static let all =
-    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords
-    + secondFactorStarts
+    anonymous + [anonymousPerDay] + passwordAccounts + pageSignIns + mailLinks + wrongPasswords + secondFactorStarts
+    + [wrongTOTPCodes]
 
   static let anonymous = [anonymousPerAddress, anonymousPerNetwork]
   static let passwordAccounts = [passwordAccountsPerAddress, passwordAccountsPerNetwork]
@@ -179,4 +181,15 @@ extension Limit {
     text: "several wrong passwords were sent for this account")
 
   private static let passwords = "WRONG_PASSWORDS"
+}
+
+// MARK: Second factors
+
+extension Limit {
+  /// Beyond it the factor is locked for an hour: see ``WrongCodes``.
+  static let wrongTOTPCodes = Limit(
+    "wrongTOTPCodesPerFactorPerHour", "wrong_totp_codes", 10, counter: "wrong TOTP codes", of: [.secondFactor],
+    reason: "WRONG_CODES",
+    help: "Wrong codes of one authenticator within an hour, which lock it for an hour.",
+    text: "too many wrong codes of this authenticator were sent within an hour: it is locked for an hour")
 }

@@ -10,6 +10,8 @@ struct LimitSubject: Sendable, Hashable {
   var mailAddress: String?
   /// ID of its record.
   var account: String?
+  /// Account and enrollment.
+  var secondFactor: String?
 
   func parts(_ parts: [Limit.Part]) -> [String] {
     [project]
@@ -19,6 +21,7 @@ struct LimitSubject: Sendable, Hashable {
         case .network: address?.wideNetwork ?? ""
         case .mailAddress: mailAddress ?? ""
         case .account: account ?? ""
+        case .secondFactor: secondFactor ?? ""
         }
       }
   }

@@ -267,7 +267,7 @@ struct ProviderSignInOrder: CommandOrder {
     let answers = SignInAnswers(reader: reader, seal: seal)
     let note = try AnswerNote(note)
     switch note {
-    case .session, .secondFactor, .proof:
+    case .session, .secondFactor, .sharedSecret, .proof:
       return try answers.again(note, project: project.id, in: set) { account, provider in
         provider.flatMap { account.identity(at: $0)?.signedIn }
       }

@@ -56,20 +56,6 @@ extension SecondFactor: FieldCoded {
   }
 }
 
-/// Shared secret of a TOTP factor, sealed under the token keys.
-struct SealedSharedSecret: Sendable, Hashable {
-  let sealed: String
-  /// Name of the token key that sealed it.
-  let sealedUnder: String
-}
-
-extension SealedSharedSecret: FieldCoded {
-  init(_ fields: inout FieldCoder, _ secret: Self?) throws(UnreadableFields) {
-    sealed = try fields.required(1, secret?.sealed)
-    sealedUnder = try fields.required(2, secret?.sealedUnder)
-  }
-}
-
 extension AccountRecord {
   func secondFactor(_ enrollmentID: String) -> SecondFactor? {
     secondFactors.first { $0.enrollmentID == enrollmentID }

@@ -139,9 +139,8 @@ struct AccountRecord: Sendable, Hashable {
 
   private func groupKeys() throws(StoreError) -> [GroupKey] {
     var keys = [try Self.group(ofProject: project)]
-    for key in Set(identities.compactMap(\.grant?.sealedUnder)).sorted() {
-      keys.append(try Self.group(ofGrantsUnder: key))
-    }
+    let tokenKeys = identities.compactMap(\.grant?.sealedUnder) + secondFactors.compactMap(\.secret?.sealedUnder)
+    for key in Set(tokenKeys).sorted() { keys.append(try Self.group(ofSecretsUnder: key)) }
     for identity in identities where identity.isMailOff {
       if let email = identity.email { keys.append(try Self.group(ofMailOff: email, project: project)) }
     }
@@ -185,8 +184,9 @@ struct AccountRecord: Sendable, Hashable {
     try GroupKey(ofProject, Array(project.utf8))
   }
 
-  /// Accounts that have a grant which the token key of that name has sealed.
-  static func group(ofGrantsUnder key: String) throws(StoreError) -> GroupKey {
+  /// Accounts that have a grant or a second factor which the token key of that name has sealed. The space is named after
+  /// the grants, which were alone there at first.
+  static func group(ofSecretsUnder key: String) throws(StoreError) -> GroupKey {
     try GroupKey(grants, AccountHashes.digest("grants", [key]))
   }
 

@@ -20,6 +20,8 @@ struct Ticket {
     case mailLink
     /// A first factor of an account that asks for a second one.
     case secondFactor
+    /// Secret of a TOTP factor that is not enrolled yet.
+    case sharedSecret
   }
 
   static let kind = RecordKind("ticket")
@@ -35,6 +37,27 @@ struct Ticket {
   let expiresAt: UnixTime
   /// Its content.
   fileprivate let sealed: String
+  /// Wrong codes that were given with it.
+  private(set) var wrongCodes = 0
+}
+
+extension Ticket {
+  /// So many wrong codes end one that goes with a code.
+  static let mostWrongCodes = 5
+
+  /// Notes a wrong code: the last one ends it.
+  ///
+  /// - Returns: how many more it bears.
+  func countWrongCode(in set: inout WorkingSet) throws(StoreError) -> Int {
+    var ticket = self
+    ticket.wrongCodes += 1
+    if ticket.wrongCodes >= Self.mostWrongCodes {
+      try set.remove(id)
+    } else {
+      try set.store(id, ticket, dueAt: nil, discardAt: expiresAt)
+    }
+    return Self.mostWrongCodes - ticket.wrongCodes
+  }
 }
 
 extension Ticket: StoredRecord {
@@ -45,6 +68,8 @@ extension Ticket: StoredRecord {
     app = fields.optional(3, ticket?.app)
     expiresAt = try fields.required(4, ticket?.expiresAt)
     sealed = try fields.required(5, ticket?.sealed)
+    let wrongCodes: Int? = ticket.flatMap { $0.wrongCodes == 0 ? nil : $0.wrongCodes }
+    self.wrongCodes = fields.optional(6, wrongCodes) ?? 0
   }
 }
 

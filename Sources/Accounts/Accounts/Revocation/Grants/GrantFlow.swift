@@ -22,7 +22,7 @@ struct GrantFlow: Flow {
   private let tickets: Tickets
   let replyQueue: String
   let metrics: GrantMetrics
-  private let upkeep: GrantUpkeep
+  private let upkeep: SealUpkeep
 
   init(_ parts: AccountParts) {
     projects = parts.rules.projects
@@ -32,7 +32,7 @@ struct GrantFlow: Flow {
     tickets = parts.reader.tickets
     replyQueue = parts.replyQueue
     metrics = GrantMetrics(parts.metrics, logger: parts.logger)
-    upkeep = GrantUpkeep(grants: parts.grants, logger: parts.logger)
+    upkeep = SealUpkeep(grants: parts.grants, secrets: parts.sharedSecrets, logger: parts.logger)
   }
 
   var reports: [ReportKind] {
