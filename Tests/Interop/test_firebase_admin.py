@@ -648,7 +648,7 @@ class DiscoveryTest(Assertions, unittest.TestCase):
         self.assertEqual((error["index"], error["message"].split(" ")[0]), (1, "UNVERIFIED_EMAIL"))
         [work] = self.second_factors(accounts, uid)
         self.assertEqual(work, {"mfaEnrollmentId": work["mfaEnrollmentId"], "phoneInfo": numbers[0], "displayName": "Work",
-                                "enrolledAt": "2026-01-02T03:04:05Z"})
+                                "enrolledAt": "2026-01-02T03:04:05.000Z"})
         self.change(accounts, uid, [{**work, "displayName": "Home"}, {"phoneInfo": numbers[1]}])
         home, other = self.second_factors(accounts, uid)
         self.assertEqual((home, other["phoneInfo"]), ({**work, "displayName": "Home"}, numbers[1]))

@@ -1,17 +1,17 @@
 import CountersignMessages
 import CountersignTelemetry
 
-/// Second factor as answers show it, `MfaEnrollment` in Google's reference of Identity Toolkit.
-enum MFAInfo {
-  static func entry(_ factor: SecondFactorView) -> CallAnswer {
-    var entry = CallAnswer()
-    entry.put("mfaEnrollmentId", factor.enrollmentID)
-    entry.put("displayName", factor.displayName)
-    entry.put("enrolledAt", factor.enrolledAt.rfc3339)
-    switch factor.kind {
-    case .phone: entry.put("phoneInfo", factor.phoneNumber)
-    case .totp: entry.put("totpInfo", object: CallAnswer())
+extension SecondFactorView {
+  /// The factor as answers show it, `MfaEnrollment` in Google's reference of Identity Toolkit.
+  var enrollment: CallAnswer {
+    var enrollment = CallAnswer()
+    enrollment.put("mfaEnrollmentId", enrollmentID)
+    enrollment.put("displayName", displayName)
+    enrollment.put("enrolledAt", enrolledAt.rfc3339WithMilliseconds)
+    switch kind {
+    case .phone: enrollment.put("phoneInfo", phoneNumber)
+    case .totp: enrollment.put("totpInfo", object: CallAnswer())
     }
-    return entry
+    return enrollment
   }
 }

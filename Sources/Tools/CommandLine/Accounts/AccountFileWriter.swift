@@ -145,7 +145,7 @@ extension SecondFactorView {
     object.put("mfaEnrollmentId", enrollmentID)
     object.put("displayName", displayName)
     object.put("phoneInfo", phoneNumber)
-    object.put("enrolledAt", enrolledAt.rfc3339)
+    object.put("enrolledAt", enrolledAt.rfc3339WithMilliseconds)
     if kind == .totp { object.put(named: "totpInfo", object: JSONObjectWriter().finished()) }
     return object.finished()
   }

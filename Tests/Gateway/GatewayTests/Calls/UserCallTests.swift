@@ -121,6 +121,13 @@ import Testing
     #expect(fixture.services.messages.count == 1 && fixture.services.problems == [])
   }
 
+  @Test func `A second factor of a wrong form is an error of its field`() async throws {
+    let fixture = try CallFixture()
+    fixture.services.refuse(ChangeAccount.self, APIError(.invalidArgument, "x", field: "secondFactors"))
+    let error = try await fixture.refusal(Self.path + ":update", #"{"localId":"a","mfa":{}}"#, bearer: Self.bearer)
+    #expect(error.status == 400 && error.message.contains("mfaInfo"))
+  }
+
   @Test func `An administrator is shown the second factors of a user`() async throws {
     let fixture = try CallFixture()
     fixture.services.on(FindAccounts.self) { _, _ in
@@ -133,7 +140,7 @@ import Testing
       return AccountsFound(accounts: [account])
     }
     let answer = try await fixture.post(Self.path + ":lookup", #"{"localId":["a"]}"#, bearer: Self.bearer)
-    let enrolledAt = JSONValue.text(CallFixture.now.rfc3339)
+    let enrolledAt = JSONValue.text(CallFixture.now.rfc3339WithMilliseconds)
     #expect(
       answer["users"]?.array.first?["mfaInfo"] == [
         ["mfaEnrollmentId": "e-1", "displayName": "Work", "enrolledAt": enrolledAt, "phoneInfo": "+14155550123"],
@@ -189,7 +196,8 @@ import Testing
   @Test(
     arguments: [
       (APIErrorCode.invalidAccessToken, 401, "UNAUTHENTICATED"), (.insufficientPermission, 403, "PERMISSION_DENIED"),
-      (.duplicateLocalID, 400, nil), (.claimsTooLarge, 400, nil), (.configurationNotFound, 404, "NOT_FOUND"),
+      (.duplicateLocalID, 400, nil), (.unverifiedEmail, 400, nil), (.secondFactorExists, 400, nil),
+      (.claimsTooLarge, 400, nil), (.configurationNotFound, 404, "NOT_FOUND"),
       (.configurationExists, 409, "ALREADY_EXISTS"),
     ] as [(APIErrorCode, Int, String?)])
   func `Refusals of administrators have their statuses`(code: APIErrorCode, status: Int, word: String?)
