@@ -26,7 +26,7 @@ struct SecondFactorFields: Sendable {
     }
   }
 
-  /// What becomes of factors without a number that the account does not have: their secrets are elsewhere.
+  /// Fate of factors without a number that the account does not have: their secrets are elsewhere.
   enum Unknown {
     case refused, leftOut
   }
@@ -98,8 +98,8 @@ struct SecondFactorFields: Sendable {
     return .success(factor)
   }
 
-  /// Whoever holds the address may have the account back, so a new factor needs one that is proven. Firebase asks for it
-  /// too (`UNVERIFIED_EMAIL`).
+  /// A new factor needs a proven address: its holder may have the account back. Firebase asks for it too
+  /// (`UNVERIFIED_EMAIL`).
   private static func refusal(of factors: [SecondFactor], on account: AccountRecord) -> APIError? {
     let numbers = factors.compactMap(\.phoneNumber)
     guard Set(numbers).count == numbers.count else { return .secondFactorExists }
