@@ -51,6 +51,7 @@ enum Misconfiguration: String, Sendable, CaseIterable {
 
   /// Fields that hold input of clients as it is, with their names in the protocol.
   static let inputs = [
+    "secondFactors": "mfaInfo",
     "displayName": "displayName", "photoURL": "photoUrl", "phoneNumber": "phoneNumber", "token": "token",
     "redirectURI": "redirectUri", "email": "email", "password": "password", "localID": "localId",
     "localIDs": "localIds", "customAttributes": "customAttributes", "identities": "providerUserInfo",
