@@ -324,7 +324,8 @@ struct Sample: Sendable, CustomStringConvertible {
 
   private static func mailJob() throws -> Sample {
     let address = "ada@example.com"
-    let variables = MailRelayJob.Variables(code: secret, link: secret, appName: "a", change: "c")
+    let variables = MailRelayJob.Variables(
+      code: secret, link: secret, appName: "a", change: "c", secondFactor: "+*******0123")
     return try Sample(
       [
         MailRelayJob(

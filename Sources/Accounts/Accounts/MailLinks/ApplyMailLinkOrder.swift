@@ -104,6 +104,7 @@ struct ApplyMailLinkOrder: CommandOrder {
   private func reply(_ found: Found) -> MailLinkApplied {
     var reply = MailLinkApplied(purpose: found.content.purpose, email: found.content.email)
     reply.newEmail = found.content.newEmail
+    reply.secondFactor = found.content.secondFactor(of: found.account)?.view(isMasked: true)
     return reply
   }
 
@@ -117,6 +118,7 @@ struct ApplyMailLinkOrder: CommandOrder {
       case .verifyAddress: verify(&account, found.content)
       case .changeAddress: try change(&account, found.content, envelope, in: &set)
       case .recoverAddress: try recover(&account, found, in: &set)
+      case .revertSecondFactor: try revert(&account, found.content, in: &set)
       case .signIn: .invalidOobCode
       }
     // The code stays good.
@@ -193,9 +195,19 @@ struct ApplyMailLinkOrder: CommandOrder {
     if account.phoneNumber != content.phoneNumber { account.phoneNumber = nil }
     let changedAt = found.ticket.expiresAt - content.purpose.lifetime
     account.unlink(Set(account.identities.filter { $0.linkedAt >= changedAt }.map(\.provider)))
+    account.secondFactors.removeAll { $0.enrolledAt >= changedAt }
     account.takeAddress(content.email)
     account.isEmailVerified = true
     account.emailTrustedFrom = nil
+    try parts.sessions.endAll(of: &account, in: &set)
+    return nil
+  }
+
+  /// The second factor is gone, and all sessions end: a thief may have enrolled it.
+  private func revert(
+    _ account: inout AccountRecord, _ content: MailLinkTicket, in set: inout WorkingSet
+  ) throws(StoreError) -> APIError? {
+    account.secondFactors.removeAll { $0.enrollmentID == content.enrollmentID }
     try parts.sessions.endAll(of: &account, in: &set)
     return nil
   }

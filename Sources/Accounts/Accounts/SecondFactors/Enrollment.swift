@@ -4,10 +4,19 @@ import CountersignTelemetry
 import Projects
 
 /// Putting a second factor on the account of a signed-in user, and taking it away.
+///
+/// One for all runs of a command: they mail one link.
 struct Enrollment: Sendable {
   let kind: SecondFactorKind
   let project: Project
   let reader: CommandReader
+  private let mailLinks: MailLinks
+  private let runs = MailLinkRuns()
+
+  init(_ kind: SecondFactorKind, project: Project, parts: AccountParts) {
+    (self.kind, self.project) = (kind, project)
+    (reader, mailLinks) = (parts.reader, parts.mailLinks)
+  }
 
   /// Reason that the user may enrol no factor of the kind now.
   ///
@@ -31,7 +40,7 @@ struct Enrollment: Sendable {
   }
 
   /// Puts the factor on the account, whose user has just given it: the session says so from now on. The other sessions
-  /// end: they began without it.
+  /// end: they began without it. The owner is mailed the way back.
   func add(
     _ factor: SecondFactor, to holder: IDTokenCheck.Holder, eventID: String, cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> IDTokenCheck.Holder {
@@ -43,6 +52,7 @@ struct Enrollment: Sendable {
     try session.store(sessions.rules, in: &set)
     try account.store(in: &set)
     try AccountEvents(account, eventID, cause).changes(from: holder.account, in: &set)
+    try mailLinks.announce(factor, of: account, project, runs, cause: cause, in: &set)
     return IDTokenCheck.Holder(account: account, session: session)
   }
 }

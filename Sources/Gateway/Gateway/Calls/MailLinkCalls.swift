@@ -49,7 +49,9 @@ struct MailLinkCalls: Sendable {
       word != ProtocolEnumeration.mailLink.first
     else { throw .account("MISSING_REQ_TYPE") }
     // Taking a change back is what the mail about it offers.
-    guard let purpose = MailLinkPurpose(requestType: word), purpose != .recoverAddress else {
+    guard let purpose = MailLinkPurpose(requestType: word),
+      ![.recoverAddress, .revertSecondFactor].contains(purpose)
+    else {
       throw .account("INVALID_REQ_TYPE", "Unsupported request parameters.")
     }
     return purpose
@@ -105,6 +107,7 @@ struct MailLinkCalls: Sendable {
     answer.put("email", reply.purpose == .signIn ? nil : reply.email)
     answer.put("newEmail", reply.newEmail)
     answer.put("requestType", reply.purpose.requestType)
+    answer.put("mfaInfo", object: reply.secondFactor?.enrollment)
     return answer
   }
 
@@ -146,7 +149,7 @@ struct MailLinkCalls: Sendable {
     answer.put("kind", AnswerKind.update)
     answer.put("localId", reply.localID)
     answer.put("email", reply.purpose == .changeAddress ? reply.newEmail ?? reply.email : reply.email)
-    answer.put("emailVerified", true)
+    answer.put("emailVerified", ifSo: reply.purpose != .revertSecondFactor)
     return answer
   }
 }
@@ -188,6 +191,7 @@ extension MailLinkPurpose {
   private static let requestTypes: [(MailLinkPurpose, String)] = [
     (.resetPassword, "PASSWORD_RESET"), (.signIn, "EMAIL_SIGNIN"), (.verifyAddress, "VERIFY_EMAIL"),
     (.changeAddress, "VERIFY_AND_CHANGE_EMAIL"), (.recoverAddress, "RECOVER_EMAIL"),
+    (.revertSecondFactor, "REVERT_SECOND_FACTOR_ADDITION"),
   ]
 
   init?(requestType: String) {
