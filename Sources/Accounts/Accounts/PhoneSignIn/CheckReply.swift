@@ -15,10 +15,11 @@ struct CheckReply: Report {
   private var refusal: APIError?
   private let reader: CommandReader
   private let runs = SignInRuns()
+  private let mail: EnrollmentMail
 
-  static func kind(_ type: MessageType, _ reader: CommandReader) -> ReportKind {
+  static func kind(_ type: MessageType, _ parts: AccountParts) -> ReportKind {
     ReportKind(type, from: .service(user: Topology.Users.coordinator)) { received throws(ContractProblem) in
-      try CheckReply(received, reader)
+      try CheckReply(received, parts)
     }
   }
 
@@ -29,20 +30,21 @@ struct CheckReply: Report {
     AwaitedReply.correlationID(PhoneCheck.kind, "\(check.project)\(separator)\(check.id.text)")
   }
 
-  private init?(_ received: ReceivedReport, _ reader: CommandReader) throws(ContractProblem) {
+  private init?(_ received: ReceivedReport, _ parts: AccountParts) throws(ContractProblem) {
     let envelope = received.envelope
     guard let place = AwaitedReply.place(in: envelope, PhoneCheck.kind) else { return nil }
     // Elsewhere a reply that operators publish again is believed; an approval makes sessions.
     guard envelope.userID == Topology.Users.coordinator else {
       throw ContractProblem(.forgedResult, field: "user_id", "is not that of the coordinator itself")
     }
-    let parts = place.split(separator: Self.separator, maxSplits: 1)
-    guard parts.count == 2, envelope.causationID == String(parts[1]),
-      let id = RecordID(PhoneCheck.kind, String(parts[1]))
+    let names = place.split(separator: Self.separator, maxSplits: 1)
+    guard names.count == 2, envelope.causationID == String(names[1]),
+      let id = RecordID(PhoneCheck.kind, String(names[1]))
     else { return nil }
     self.id = id
-    project = String(parts[0])
-    self.reader = reader
+    project = String(names[0])
+    reader = parts.reader
+    mail = EnrollmentMail(mailLinks: parts.mailLinks)
     if envelope.type == ErrorReply.type {
       refusal = try ErrorReply(json: received.body).error
     } else {
@@ -128,7 +130,8 @@ struct CheckReply: Report {
       ).carryOut(in: &set)
     case .secondFactor(let request):
       try PhoneFactor(
-        project: project, proven: proven, request: request, cause: command.envelope, reader: reader, runs: runs
+        project: project, proven: proven, request: request, cause: command.envelope, reader: reader, runs: runs,
+        mail: mail
       ).carryOut(in: &set)
     }
   }

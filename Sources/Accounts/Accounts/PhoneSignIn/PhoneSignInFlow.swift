@@ -25,7 +25,7 @@ struct PhoneSignInFlow: Flow {
   }
 
   var reports: [ReportKind] {
-    [CheckReply.kind(VerificationApproved.type, reader), CheckReply.kind(ErrorReply.type, reader)]
+    [CheckReply.kind(VerificationApproved.type, parts), CheckReply.kind(ErrorReply.type, parts)]
   }
 
   var dueRecords: [DueRecords] {

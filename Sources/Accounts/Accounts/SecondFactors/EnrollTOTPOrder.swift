@@ -9,6 +9,7 @@ struct EnrollTOTPOrder: CommandOrder {
   private let former: [[UInt8]]
   private let caller: CommandCaller
   private let enrollment: Enrollment
+  private let mail: EnrollmentMail
   /// IDs of the ticket that the session info may be.
   private let ids: [RecordID]
   private let code: Secret
@@ -33,6 +34,7 @@ struct EnrollTOTPOrder: CommandOrder {
     guard !session.isEmpty else { throw .missingOffer }
     ids = reader.tickets.ids(of: session)
     displayName = try ProfileChange.name(command.displayName)
+    mail = EnrollmentMail(mailLinks: parts.mailLinks)
     enrollment = Enrollment(kind: .totp, project: project, reader: reader)
     arrivedAt = now
     (fingerprint, former) = reader.fingerprints(
@@ -65,7 +67,8 @@ struct EnrollTOTPOrder: CommandOrder {
     factor.secret = try sealed(totp.secret, of: holder.account)
     factor.lastStep = step
     try set.remove(found.ticket.id)
-    let enrolled = try enrollment.add(factor, to: holder, eventID: random.eventID, cause: envelope, in: &set)
+    let enrolled = try enrollment.add(
+      factor, to: holder, telling: mail, eventID: random.eventID, cause: envelope, in: &set)
     return try answers.tokens(enrolled, isNewUser: false, at: set.now)
   }
 

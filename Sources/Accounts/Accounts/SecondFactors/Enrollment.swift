@@ -3,20 +3,17 @@ import CountersignMessages
 import CountersignTelemetry
 import Projects
 
-/// Putting a second factor on the account of a signed-in user, and taking it away.
-///
-/// One for all runs of a command: they mail one link.
+/// Mail that tells the owner of an account of a new second factor. One for all runs of a command: they mail one link.
+struct EnrollmentMail: Sendable {
+  let mailLinks: MailLinks
+  let runs = MailLinkRuns()
+}
+
+/// Putting a second factor on the account of a signed-in user.
 struct Enrollment: Sendable {
   let kind: SecondFactorKind
   let project: Project
   let reader: CommandReader
-  private let mailLinks: MailLinks
-  private let runs = MailLinkRuns()
-
-  init(_ kind: SecondFactorKind, project: Project, parts: AccountParts) {
-    (self.kind, self.project) = (kind, project)
-    (reader, mailLinks) = (parts.reader, parts.mailLinks)
-  }
 
   /// Reason that the user may enrol no factor of the kind now.
   ///
@@ -42,7 +39,8 @@ struct Enrollment: Sendable {
   /// Puts the factor on the account, whose user has just given it: the session says so from now on. The other sessions
   /// end: they began without it. The owner is mailed the way back.
   func add(
-    _ factor: SecondFactor, to holder: IDTokenCheck.Holder, eventID: String, cause: Envelope, in set: inout WorkingSet
+    _ factor: SecondFactor, to holder: IDTokenCheck.Holder, telling mail: EnrollmentMail, eventID: String,
+    cause: Envelope, in set: inout WorkingSet
   ) throws(StoreError) -> IDTokenCheck.Holder {
     var (account, session) = (holder.account, holder.session)
     account.secondFactors.append(factor)
@@ -52,7 +50,7 @@ struct Enrollment: Sendable {
     try session.store(sessions.rules, in: &set)
     try account.store(in: &set)
     try AccountEvents(account, eventID, cause).changes(from: holder.account, in: &set)
-    try mailLinks.announce(factor, of: account, project, runs, cause: cause, in: &set)
+    try mail.mailLinks.announce(factor, of: account, project, mail.runs, cause: cause, in: &set)
     return IDTokenCheck.Holder(account: account, session: session)
   }
 }

@@ -37,12 +37,13 @@ struct RevertSecondFactorTests {
   private func enrol(_ factor: SecondFactor, _ user: AccountsBench.Answer) async throws -> [AccountsBench.Mail] {
     let (parts, id) = (bench.parts, bench.nextID())
     let project = try #require(parts.rules.projects.current[AccountsBench.project])
-    let enrollment = Enrollment(factor.kind, project: project, parts: parts)
+    let enrollment = Enrollment(kind: factor.kind, project: project, reader: parts.reader)
+    let mail = EnrollmentMail(mailLinks: parts.mailLinks)
     let check = IDTokenCheck(token: try bench.verified(try #require(user.idToken)))
     let envelope = Envelope(type: FinishSecondFactor.type, messageID: id, userID: "gateway")
     let sent: [OutboxMessage]? = try await bench.transact { set throws(StoreError) in
       guard case .success(let holder) = try check.holder(in: set, parts.rules.sessions) else { return nil }
-      _ = try enrollment.add(factor, to: holder, eventID: id, cause: envelope, in: &set)
+      _ = try enrollment.add(factor, to: holder, telling: mail, eventID: id, cause: envelope, in: &set)
       return set.changes.outgoing
     }
     return try #require(sent).filter { $0.type == MailRelayJob.type.text }.map { message in

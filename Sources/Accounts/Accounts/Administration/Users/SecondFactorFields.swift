@@ -85,7 +85,7 @@ struct SecondFactorFields: Sendable {
     _ entry: Entry, of account: AccountRecord, at now: UnixTime
   ) -> Result<SecondFactor, APIError> {
     let known =
-      entry.enrollmentID.map(account.secondFactor)
+      entry.enrollmentID.map { account.secondFactor($0) }
       ?? account.secondFactors.first { $0.phoneNumber == entry.phoneNumber && $0.kind == .phone }
     guard known != nil || entry.phoneNumber != nil else { return .failure(.enrollmentNotFound) }
     guard known?.kind != .totp || entry.phoneNumber == nil else { return .failure(.numberOfSecret) }

@@ -10,6 +10,7 @@ struct PhoneFactor {
   let cause: Envelope
   let reader: CommandReader
   let runs: SignInRuns
+  let mail: EnrollmentMail
 
   func carryOut(in set: inout WorkingSet) throws(StoreError) -> SignInOutcome {
     let seal: ReplySeal
@@ -55,7 +56,8 @@ struct PhoneFactor {
     factor.displayName = request.displayName
     factor.phoneNumber = proven.number
     factor.isNumberFictional = proven.isFictional
-    let enrolled = try enrollment.add(factor, to: holder, eventID: runs.random.eventID, cause: cause, in: &set)
+    let enrolled = try enrollment.add(
+      factor, to: holder, telling: mail, eventID: runs.random.eventID, cause: cause, in: &set)
     let answers = SignInAnswers(reader: reader, seal: seal)
     return SignInOutcome(answer: try answers.tokens(enrolled, isNewUser: false, at: set.now), usesProof: true)
   }

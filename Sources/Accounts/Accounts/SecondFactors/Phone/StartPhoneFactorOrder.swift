@@ -125,7 +125,7 @@ struct StartPhoneFactorOrder: CommandOrder {
     let enrollment = Enrollment(kind: .phone, project: project, reader: reader)
     if let refusal = enrollment.refusal(of: holder, arrivedAt: arrivedAt) { throw refusal }
     guard let number, !number.isEmpty else { throw .missingNumberOfFactor }
-    let read = try AccountFields.number(number)
+    let read = try AccountFields.number(number, "phoneNumber")
     if let refusal = holder.account.refusal(ofFactor: read) { throw refusal }
     return Target(account: holder.account.id, number: read, purpose: .secondFactorEnrollment)
   }
